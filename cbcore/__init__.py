@@ -1,0 +1,61 @@
+"""cb: benchmark what touches a model's context.
+
+The names below are the public interface; each is imported when it is first used, so that
+`import cbcore` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cbcore.components import Component as Component
+    from cbcore.components import Owner as Owner
+    from cbcore.compose import aevaluate as aevaluate
+    from cbcore.compose import evaluate as evaluate
+    from cbcore.events import RowFinished as RowFinished
+    from cbcore.events import RunFinished as RunFinished
+    from cbcore.events import RunStarted as RunStarted
+    from cbcore.exceptions import CBError as CBError
+    from cbcore.exceptions import DataError as DataError
+    from cbcore.exceptions import MissingScoreError as MissingScoreError
+    from cbcore.hookspecs import PLUGIN_API as PLUGIN_API
+    from cbcore.hookspecs import hookimpl as hookimpl
+    from cbcore.results import EvalResult as EvalResult
+    from cbcore.results import EvalRow as EvalRow
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Component": "components",
+    "Owner": "components",
+    "aevaluate": "compose",
+    "evaluate": "compose",
+    "RowFinished": "events",
+    "RunFinished": "events",
+    "RunStarted": "events",
+    "CBError": "exceptions",
+    "DataError": "exceptions",
+    "MissingScoreError": "exceptions",
+    "PLUGIN_API": "hookspecs",
+    "hookimpl": "hookspecs",
+    "EvalResult": "results",
+    "EvalRow": "results",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cbcore' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"cbcore.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,229 @@
+"""Making a component from a spec: parameters checked and given the types they ask for."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cbcore.exceptions import CBError, ParameterError
+from cbcore.introspection import signature_of
+from cbcore.names import near_matches
+from cbcore.specs import Spec
+
+_TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, {"none", "null"}
+
+
+def bind(
+    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments for `target`: the config first, then the parameters, converted to their types.
+
+    `extra` holds values the core offers (`n`, `seed`); they are passed only where the target
+    has a parameter of that name and the spec does not set it.
+    """
+    signature = signature_of(target)
+    if signature is None:
+        return ([] if spec.config is None else [spec.config]), dict(spec.params)
+    accepted = signature.parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+    by_keyword = [
+        name
+        for name, p in accepted.items()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    keywords: dict[str, Any] = {}
+    for name, value in spec.params.items():
+        if name not in by_keyword and not takes_any:
+            raise _unknown_parameter(spec, name, by_keyword)
+        annotation = accepted[name].annotation if name in by_keyword else inspect.Parameter.empty
+        keywords[name] = _converted(spec, name, value, annotation)
+    for name, value in (extra or {}).items():
+        if name in by_keyword:
+            keywords.setdefault(name, value)
+    positional: list[Any] = []
+    if spec.config is not None:
+        first = next(iter(accepted.values()), None)
+        if first is None or first.kind is first.KEYWORD_ONLY:
+            raise ParameterError(spec.name, f"takes no config, but {spec.config!r} was given")
+        if first.name in spec.params:
+            raise ParameterError(
+                spec.name, f"{first.name!r} is given twice: as {spec.config!r} and by name"
+            )
+        keywords.pop(first.name, None)
+        positional.append(_converted(spec, first.name, spec.config, first.annotation))
+    return positional, keywords
+
+
+def make(
+    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
+) -> Any:
+    """Call the component's factory. What it refuses becomes a `ParameterError`."""
+    positional, keywords = bind(spec, target, extra=extra)
+    signature = signature_of(target)
+    if signature is not None:
+        try:
+            signature.bind(*positional, **keywords)
+        except TypeError as error:
+            raise ParameterError(
+                spec.name, str(error), hint=f"`cb info {spec.name}` shows its parameters"
+            ) from error
+    try:
+        return target(*positional, **keywords)
+    except CBError:
+        raise
+    except (ValueError, TypeError) as error:  # how constructors say that a value is wrong
+        raise ParameterError(
+            spec.name, str(error), hint=f"`cb info {spec.name}` shows its parameters"
+        ) from error
+
+
+def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> ParameterError:
+    near = near_matches(name, known, limit=1)
+    if near:
+        hint = f"did you mean {near[0]}?"
+    else:
+        hint = f"it takes {', '.join(known)}" if known else "it takes no parameters"
+    return ParameterError(spec.name, f"has no parameter {name!r}", hint=hint)
+
+
+def _converted(spec: Spec, name: str, value: Any, annotation: Any) -> Any:
+    try:
+        return convert(value, annotation)
+    except ValueError as error:
+        raise ParameterError(spec.name, f"parameter {name!r}: {error}") from error
+
+
+def convert(value: Any, annotation: Any) -> Any:
+    """Give a value from a spec the type a parameter asks for. Only strings are converted."""
+    if not isinstance(value, str):
+        return value
+    if annotation is inspect.Parameter.empty or annotation is Any or isinstance(annotation, str):
+        return guess(value)
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _convert_union(value, typing.get_args(annotation))
+    if origin is typing.Literal:
+        choices = typing.get_args(annotation)
+        for choice in choices:
+            if str(choice) == value:
+                return choice
+        raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
+    if origin in (list, tuple, set, frozenset, Sequence, Collection, typing.Iterable):
+        return _convert_list(value, origin, typing.get_args(annotation))
+    if origin is Callable or annotation is Callable:
+        return import_attribute(value)
+    if annotation is bool:
+        return _convert_bool(value)
+    if annotation in (int, float):
+        try:
+            return annotation(value.replace("_", ""))
+        except ValueError:
+            kind = "a whole number" if annotation is int else "a number"
+            raise ValueError(f"{value!r} is not {kind}") from None
+    if isinstance(annotation, type) and issubclass(annotation, Path):
+        return annotation(value)
+    return value if annotation is str else guess(value)
+
+
+def _convert_union(value: str, members: tuple[Any, ...]) -> Any:
+    if type(None) in members and value.lower() in _NONE:
+        return None
+    # str accepts everything, so it is asked last
+    for member in sorted(members, key=lambda m: m is str):
+        if member is type(None):
+            continue
+        try:
+            return convert(value, member)
+        except ValueError as error:
+            last = error
+    raise last
+
+
+def _convert_list(value: str, origin: Any, arguments: tuple[Any, ...]) -> Any:
+    inner = value[1:-1] if value[:1] in ("[", "(") and value[-1:] in ("]", ")") else value
+    item_type = arguments[0] if arguments else inspect.Parameter.empty
+    items = [convert(item.strip(), item_type) for item in inner.split(",") if item.strip()]
+    return origin(items) if origin in (list, tuple, set, frozenset) else items
+
+
+def _convert_bool(value: str) -> bool:
+    if value.lower() in _TRUE:
+        return True
+    if value.lower() in _FALSE:
+        return False
+    raise ValueError(f"{value!r} is neither true nor false")
+
+
+def guess(value: str) -> Any:
+    """The type a bare word most likely has: number, true/false, none, list, else text."""
+    lowered = value.lower()
+    if lowered in _NONE:
+        return None
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    for number in (int, float):
+        try:
+            found = number(value)
+        except ValueError:
+            continue
+        return found if found == found and abs(found) != float("inf") else value
+    if value.startswith("[") and value.endswith("]"):
+        return [guess(item.strip()) for item in value[1:-1].split(",") if item.strip()]
+    return value
+
+
+def import_attribute(path: str) -> Any:
+    """Import `module:Name` or `./file.py:Name`, the user's own code. Raises ValueError."""
+    module_name, _, attribute = path.removeprefix("py:").rpartition(":")
+    if not module_name or not attribute:
+        raise ValueError(f"{path!r} is not module:Name or ./file.py:Name")
+    module = import_module(module_name)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            known = [name for name in vars(module) if not name.startswith("_")]
+            near = near_matches(part, known, limit=1)
+            suggestion = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{module_name} has no {part!r}{suggestion}")
+        found = getattr(found, part)
+    return found
+
+
+def import_module(name: str) -> types.ModuleType:
+    """Import the user's module by name, from the working directory too, or from a file path."""
+    import sys
+
+    if not name.endswith(".py"):
+        if "" not in sys.path and str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and name.startswith(error.name):
+                raise ValueError(f"there is no module {name!r} here or installed") from error
+            raise
+    path = Path(name).resolve()
+    if not path.is_file():
+        raise ValueError(f"there is no file {name!r}")
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    module_name = f"cb_user_{path.stem}"
+    known = sys.modules.get(module_name)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    spec = spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{name!r} cannot be imported")
+    module = module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
+    return module

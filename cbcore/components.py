@@ -1,0 +1,168 @@
+"""What a plugin offers: named components whose code is imported only when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from cbcore import names
+from cbcore.exceptions import PluginContractError, PluginLoadError, UsageError
+
+KINDS = (
+    "dataset",
+    "system",
+    "evaluator",
+    "metric",
+    "reporter",
+    "executor",
+    "suite",
+    "tokenizer",
+    "command",
+)
+"""Every kind of component. The hook `cb_<kind>s` and the entry-point group `cb.<kind>s` offer it."""
+
+TASKS = (
+    "qa",
+    "multiple-choice",
+    "math",
+    "code",
+    "summarization",
+    "nli",
+    "instruction-following",
+    "multi-turn",
+    "tool-use",
+    "retrieval",
+)
+"""The tasks a dataset may carry and an evaluator may apply to. Plugins may use others."""
+
+
+def kind_of(word: str) -> str:
+    """The kind a user's word means, singular or plural."""
+    singular = names.canonical(word).removesuffix("s")
+    if singular in KINDS:
+        return singular
+    near = names.near_matches(singular, KINDS)
+    raise UsageError(
+        f"there is no kind of component called {word!r}",
+        hint=f"did you mean {near[0]}s?" if near else f"kinds: {', '.join(k + 's' for k in KINDS)}",
+    )
+
+
+@attrs.frozen
+class Owner:
+    """The distribution a component came from, as recorded in every result."""
+
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.version}"
+
+
+def _texts(value: Iterable[str] | str | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@attrs.frozen
+class Component:
+    """One named thing a plugin offers.
+
+    `target` is `"package.module:attribute"`, imported on first use, or the object itself:
+    a class or function that makes the component from keyword parameters. The remaining
+    fields describe it; left empty, they are read from attributes of the loaded target
+    (`tasks`, `configs`, `applies_to`, `emits`, `extension`), so that the simple plugin
+    writes them once, next to its code.
+    """
+
+    kind: str = attrs.field(validator=attrs.validators.in_(KINDS))
+    name: str = attrs.field()
+    target: str | Callable[..., Any]
+    summary: str = ""
+    tasks: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    configs: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    applies_to: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    emits: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    extension: str = ""
+    owner: Owner | None = None
+
+    @name.validator
+    def _check_name(self, _: object, value: str) -> None:
+        if not names.is_valid(value):
+            raise ValueError(
+                f"{value!r} is not a component name: use lower-case letters, digits, - and _"
+            )
+
+    @property
+    def plugin(self) -> str:
+        """The owning distribution, or `python` for what was registered by hand."""
+        return self.owner.distribution if self.owner else "python"
+
+    @property
+    def qualified_name(self) -> str:
+        """`plugin/name`: the form that resolves whatever else is installed."""
+        return f"{self.plugin}/{self.name}"
+
+    def load(self) -> Callable[..., Any]:
+        """Import the target. Whatever the import does wrong becomes a `PluginLoadError`."""
+        if not isinstance(self.target, str):
+            return self.target
+        target = import_target(self.target, plugin=self.plugin)
+        if not callable(target):
+            raise PluginContractError(
+                self.plugin,
+                f"{self.kind} {self.name!r} points at {self.target}, "
+                f"which is a {type(target).__name__} and cannot be called",
+            )
+        return target
+
+    def described(self) -> Component:
+        """This component with its empty descriptive fields read from the loaded target."""
+        target = self.load()
+        doc = (target.__doc__ or "").strip().partition("\n")[0]
+        found: dict[str, Any] = {"summary": self.summary or doc}
+        for field in ("tasks", "configs", "applies_to", "emits", "extension"):
+            own = getattr(self, field)
+            declared = getattr(target, field, None)
+            if not own and isinstance(declared, str | tuple | list | frozenset | set):
+                # A set has no order of its own; sorting keeps output stable.
+                found[field] = (
+                    sorted(declared) if isinstance(declared, set | frozenset) else declared
+                )
+        return attrs.evolve(self, **found)
+
+
+def import_target(target: str, *, plugin: str) -> Any:
+    """Import `package.module:attribute` on behalf of a plugin, containing what goes wrong.
+
+    `SystemExit` and exceptions become `PluginLoadError`; what the import prints goes to
+    standard error, so that the output of `cb` stays machine-readable.
+    """
+    import contextlib
+    import importlib
+    import sys
+
+    module_name, _, attribute = target.partition(":")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            found: Any = importlib.import_module(module_name)
+            for part in attribute.split(".") if attribute else ():
+                found = getattr(found, part)
+    except (Exception, SystemExit) as error:  # the plugin boundary
+        raise PluginLoadError(
+            plugin,
+            f"importing {target} failed: {describe_exception(error)}",
+            hint=f"reinstall or update {plugin}, or leave it out with --no-plugin {plugin}",
+        ) from error
+    return found
+
+
+def describe_exception(error: BaseException) -> str:
+    """`Type: message` on one line, naming an exit for what it is."""
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({error.code!r})"
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,37 @@
+"""What observers of a run are told: one frozen record per hook, which can grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from cbcore.results import EvalResult, EvalRow
+
+
+@attrs.frozen
+class RunStarted:
+    """A run is about to process its first example."""
+
+    run_id: str
+    config: dict[str, Any]
+    systems: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+
+@attrs.frozen
+class RowFinished:
+    """One row is complete: processed and scored, or errored."""
+
+    run_id: str
+    row: EvalRow
+    index: int
+
+
+@attrs.frozen
+class RunFinished:
+    """The run is over, whole or not; `state` is `finished`, `interrupted` or `failed`."""
+
+    run_id: str
+    state: str
+    result: EvalResult

@@ -1,0 +1,150 @@
+"""All hooks of `cb`, in one place.
+
+Two doors lead here. A *static entry point* in a group named after the kind
+(`cb.datasets`, `cb.systems`, …) offers one component without any hook code. A *hook module*,
+named in the group `cb.plugins`, implements the functions below for what is dynamic or
+cross-cutting. In a hook module every function whose name starts with `cb_` is an
+implementation; the `hookimpl` decorator is needed only for pluggy's options. A name that is
+not below, or an argument that a hook does not have, quarantines that plugin alone.
+
+Hooks are called implementation by implementation: an exception is charged to the plugin that
+raised it, is reported, and leaves all others untouched. An implementation may accept fewer
+arguments than listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pluggy
+
+from cbcore.components import Component
+from cbcore.events import RowFinished, RunFinished, RunStarted
+
+PROJECT = "cb"
+"""pluggy's project name."""
+
+PLUGIN_API = 1
+"""Version of the contract between core and plugins. It changes only when plugins must."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+# -- offering ----------------------------------------------------------------------------------
+
+
+@hookspec
+def cb_datasets() -> Iterable[Component]:
+    """Offer datasets.
+
+    Called once per process, when components are first looked up. All implementations count;
+    a bare name offered twice is an error naming both plugins, and `plugin/name` still works.
+    A component's target is called as `target(config, **parameters)` and returns an iterable
+    of examples. An exception marks this plugin as broken; its other hooks are not called.
+    """
+
+
+@hookspec
+def cb_systems() -> Iterable[Component]:
+    """Offer systems: context compressors, rerankers, readers, endpoints.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. The target makes an object with `name` and `process` or `aprocess`.
+    """
+
+
+@hookspec
+def cb_evaluators() -> Iterable[Component]:
+    """Offer evaluators.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. Say `applies_to` and `emits` here, or on the target: they decide
+    whether the evaluator is wired automatically, and what can be asked of it.
+    """
+
+
+@hookspec
+def cb_metrics() -> Iterable[Component]:
+    """Offer metrics.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. The target makes an object with `name` and `compute` or `compare`.
+    """
+
+
+@hookspec
+def cb_reporters() -> Iterable[Component]:
+    """Offer output formats for `--output`.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. The target makes an object with `name` and `render`.
+    """
+
+
+@hookspec
+def cb_executors() -> Iterable[Component]:
+    """Offer ways to execute calls: other pools, other machines.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. The target makes an object with `name` and `map`.
+    """
+
+
+@hookspec
+def cb_suites() -> Iterable[Component]:
+    """Offer suites: named benchmarks made of several datasets.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. The target returns the path of a suite file or folder.
+    """
+
+
+@hookspec
+def cb_tokenizers() -> Iterable[Component]:
+    """Offer token counters for `--tokenizer`.
+
+    Called once per process, when components are first looked up. All implementations count,
+    as for `cb_datasets`. The target makes an object with `name` and `count`.
+    """
+
+
+@hookspec
+def cb_commands() -> Iterable[Component]:
+    """Offer sub-commands of `cb`.
+
+    Called when a command is asked for that neither the core nor a static entry point has.
+    All implementations count, as for `cb_datasets`; a built-in command cannot be replaced.
+    The target is a `click.Command`, or a function that returns one.
+    """
+
+
+# -- observing ---------------------------------------------------------------------------------
+
+
+@hookspec
+def cb_run_started(event: RunStarted) -> None:
+    """Observe the start of a run.
+
+    Called once per run, before the first example is pulled. All implementations are called;
+    what they return is ignored. An exception is logged once and the run goes on.
+    """
+
+
+@hookspec
+def cb_row_finished(event: RowFinished) -> None:
+    """Observe one finished row.
+
+    Called once per row, in the order of rows, from the thread that collects them. All
+    implementations are called; what they return is ignored. After an exception, which is
+    logged once, this implementation is not called again in this run.
+    """
+
+
+@hookspec
+def cb_run_finished(event: RunFinished) -> None:
+    """Observe the end of a run.
+
+    Called once per run, also when it was interrupted or failed. All implementations are
+    called; what they return is ignored. An exception is logged and changes nothing.
+    """

@@ -1,0 +1,78 @@
+"""Reading what an object is made of: constructor parameters and the values they hold."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+
+
+@attrs.frozen
+class Parameter:
+    """One parameter of a component's factory."""
+
+    name: str
+    type: str
+    required: bool
+    default: Any = None
+
+
+def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
+    """The call signature with annotations resolved where possible; None for some builtins."""
+    try:
+        return inspect.signature(target, eval_str=True)
+    except (ValueError, TypeError):
+        return None
+    except Exception:  # an annotation that cannot be evaluated is the plugin's own business
+        return inspect.signature(target)
+
+
+def parameters_of(target: Callable[..., Any]) -> list[Parameter]:
+    """What a factory can be given by keyword, in order."""
+    signature = signature_of(target)
+    if signature is None:
+        return []
+    found = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        required = parameter.default is parameter.empty
+        found.append(
+            Parameter(
+                name=parameter.name,
+                type=_type_text(parameter.annotation),
+                required=required,
+                default=None if required else parameter.default,
+            )
+        )
+    return found
+
+
+def _type_text(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return "any"
+    if isinstance(annotation, type) and not getattr(annotation, "__args__", None):
+        return annotation.__name__
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+
+
+def public_attributes(obj: object) -> dict[str, Any]:
+    """The public data attributes of an instance, whether kept in `__dict__` or in slots."""
+    found: dict[str, Any] = {}
+    for cls in reversed(type(obj).__mro__):
+        slots = cls.__dict__.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            if not slot.startswith("_") and hasattr(obj, slot):
+                found[slot] = getattr(obj, slot)
+    found.update((k, v) for k, v in getattr(obj, "__dict__", {}).items() if not k.startswith("_"))
+    return found
+
+
+def type_path(obj: object) -> str:
+    """`module.QualifiedName` of an object's class."""
+    return f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+

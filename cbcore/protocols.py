@@ -1,0 +1,169 @@
+"""The roles a component can play. They are structural: implement the methods, subclass nothing.
+
+Examples and outputs are plain dicts. What each optional method adds is said in its own
+protocol; the runner looks for the method, never for the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from cbcore.results import EvalResult, EvalRow
+
+Example: TypeAlias = dict[str, Any]
+"""One example of a dataset: `id` and `context` or `question`; the rest is the dataset's."""
+
+Output: TypeAlias = dict[str, Any]
+"""What a system returns: `response` when it answers, `context` when it rewrites the context,
+`contexts` when it retrieves, `usage` (`prompt_tokens`, `completion_tokens`) when an endpoint
+reported it, and `metadata` for anything worth keeping in the row."""
+
+Scores: TypeAlias = dict[str, float]
+"""Score name → finite number. A score that cannot be given is left out or raised, never 0."""
+
+
+@runtime_checkable
+class System(Protocol):
+    """The thing under test: takes an example, returns what became of it."""
+
+    @property
+    def name(self) -> str:
+        """How the system is called in results; unique within a run."""
+
+    def process(self, example: Example) -> Output:
+        """Work on a private copy of the example."""
+
+
+@runtime_checkable
+class AsyncSystem(Protocol):
+    """A system that is awaited. Preferred over `process` where a system has both."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def aprocess(self, example: Example) -> Output: ...
+
+
+@runtime_checkable
+class ConversationalSystem(Protocol):
+    """A system that takes the turns of a multi-turn example one after another."""
+
+    @property
+    def name(self) -> str: ...
+
+    def process_conversation(self, example: Example) -> Output: ...
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Scores one output against the example it came from.
+
+    Optional attributes: `emits` (score names), `applies_to` (tasks, or `"*"`) for automatic
+    wiring, `needs` (example fields without which no score can be given).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """Return the scores, or raise `MissingScoreError` with the reason there are none."""
+
+
+@runtime_checkable
+class BatchEvaluator(Protocol):
+    """An evaluator that scores many outputs faster together. Must equal `score` one by one."""
+
+    @property
+    def name(self) -> str: ...
+
+    def score_batch(
+        self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
+    ) -> Sequence[Scores]: ...
+
+
+@runtime_checkable
+class AsyncEvaluator(Protocol):
+    """An evaluator that waits for something, such as a judge model."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def ascore(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> Scores: ...
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """Aggregates the rows of one system. NaN or infinity means: no finite value."""
+
+    @property
+    def name(self) -> str: ...
+
+    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]: ...
+
+
+@runtime_checkable
+class ComparingMetric(Protocol):
+    """A metric that ranks systems against each other."""
+
+    @property
+    def name(self) -> str: ...
+
+    def compare(
+        self, rows_by_system: Mapping[str, Sequence[EvalRow]]
+    ) -> dict[str, dict[str, float]]: ...
+
+
+@runtime_checkable
+class Reporter(Protocol):
+    """Turns a result into a document. `extension` names the file type it writes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def render(self, result: EvalResult) -> str: ...
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Counts the tokens of a text."""
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, text: str) -> int: ...
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Decides where and how calls run: `calls` in, their results out, in the order given.
+
+    Must keep at most `in_flight` calls under way, pull lazily, and let `call` handle
+    its own failures: it never raises an `Exception`.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def map(
+        self, call: Callable[[Any], Any], items: Iterable[Any], *, in_flight: int
+    ) -> Iterator[Any]: ...
+
+
+@runtime_checkable
+class MemorySystem(Protocol):
+    """A system that is fed over time and then asked."""
+
+    @property
+    def name(self) -> str: ...
+
+    def reset(self) -> None:
+        """Forget everything."""
+
+    def ingest(self, items: Sequence[Any]) -> Any:
+        """Take in conversation turns, documents or events."""
+
+    def query(self, question: str, budget: int | None = None) -> Any:
+        """Answer from what was taken in, within a token budget."""

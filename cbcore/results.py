@@ -1,0 +1,221 @@
+"""What a run produces: one `EvalRow` per system and example, collected in an `EvalResult`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cbcore.exceptions import MissingExtraError, ResultError, UsageError
+from cbcore.names import near_matches
+from cbcore.summary import Summary, summarize
+
+if TYPE_CHECKING:
+    import pandas
+
+SCHEMA_VERSION = 1
+"""Version of the JSON form. A reader refuses a newer one."""
+
+
+@attrs.define
+class EvalRow:
+    """One system on one example.
+
+    A row with `error` set was not measured: it has no scores, and metrics leave it out.
+    `missing` says, score by score, why an otherwise good row lacks a score.
+    """
+
+    system: str
+    example_id: str | int
+    scores: dict[str, float] = attrs.Factory(dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    metadata: dict[str, Any] = attrs.Factory(dict)
+    latency: float = 0.0
+    dataset: str = ""
+    error: str | None = None
+    missing: dict[str, str] = attrs.Factory(dict)
+    response: str | None = None
+    response_tokens: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as plain data, in field order."""
+        return {name: getattr(self, name) for name in ROW_FIELDS}
+
+
+ROW_FIELDS: tuple[str, ...] = tuple(field.name for field in attrs.fields(EvalRow))
+"""The names of a row's fields, in order."""
+
+
+@attrs.frozen
+class Counts:
+    """How many rows a number rests on."""
+
+    total: int
+    scored: int
+    errored: int
+
+    @property
+    def missing(self) -> int:
+        """Rows that were processed but lack the score."""
+        return self.total - self.scored - self.errored
+
+
+@attrs.define
+class EvalResult:
+    """All rows of a run and what the metrics made of them."""
+
+    rows: Sequence[EvalRow]
+    summary: Summary = attrs.Factory(dict)
+    timing: dict[str, float] = attrs.Factory(dict)
+    config: dict[str, Any] = attrs.Factory(dict)
+    problems: list[str] = attrs.Factory(list)
+    metrics: Sequence[Any] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, in the order they ran."""
+        return list(dict.fromkeys([*self.summary, *(row.system for row in self.rows)]))
+
+    def rows_by_system(self) -> dict[str, list[EvalRow]]:
+        """The rows of each system, in dataset order."""
+        grouped: dict[str, list[EvalRow]] = {system: [] for system in self.systems}
+        for row in self.rows:
+            grouped[row.system].append(row)
+        return grouped
+
+    def counts(self, score_field: str | None = None) -> dict[str, Counts]:
+        """Scored, errored and total rows per system, for one score or for any."""
+        found = {}
+        for system, rows in self.rows_by_system().items():
+            errored = sum(row.error is not None for row in rows)
+            scored = sum(
+                row.error is None
+                and (score_field in row.scores if score_field else bool(row.scores))
+                for row in rows
+            )
+            found[system] = Counts(total=len(rows), scored=scored, errored=errored)
+        return found
+
+    def filter(self, **wanted: Any) -> EvalResult:
+        """The rows whose attributes equal the given values, with the summary made anew."""
+        for name in wanted:
+            if name not in ROW_FIELDS:
+                near = near_matches(name, ROW_FIELDS, limit=1)
+                raise UsageError(
+                    f"rows cannot be filtered by {name!r}: they have no such attribute",
+                    hint=f"did you mean {near[0]}?" if near else f"one of {', '.join(ROW_FIELDS)}",
+                )
+        kept = [
+            row
+            for row in self.rows
+            if all(getattr(row, name) == value for name, value in wanted.items())
+        ]
+        if not self.metrics and any(self.summary.values()):
+            raise ResultError(
+                "this result was read from a file and does not carry its metrics",
+                hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
+            )
+        left = EvalResult(rows=kept, config={**self.config, "filter": wanted}, metrics=self.metrics)
+        systems = [wanted["system"]] if "system" in wanted else self.systems
+        grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}
+        for row in kept:
+            grouped[row.system].append(row)
+        left.summary, left.problems = summarize(grouped, self.metrics)
+        left.timing = {s: t for s, t in self.timing.items() if s in grouped}
+        return left
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "config": json_safe(self.config),
+            "summary": json_safe(self.summary),
+            "timing": json_safe(self.timing),
+            "problems": list(self.problems),
+            "rows": [json_safe(row.to_dict()) for row in self.rows],
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The whole result as a JSON document that `from_json` reads back."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> EvalResult:
+        """Read a result that `to_json` wrote."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ResultError(f"this is not a saved result: {error}") from error
+        if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
+            raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
+        if data["schema"] != SCHEMA_VERSION:
+            raise ResultError(
+                f"this result has schema {data['schema']!r}; this version reads {SCHEMA_VERSION}",
+                hint="update cbcore",
+            )
+        try:
+            rows = [EvalRow(**row) for row in data["rows"]]
+        except TypeError as error:
+            raise ResultError(f"a row of this result cannot be read: {error}") from error
+        return cls(
+            rows=rows,
+            summary=data.get("summary", {}),
+            timing=data.get("timing", {}),
+            config=data.get("config", {}),
+            problems=data.get("problems", []),
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> EvalResult:
+        """Read a result file."""
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise ResultError(f"cannot read {path}: {error.strerror}") from error
+        try:
+            return cls.from_json(text)
+        except ResultError as error:
+            raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One line per row. Scores get a column each, metadata `metadata.<key>`.
+
+        A score that is called like a field of the row becomes `scores.<name>`.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
+        return pandas.DataFrame(list(self._flat_rows()))
+
+    def _flat_rows(self) -> Iterator[dict[str, Any]]:
+        for row in self.rows:
+            flat = row.to_dict()
+            scores, metadata = flat.pop("scores"), flat.pop("metadata")
+            flat["missing"] = "; ".join(f"{name}: {why}" for name, why in row.missing.items())
+            for name, value in scores.items():
+                flat[f"scores.{name}" if name in ROW_FIELDS else name] = value
+            flat.update((f"metadata.{key}", value) for key, value in metadata.items())
+            yield flat
+
+
+def json_safe(value: Any) -> Any:
+    """Plain JSON data equal to `value`: non-finite numbers become null, strange objects text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): json_safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_safe(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((json_safe(item) for item in value), key=repr)
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return json_safe(value.item())  # a numpy or torch scalar
+    return str(value)

@@ -1,0 +1,75 @@
+"""Keeping secrets out of everything a run writes.
+
+A value is secret when it came from `${VAR}` in a run file, or when its parameter is named
+like one. Where it came from is shown in its place, never the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_SECRET_NAME = re.compile(
+    r"(?:^token|(?:^|_)(?:(?:api|access|private|secret)_?key|(?:auth|access|api|bearer|hf)_token"
+    r"|secret|password|passwd|authorization|credentials?))$",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
+_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,}")
+_URL_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^/\s:@]+:)[^@/\s]+@")
+
+HIDDEN = "***"
+
+
+class Secret(str):
+    """A string that prints as its source. It still works wherever a string does."""
+
+    source: str
+
+    def __new__(cls, value: str, source: str = HIDDEN) -> Secret:
+        secret = super().__new__(cls, value)
+        secret.source = source
+        return secret
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter is named like a secret: `api_key`, `auth_token`, `password`, …"""
+    return _SECRET_NAME.search(name) is not None and not name.endswith("_env")
+
+
+def visible(name: str, value: Any) -> Any:
+    """The value as it may be written down: secrets replaced, containers searched."""
+    if isinstance(value, Secret):
+        return value.source
+    if isinstance(value, str):
+        return HIDDEN if value and is_secret_name(name) else redact(value)
+    if isinstance(value, Mapping):
+        return {key: visible(str(key), item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [visible(name, item) for item in value]
+    return value
+
+
+def redact(text: str, known: Iterable[str] = ()) -> str:
+    """A text without known secret values and without what looks like a credential."""
+    for value in known:
+        if len(value) >= 4:
+            text = text.replace(value, HIDDEN)
+    text = _BEARER.sub(rf"\1{HIDDEN}", text)
+    text = _URL_LOGIN.sub(rf"\1{HIDDEN}@", text)
+    return _KEY_LIKE.sub(HIDDEN, text)
+
+
+def secret_values(parameters: Mapping[str, Any]) -> set[str]:
+    """The secret strings among a component's parameters, to be removed from messages."""
+    found: set[str] = set()
+    for name, value in parameters.items():
+        if isinstance(value, Secret) or (isinstance(value, str) and is_secret_name(name)):
+            found.add(str.__str__(value))
+        elif isinstance(value, Mapping):
+            found |= secret_values({str(k): v for k, v in value.items()})
+    return found

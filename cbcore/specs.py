@@ -1,0 +1,155 @@
+"""Spec strings: how a component is named with its parameters, everywhere.
+
+    name
+    name:config
+    name:key=value,key=value
+    name:config,key=value
+
+`config` is handed to the component's first parameter. Values may be quoted, and lists are
+written `[a,b]`. Systems chain with `|`. A dataset may also be the path of a data file, and
+any component may be the user's own code: `py:module:Name` or `py:./file.py:Name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from cbcore import secrets
+from cbcore.exceptions import SpecError
+
+FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
+"""Data files that can stand where a dataset's name stands."""
+
+_PATH = re.compile(
+    rf"(?P<path>.+(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))(?:[:,](?P<rest>.*))?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASSIGNMENT = re.compile(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
+_OPENERS = {"[": "]", "{": "}", "(": ")"}
+
+
+@attrs.frozen
+class Spec:
+    """A component asked for by name, with the parameters as they were written.
+
+    Values from a string are strings; they get their types from the component's signature.
+    """
+
+    name: str
+    config: str | None = None
+    params: Mapping[str, Any] = attrs.Factory(dict)
+
+    def __str__(self) -> str:
+        """The spec in canonical form, fit to be shown: secrets are replaced."""
+        parts = [] if self.config is None else [str(secrets.visible("", self.config))]
+        for key, value in self.params.items():
+            parts.append(f"{key}={_quoted(secrets.visible(key, value))}")
+        return f"{self.name}:{','.join(parts)}" if parts else self.name
+
+    @property
+    def label(self) -> str:
+        """Name and config only: how a dataset tags its rows."""
+        return self.name if self.config is None else f"{self.name}:{self.config}"
+
+
+def parse(text: str) -> Spec:
+    """Read one spec string."""
+    stripped = text.strip()
+    if not stripped:
+        raise SpecError(text, "it is empty")
+    name, colon, rest = stripped.partition(":")
+    name = name.strip()
+    if not name or re.search(r"[\s,=]", name):
+        raise SpecError(text, f"{name!r} is not a name")
+    if colon and not rest.strip():
+        raise SpecError(text, "nothing follows the colon")
+    config, params = _parse_arguments(text, rest)
+    return Spec(name=name, config=config, params=params)
+
+
+def parse_dataset(text: str) -> Spec:
+    """Read a dataset spec, where the path of a data file is one too: it becomes `file:PATH`."""
+    if text.lstrip().startswith(("file:", "py:")):
+        return parse(text)
+    match = _PATH.match(text.strip())
+    if match is None:
+        return parse(text)
+    config, params = _parse_arguments(text, match["rest"] or "")
+    if config is not None:
+        raise SpecError(text, f"a data file has no config, and {config!r} is not key=value")
+    return Spec(name="file", config=match["path"], params=params)
+
+
+def parse_chain(text: str) -> list[Spec]:
+    """Read a system spec: one or more stages separated by `|`."""
+    stages = list(_split(text, "|", text))
+    if any(not stage.strip() for stage in stages):
+        raise SpecError(text, "a stage of the chain is empty", hint="write stage | stage")
+    return [parse(stage) for stage in stages]
+
+
+def from_mapping(value: Mapping[str, Any], *, where: str) -> Spec:
+    """Read the run-file form `{name: {key: value}}`, whose values keep their YAML types."""
+    if len(value) != 1:
+        raise SpecError(str(secrets.visible("", dict(value))), f"{where} takes one name per item")
+    ((head, params),) = value.items()
+    if params is not None and not isinstance(params, Mapping):
+        raise SpecError(str(head), f"{where}: what follows {head!r} must be key: value pairs")
+    base = parse_dataset(str(head))
+    return attrs.evolve(base, params={**base.params, **(params or {})})
+
+
+def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
+    config: str | None = None
+    params: dict[str, Any] = {}
+    if not rest.strip():
+        return None, params
+    for position, item in enumerate(_split(rest, ",", text)):
+        assignment = _ASSIGNMENT.match(item)
+        if assignment:
+            key = assignment["key"].replace("-", "_")
+            if key in params:
+                raise SpecError(text, f"{key!r} is given twice")
+            params[key] = _unquoted(assignment["value"].strip())
+        elif position == 0:
+            config = _unquoted(item.strip())
+        else:
+            raise SpecError(text, f"{item.strip()!r} is not key=value")
+    return config, params
+
+
+def _split(text: str, separator: str, whole: str) -> Iterator[str]:
+    """Split at separators that are outside quotes and brackets."""
+    start, quote, closers = 0, "", []
+    for index, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'" and (index == 0 or not text[index - 1].isalnum()):
+            quote = char
+        elif char in _OPENERS:
+            closers.append(_OPENERS[char])
+        elif closers and char == closers[-1]:
+            closers.pop()
+        elif char == separator and not closers:
+            yield text[start:index]
+            start = index + 1
+    if quote or closers:
+        raise SpecError(whole, f"a {quote or closers[-1]} is missing")
+    yield text[start:]
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value
+
+
+def _quoted(value: Any) -> str:
+    text = str(value)
+    if re.search(r"[,|\[\]{}()'\"]|^\s|\s$", text) and not isinstance(value, list | tuple):
+        return "'" + text + "'" if "'" not in text else '"' + text + '"'
+    return text

