@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -32,9 +33,7 @@ def bind(
     accepted = signature.parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
     by_keyword = [
-        name
-        for name, p in accepted.items()
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        name for name, p in accepted.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
     keywords: dict[str, Any] = {}
     for name, value in spec.params.items():
@@ -59,9 +58,7 @@ def bind(
     return positional, keywords
 
 
-def make(
-    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
-) -> Any:
+def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:
     """Call the component's factory. What it refuses becomes a `ParameterError`."""
     positional, keywords = bind(spec, target, extra=extra)
     signature = signature_of(target)
@@ -171,7 +168,7 @@ def guess(value: str) -> Any:
             found = number(value)
         except ValueError:
             continue
-        return found if found == found and abs(found) != float("inf") else value
+        return found if math.isfinite(found) else value
     if value.startswith("[") and value.endswith("]"):
         return [guess(item.strip()) for item in value[1:-1].split(",") if item.strip()]
     return value

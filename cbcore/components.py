@@ -74,8 +74,14 @@ class Component:
     `target` is `"package.module:attribute"`, imported on first use, or the object itself:
     a class or function that makes the component from keyword parameters. The remaining
     fields describe it; left empty, they are read from attributes of the loaded target
-    (`tasks`, `configs`, `applies_to`, `emits`, `extension`), so that the simple plugin
-    writes them once, next to its code.
+    (`tasks`, `configs`, `applies_to`, `emits`, `extension`, `automatic`), so that the simple
+    plugin writes them once, next to its code.
+
+    - `tasks`, `configs`: what a dataset is for, and its variants (`name:config`).
+    - `applies_to`, `emits`: the tasks an evaluator scores (`*` for all), and its score names.
+    - `extension`: the file type a reporter writes.
+    - `automatic`: when a metric is added to runs that name none: `always`,
+      `several-datasets` or `several-systems`.
     """
 
     kind: str = attrs.field(validator=attrs.validators.in_(KINDS))
@@ -87,6 +93,7 @@ class Component:
     applies_to: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     emits: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     extension: str = ""
+    automatic: str = ""
     owner: Owner | None = None
 
     @name.validator
@@ -110,7 +117,7 @@ class Component:
         """Import the target. Whatever the import does wrong becomes a `PluginLoadError`."""
         if not isinstance(self.target, str):
             return self.target
-        target = import_target(self.target, plugin=self.plugin)
+        target: Callable[..., Any] = import_target(self.target, plugin=self.plugin)
         if not callable(target):
             raise PluginContractError(
                 self.plugin,
@@ -124,7 +131,7 @@ class Component:
         target = self.load()
         doc = (target.__doc__ or "").strip().partition("\n")[0]
         found: dict[str, Any] = {"summary": self.summary or doc}
-        for field in ("tasks", "configs", "applies_to", "emits", "extension"):
+        for field in ("tasks", "configs", "applies_to", "emits", "extension", "automatic"):
             own = getattr(self, field)
             declared = getattr(target, field, None)
             if not own and isinstance(declared, str | tuple | list | frozenset | set):

@@ -11,12 +11,16 @@ from cbcore.results import EvalResult, EvalRow
 
 @attrs.frozen
 class RunStarted:
-    """A run is about to process its first example."""
+    """A run is about to process its first example.
+
+    `total` is the number of rows to come, where the datasets can tell.
+    """
 
     run_id: str
     config: dict[str, Any]
     systems: tuple[str, ...]
     datasets: tuple[str, ...]
+    total: int | None = None
 
 
 @attrs.frozen

@@ -33,6 +33,11 @@ class FileDataset:
             ".parquet": self._read_parquet,
         }[suffix]
 
+    @property
+    def name(self) -> str:
+        """How rows of this file are tagged: the file's name without its suffix."""
+        return self.path.stem
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self._read()
 
@@ -48,9 +53,8 @@ class FileDataset:
 
     def _read_jsonl(self) -> Iterator[dict[str, Any]]:
         with self.path.open("rb") as lines:
-            for number, raw in enumerate(lines, start=1):
-                if number == 1:
-                    raw = raw.removeprefix(b"\xef\xbb\xbf")
+            for number, line in enumerate(lines, start=1):
+                raw = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if raw.strip():
                     yield self._object(self._parse(raw, f"line {number}"), f"line {number}")
 
@@ -60,7 +64,9 @@ class FileDataset:
         except UnicodeDecodeError as error:
             raise self._bad(where, f"not valid UTF-8 at byte {error.start}") from error
         except json.JSONDecodeError as error:
-            raise self._bad(where, f"not valid JSON: {error.msg} at column {error.colno}") from error
+            raise self._bad(
+                where, f"not valid JSON: {error.msg} at column {error.colno}"
+            ) from error
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -92,7 +98,9 @@ class FileDataset:
                     if None in row:
                         raise self._bad(f"line {reader.line_num}", "more cells than the header has")
                     if None in row.values():
-                        raise self._bad(f"line {reader.line_num}", "fewer cells than the header has")
+                        raise self._bad(
+                            f"line {reader.line_num}", "fewer cells than the header has"
+                        )
                     yield dict(row)
             except csv.Error as error:
                 raise self._bad(f"line {reader.line_num}", f"not valid CSV: {error}") from error

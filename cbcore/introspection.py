@@ -9,7 +9,6 @@ from typing import Any
 import attrs
 
 
-
 @attrs.frozen
 class Parameter:
     """One parameter of a component's factory."""
@@ -26,7 +25,7 @@ def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(target, eval_str=True)
     except (ValueError, TypeError):
         return None
-    except Exception:  # an annotation that cannot be evaluated is the plugin's own business
+    except Exception:  # noqa: BLE001 - an annotation that cannot be evaluated is the plugin's own business
         return inspect.signature(target)
 
 
@@ -74,5 +73,3 @@ def public_attributes(obj: object) -> dict[str, Any]:
 def type_path(obj: object) -> str:
     """`module.QualifiedName` of an object's class."""
     return f"{type(obj).__module__}.{type(obj).__qualname__}"
-
-

@@ -89,9 +89,7 @@ class AsyncEvaluator(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def ascore(
-        self, original: Mapping[str, Any], processed: Mapping[str, Any]
-    ) -> Scores: ...
+    async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores: ...
 
 
 @runtime_checkable

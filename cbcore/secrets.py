@@ -27,7 +27,7 @@ class Secret(str):
 
     source: str
 
-    def __new__(cls, value: str, source: str = HIDDEN) -> Secret:
+    def __new__(cls, value: str, source: str = HIDDEN) -> Secret:  # noqa: PYI034 - no Self on 3.10
         secret = super().__new__(cls, value)
         secret.source = source
         return secret

@@ -153,3 +153,18 @@ def _quoted(value: Any) -> str:
     if re.search(r"[,|\[\]{}()'\"]|^\s|\s$", text) and not isinstance(value, list | tuple):
         return "'" + text + "'" if "'" not in text else '"' + text + '"'
     return text
+
+
+def parse_output(text: str) -> tuple[Spec, str | None]:
+    """Read `FORMAT[=FILE]`, where the format may have parameters: `html:max_rows=50=FILE`."""
+    head, equals, file = text.partition("=")
+    if ":" not in head:
+        if equals and not file:
+            raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
+        return parse(head), file or None
+    spec = parse(text)
+    if not spec.params:
+        return spec, None
+    last, value = list(spec.params.items())[-1]
+    value, equals, file = str(value).partition("=")
+    return attrs.evolve(spec, params={**spec.params, last: value}), file or None

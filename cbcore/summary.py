@@ -56,7 +56,7 @@ def _values(
                     raise TypeError(f"a key is {key!r}, not a string")
                 if value is not None:
                     per_system[key] = float(value)
-    except Exception as error:  # the plugin boundary
+    except Exception as error:  # noqa: BLE001 - the plugin boundary
         name = getattr(metric, "name", type(metric).__name__)
         return {}, f"metric {name!r} failed: {describe_exception(error)}"
     return values, None

@@ -1,0 +1,5 @@
+"""`python -m cbcore` is `cb`."""
+
+from cbcore.cli import main
+
+main()

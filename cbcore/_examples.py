@@ -1,0 +1,143 @@
+"""Examples on their way into a run: numbered, checked, and protected from systems."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import attrs
+
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError, DataError
+
+_ATOMS = frozenset({str, int, float, bool, type(None), bytes})
+_SOMETHING_TO_WORK_ON = ("context", "question", "turns")
+
+
+@attrs.define
+class Work:
+    """One example to be processed, with what the row will need to know of it.
+
+    `problem` is set when the example cannot be processed; the row will carry it as its error.
+    """
+
+    index: int
+    example_id: str | int
+    example: dict[str, Any]
+    dataset: str
+    problem: str | None = None
+
+
+def number(examples: Iterable[Any], tag: str) -> Iterator[Work]:
+    """Turn raw examples into work, lazily. A dataset that raises ends in a `DataError`."""
+    iterator = _iterator(examples, tag)
+    index = 0
+    while True:
+        try:
+            raw = next(iterator)
+        except StopIteration:
+            return
+        except CBError:
+            raise
+        except Exception as error:
+            where = f"dataset {tag!r}" if tag else "the dataset"
+            raise DataError(
+                f"{where} failed after {index} examples: {describe_exception(error)}"
+            ) from error
+        yield _prepare(raw, index, tag)
+        index += 1
+
+
+def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
+    try:
+        return iter(examples)
+    except TypeError as error:
+        raise DataError(
+            f"dataset {tag or examples!r} is a {type(examples).__name__}, "
+            "which cannot be iterated over",
+            hint="give a list of dicts, or anything that yields dicts",
+        ) from error
+
+
+def _prepare(raw: Any, index: int, tag: str) -> Work:
+    if not isinstance(raw, Mapping):
+        return Work(index, index, {}, tag, f"example {index} is a {type(raw).__name__}, not a dict")
+    example = raw if type(raw) is dict else dict(raw)
+    example_id: Any = example.get("id")
+    problem: str | None = None
+    if example_id is None:
+        example_id = index
+    elif type(example_id) is not str and type(example_id) is not int:
+        problem = f"example {index} has an id of type {type(example_id).__name__}, not str or int"
+        example_id = str(example_id)
+    if all(example.get(field) is None for field in _SOMETHING_TO_WORK_ON):
+        has = ", ".join(sorted(map(str, example))) or "nothing"
+        problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
+    return Work(index, example_id, example, str(example.get("dataset") or tag), problem)
+
+
+def private_copy(value: Any) -> Any:
+    """A copy that shares nothing mutable with the original; much faster than `deepcopy`."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is dict:
+        return {k: v if type(v) in _ATOMS else private_copy(v) for k, v in value.items()}
+    if kind is list:
+        return [v if type(v) in _ATOMS else private_copy(v) for v in value]
+    return copy.deepcopy(value)
+
+
+class Replayable:
+    """Examples that every system of a run sees alike, although they are pulled only once.
+
+    A sequence is read again for each system. Anything else is pulled at most once, up to
+    `limit`, and spooled to a temporary file for the systems that follow, so that a one-shot
+    generator works and memory does not grow with the dataset.
+    """
+
+    def __init__(self, examples: Iterable[Any], *, limit: int | None, passes: int) -> None:
+        self._examples = examples
+        self._limit = limit
+        self._spooled: list[int] = []
+        self._spool: Any = None
+        self._must_spool = passes > 1 and not isinstance(examples, Sequence)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._spool is not None:
+            return self._replay()
+        limited = islice(iter(self._examples), self._limit)
+        return self._record(limited) if self._must_spool else limited
+
+    def _record(self, examples: Iterator[Any]) -> Iterator[Any]:
+        spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the run
+        for example in examples:
+            pickle.dump(example, spool, protocol=pickle.HIGHEST_PROTOCOL)
+            self._spooled.append(spool.tell())
+            yield example
+        self._spool = spool
+
+    def _replay(self) -> Iterator[Any]:
+        self._spool.seek(0)
+        for _ in self._spooled:
+            yield pickle.load(self._spool)  # noqa: S301 - written above, by this process
+
+    def close(self) -> None:
+        """Drop the temporary file."""
+        if self._spool is not None:
+            self._spool.close()
+
+
+class First:
+    """The first `n` examples of a dataset, as often as the dataset can be iterated."""
+
+    def __init__(self, examples: Iterable[Any], n: int) -> None:
+        self.examples = examples
+        self.n = n
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(iter(self.examples), self.n)

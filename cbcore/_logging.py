@@ -1,0 +1,69 @@
+"""Log lines on standard error: for people by default, as JSON when asked.
+
+Nothing is configured globally: a program that uses structlog itself keeps its own settings.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import attrs
+
+from cbcore.secrets import redact
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+@attrs.define
+class LogSettings:
+    """How log lines look and which are shown. `threshold` indexes debug, info, warning, error."""
+
+    threshold: int = 2
+    as_json: bool = False
+
+
+settings = LogSettings()
+
+
+def configure(*, verbosity: int = 0, as_json: bool = False) -> None:
+    """`verbosity` 0 shows warnings, 1 information, 2 everything, -1 errors only."""
+    settings.threshold = min(max(2 - verbosity, 0), 3)
+    settings.as_json = as_json
+
+
+def get_logger() -> Any:
+    """The logger of `cb`. structlog is imported here, so that light commands never pay for it."""
+    import structlog
+
+    processors: list[Any] = [_drop_quiet, _redact]
+    if settings.as_json:
+        processors += [
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ]
+    else:
+        processors.append(_as_line)
+    return structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
+        processors=[structlog.processors.add_log_level, *processors],
+    )
+
+
+def _drop_quiet(_: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    if _LEVELS.index(method) < settings.threshold:
+        import structlog
+
+        raise structlog.DropEvent
+    return event
+
+
+def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    return {k: redact(v) if isinstance(v, str) else v for k, v in event.items()}
+
+
+def _as_line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
+    level, text = event.pop("level"), event.pop("event")
+    facts = "".join(f" {key}={value}" for key, value in event.items())
+    return f"cb: {level}: {text}{facts}"

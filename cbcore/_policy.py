@@ -1,0 +1,133 @@
+"""Which plugins may be used: disable, allow and require, by flag, environment and `[tool.cb]`.
+
+Decided by distribution name before anything is imported, first-party plugins included.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
+from cbcore.names import canonical, near_matches
+
+CORE = "cbcore"
+_KEYS = ("disable_plugins", "only_plugins", "require_plugins", "strict_plugins")
+
+
+@attrs.frozen
+class PluginPolicy:
+    """Names of distributions to leave out, to keep alone, and to insist on."""
+
+    disable: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
+    require: frozenset[str] = frozenset()
+    strict: bool = False
+
+    def refusal(self, distribution: str) -> str | None:
+        """Why this distribution is not used, or None."""
+        name = canonical(distribution)
+        if name == CORE:
+            return None
+        if name in self.disable:
+            return "switched off by --no-plugin, CB_DISABLE_PLUGINS or [tool.cb] disable_plugins"
+        if self.only is not None and name not in self.only:
+            return "not on the list of --only-plugin, CB_ONLY_PLUGINS or [tool.cb] only_plugins"
+        return None
+
+    def check_names(self, installed: Iterable[str]) -> None:
+        """Refuse names that match nothing: a misspelt switch must not be silent."""
+        known = {canonical(name): name for name in installed}
+        for verb, wanted in (("disable", self.disable), ("allow", self.only or frozenset())):
+            for name in sorted(wanted - known.keys()):
+                near = near_matches(name, known.values(), limit=1)
+                raise UsageError(
+                    f"cannot {verb} the plugin {name!r}: none of that name is installed",
+                    hint=f"did you mean {near[0]}?" if near else "`cb list-plugins` shows them",
+                )
+        for name in sorted(self.require - known.keys()):
+            raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
+
+
+def read_policy(
+    *,
+    disable: Iterable[str] = (),
+    only: Iterable[str] = (),
+    require: Iterable[str] = (),
+    strict: bool = False,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> PluginPolicy:
+    """Combine flags, environment and `[tool.cb]` of the `pyproject.toml` in a folder.
+
+    Disabling and requiring add up; an allow-list given closer to the command replaces the
+    one further away.
+    """
+    environ = os.environ if environ is None else environ
+    table = _tool_table(folder or Path.cwd())
+    allow = list(only) or _words(environ.get("CB_ONLY_PLUGINS", "")) or table.get("only_plugins")
+    return PluginPolicy(
+        disable=_names(
+            disable,
+            _words(environ.get("CB_DISABLE_PLUGINS", "")),
+            table.get("disable_plugins", []),
+        ),
+        only=None if allow is None else _names(allow),
+        require=_names(
+            require,
+            _words(environ.get("CB_REQUIRE_PLUGINS", "")),
+            table.get("require_plugins", []),
+        ),
+        strict=(
+            strict
+            or environ.get("CB_STRICT_PLUGINS", "") not in ("", "0")
+            or bool(table.get("strict_plugins", False))
+        ),
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.replace(",", " ").split() if word]
+
+
+def _names(*sources: Iterable[str]) -> frozenset[str]:
+    return frozenset(canonical(name) for source in sources for name in source)
+
+
+def _tool_table(folder: Path) -> dict[str, Any]:
+    path = folder / "pyproject.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    if "[tool.cb]" not in text:  # parsing TOML costs more than the rest of a light command
+        return {}
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        table: dict[str, Any] = tomllib.loads(text).get("tool", {}).get("cb", {})
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(path), f"not valid TOML: {error}") from error
+    for key, value in table.items():
+        if key not in _KEYS:
+            near = near_matches(key, _KEYS, limit=1)
+            raise ConfigError(
+                f"{path}, [tool.cb]",
+                f"unknown key {key!r}",
+                hint=f"did you mean {near[0]}?" if near else f"known keys: {', '.join(_KEYS)}",
+            )
+        if key == "strict_plugins":
+            valid = isinstance(value, bool)
+        else:
+            valid = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not valid:
+            wanted = "true or false" if key == "strict_plugins" else "a list of names"
+            raise ConfigError(f"{path}, [tool.cb]", f"{key} must be {wanted}, not {value!r}")
+    return table

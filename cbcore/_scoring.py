@@ -1,0 +1,168 @@
+"""From an output to a row: every evaluator asked, every answer checked, nothing made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore._examples import Work
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError, MissingScoreError
+from cbcore.results import EvalRow
+from cbcore.secrets import redact
+from cbcore.tokens import TokenCounter
+
+_USAGE_KEYS = ("usage", "api_usage")
+
+
+@attrs.frozen
+class Wired:
+    """An evaluator and how it came to score a dataset.
+
+    One that was wired automatically passes over examples that lack a field it needs; one that
+    was asked for has to say why it cannot score them.
+    """
+
+    evaluator: Any
+    automatic: bool = False
+    needs: tuple[str, ...] = ()
+    emits: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, evaluator: Any, *, automatic: bool = False) -> Wired:
+        return cls(
+            evaluator,
+            automatic=automatic,
+            needs=tuple(getattr(evaluator, "needs", ())),
+            emits=tuple(getattr(evaluator, "emits", ())),
+        )
+
+    def applies_to(self, example: Mapping[str, Any]) -> bool:
+        if not self.automatic:
+            return True
+        return all(example.get(field) is not None for field in self.needs)
+
+
+@attrs.define
+class Done:
+    """What came of one call: an output, or the error in its place."""
+
+    work: Work
+    output: dict[str, Any] | None
+    latency: float
+    error: str | None = None
+    scores: list[tuple[Wired, Any]] = attrs.Factory(list)
+
+
+def score(done: Done, evaluators: Iterable[Wired]) -> Done:
+    """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
+    if done.output is not None:
+        example = done.work.example
+        for wired in evaluators:
+            if wired.applies_to(example):
+                try:
+                    scores = wired.evaluator.score(example, done.output)
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+                    scores = error
+                done.scores.append((wired, scores))
+    return done
+
+
+async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
+    """Ask the asynchronous evaluators, one after another for one example."""
+    if done.output is not None:
+        example = done.work.example
+        for wired in evaluators:
+            if wired.applies_to(example):
+                try:
+                    scores = await wired.evaluator.ascore(example, done.output)
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+                    scores = error
+                done.scores.append((wired, scores))
+    return done
+
+
+class RowMaker:
+    """Builds the rows of one system."""
+
+    def __init__(self, system: str, counter: TokenCounter, secrets: Sequence[str] = ()) -> None:
+        self._system = system
+        self._counter = counter
+        self._secrets = tuple(secrets)
+
+    def row(self, done: Done) -> EvalRow:
+        work, output = done.work, done.output
+        row = EvalRow(self._system, work.example_id, latency=done.latency, dataset=work.dataset)
+        row.input_tokens = self._counter.visible(work.example)
+        if output is None:
+            row.error = redact(done.error or "", self._secrets)
+            return row
+        self._keep_output(row, work.example, output)
+        for wired, scores in done.scores:
+            self._keep_scores(row, wired, scores)
+        return row
+
+    def _keep_output(
+        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> None:
+        response = output.get("response")
+        if response is not None:
+            row.response = response if type(response) is str else str(response)
+            row.response_tokens = self._counter.count(row.response)
+        row.output_tokens = self._counter.visible(
+            {
+                field: output[field] if field in output else example.get(field)
+                for field in self._counter.text_fields
+            }
+        )
+        metadata = output.get("metadata")
+        if isinstance(metadata, Mapping):
+            row.metadata.update(metadata)
+        for key in _USAGE_KEYS:
+            usage = output.get(key)
+            if isinstance(usage, Mapping):
+                self._keep_usage(row, usage)
+
+    @staticmethod
+    def _keep_usage(row: EvalRow, usage: Mapping[str, Any]) -> None:
+        row.metadata.update(usage)
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if isinstance(prompt, int):
+            row.output_tokens = prompt
+        if isinstance(completion, int):
+            row.response_tokens = completion
+
+    def _keep_scores(self, row: EvalRow, wired: Wired, scores: Any) -> None:
+        if isinstance(scores, BaseException):
+            self._keep_reason(row, wired, _reason(scores))
+            return
+        if not isinstance(scores, Mapping):
+            kind = type(scores).__name__
+            self._keep_reason(row, wired, f"the evaluator returned {kind}, not a dict of scores")
+            return
+        for name, value in scores.items():
+            key = name if name not in row.scores else f"{wired.evaluator.name}.{name}"
+            if type(value) is not float:
+                try:
+                    value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
+                except (TypeError, ValueError):
+                    row.missing[key] = f"the evaluator returned {value!r}, not a number"
+                    continue
+            if value - value == 0.0:  # finite: NaN and infinity minus themselves are NaN
+                row.scores[key] = value
+            else:
+                row.missing[key] = f"the evaluator returned {value}"
+
+    def _keep_reason(self, row: EvalRow, wired: Wired, reason: str) -> None:
+        for name in wired.emits or (wired.evaluator.name,):
+            row.missing[name] = redact(reason, self._secrets)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, MissingScoreError):
+        return error.message
+    if isinstance(error, CBError):
+        return f"{type(error).__name__}: {error.message}"
+    return f"the evaluator failed: {describe_exception(error)}"

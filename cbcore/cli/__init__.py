@@ -1,0 +1,126 @@
+"""The `cb` command. Every sub-command lives in a module of its own, imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from cbcore import __version__
+from cbcore.cli._settings import Settings, shared_options
+from cbcore.exceptions import CBError
+
+_COMMANDS = {
+    "run": "cbcore.cli.run",
+    "list": "cbcore.cli.list_components",
+    "list-plugins": "cbcore.cli.list_plugins",
+    "info": "cbcore.cli.info",
+}
+
+
+class CommandGroup(click.Group):
+    """Built-in commands from a table, then those of plugins; help imports no plugin."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from importlib import import_module
+
+        if cmd_name in _COMMANDS:
+            command: click.Command = import_module(_COMMANDS[cmd_name]).command
+            return command
+        return _plugin_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_commands(ctx, formatter)
+        offered = [
+            (component.name, f"from {component.owner}")
+            for plugin in ctx.ensure_object(Settings).host().plugins
+            if plugin.usable
+            for component in plugin.components
+            if component.kind == "command"
+        ]
+        if offered:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl(offered)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from cbcore.names import near_matches
+
+            near = near_matches(args[0], _COMMANDS, limit=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
+
+
+def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
+    from cbcore.exceptions import PluginContractError, UnknownComponentError
+
+    try:
+        component = ctx.ensure_object(Settings).host().find("command", name)
+    except UnknownComponentError:
+        return None
+    command: Any = component.load()
+    if not isinstance(command, click.Command):
+        command = command()
+    if not isinstance(command, click.Command):
+        raise PluginContractError(component.plugin, f"the command {name!r} is no click.Command")
+    return command
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="cb", message="%(prog)s %(version)s")
+@shared_options
+def cli() -> None:
+    """Benchmark what touches a model's context.
+
+    Compare context systems (compressors, rerankers, memory, proxies) on datasets: what each
+    saves, what it loses, and which one wins. Results go to standard output, everything else
+    to standard error.
+
+    \b
+    Try:   cb run --system "identity | extractive" --dataset hotpotqa:sample
+    Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed
+           5 a result cannot be read · 130 interrupted
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with the documented code."""
+    try:
+        code = cli.main(args=arguments, standalone_mode=False)
+    except CBError as error:
+        code = _fail(error.message, error.hint, error.exit_code)
+    except click.exceptions.Abort:
+        code = _fail("interrupted", None, 130)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # the edge of the command line
+        if os.environ.get("CB_DEBUG"):
+            raise
+        from cbcore.components import describe_exception
+
+        hint = "this is a defect of cb; set CB_DEBUG=1 for the traceback"
+        code = _fail(f"unexpected {describe_exception(error)}", hint, 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, hint: str | None, code: int) -> int:
+    from cbcore.secrets import redact
+
+    click.echo(f"cb: error: {redact(message)}", err=True)
+    if hint:
+        click.echo(f"hint: {redact(hint)}", err=True)
+    return code

@@ -1,0 +1,130 @@
+"""Options every command takes, before or after its name: plugins and log lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+if TYPE_CHECKING:
+    from cbcore._manager import PluginHost
+
+
+@attrs.define
+class Settings:
+    """What the shared options collected."""
+
+    disable: list[str] = attrs.Factory(list)
+    only: list[str] = attrs.Factory(list)
+    require: list[str] = attrs.Factory(list)
+    strict: bool = False
+    verbosity: int = 0
+    log_json: bool = False
+    _host: PluginHost | None = None
+
+    def host(self) -> PluginHost:
+        """The installed plugins under the policy of flags, environment and `[tool.cb]`."""
+        if self._host is None:
+            from cbcore._manager import build_host
+            from cbcore._policy import read_policy
+
+            policy = read_policy(
+                disable=self.disable, only=self.only, require=self.require, strict=self.strict
+            )
+            self._host = build_host(policy)
+        return self._host
+
+    def configure_logging(self) -> None:
+        from cbcore._logging import configure
+
+        configure(verbosity=self.verbosity, as_json=self.log_json)
+
+
+pass_settings = click.make_pass_decorator(Settings, ensure=True)
+
+
+def _collect(change: Callable[[Settings, Any], None]) -> Callable[..., None]:
+    def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        if value:
+            change(ctx.ensure_object(Settings), value)
+
+    return callback
+
+
+def _set(attribute: str, value: Any) -> Callable[[Settings, Any], None]:
+    return lambda settings, _: setattr(settings, attribute, value)
+
+
+def _add_verbosity(settings: Settings, count: int) -> None:
+    settings.verbosity += count
+
+
+def _set_log_format(settings: Settings, value: str) -> None:
+    settings.log_json = value == "json"
+
+
+_OPTIONS = [
+    click.option(
+        "--no-plugin",
+        multiple=True,
+        metavar="NAME",
+        expose_value=False,
+        callback=_collect(lambda settings, names: settings.disable.extend(names)),
+        help="Leave a plugin out (distribution name). Repeatable; also CB_DISABLE_PLUGINS.",
+    ),
+    click.option(
+        "--only-plugin",
+        multiple=True,
+        metavar="NAME",
+        expose_value=False,
+        callback=_collect(lambda settings, names: settings.only.extend(names)),
+        help="Use no plugins but these. Repeatable; also CB_ONLY_PLUGINS.",
+    ),
+    click.option(
+        "--require-plugin",
+        multiple=True,
+        metavar="NAME",
+        expose_value=False,
+        callback=_collect(lambda settings, names: settings.require.extend(names)),
+        help="Fail unless this plugin works. Repeatable; also CB_REQUIRE_PLUGINS.",
+    ),
+    click.option(
+        "--strict-plugins",
+        is_flag=True,
+        expose_value=False,
+        callback=_collect(_set("strict", True)),
+        help="Fail when any installed plugin is broken; also CB_STRICT_PLUGINS=1.",
+    ),
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_collect(_add_verbosity),
+        help="More log lines; twice for all.",
+    ),
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=_collect(_set("verbosity", -1)),
+        help="Errors only, and no progress display.",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        expose_value=False,
+        callback=_collect(_set_log_format),
+        help="Log lines for people (text, the default) or for machines (json).",
+    ),
+]
+
+
+def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the shared options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

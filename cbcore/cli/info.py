@@ -1,0 +1,113 @@
+"""`cb info`: one component in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+
+if TYPE_CHECKING:
+    from cbcore._manager import PluginHost
+    from cbcore.components import Component
+
+_EXAMPLES = {
+    "dataset": 'cb run --system "identity | extractive" --dataset {spec}',
+    "system": "cb run --system {spec} --dataset hotpotqa:sample",
+    "evaluator": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --evaluator {spec}',
+    "metric": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --metric {spec}',
+    "reporter": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --output {spec}',
+    "tokenizer": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --tokenizer {spec}',
+    "command": "cb {spec} --help",
+}
+
+
+@click.command("info", short_help="Show one component: parameters, scores, example.")
+@click.argument("name")
+@click.option("--kind", help="Which kind is meant, when several kinds use the name.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
+@pass_settings
+def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> None:
+    """Show a component: summary, owner, parameters, configs, scores, tasks, example command.
+
+    NAME is a component's name, or plugin/name.
+    """
+    from cbcore.cli._text import clean, echo_json
+
+    records = [_record(component) for component in _found(settings.host(), name, kind)]
+    if as_json:
+        echo_json(records[0] if len(records) == 1 else records)
+        return
+    for position, record in enumerate(records):
+        if position:
+            click.echo()
+        click.echo(f"{record['name']} ({record['kind']})")
+        click.echo(f"  {clean(record['summary'] or 'no summary')}")
+        click.echo(f"  plugin      {record['plugin']} {record['version'] or ''}".rstrip())
+        for label in ("tasks", "configs", "applies_to", "emits"):
+            if record[label]:
+                click.echo(f"  {label:<11} {clean(', '.join(record[label]))}")
+        _echo_parameters(record["parameters"])
+        click.echo(f"  example     {record['example']}")
+
+
+def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
+    """Components of that name; several kinds may share it."""
+    from cbcore.components import KINDS, kind_of
+    from cbcore.exceptions import UnknownComponentError
+    from cbcore.names import near_matches
+    from cbcore.registry import registry
+
+    found = []
+    for candidate in [kind_of(kind)] if kind else KINDS:
+        try:
+            found.append(registry.get(candidate, name, host=host).described())
+        except UnknownComponentError:
+            continue
+    if not found:
+        known = {c.name for c in host.components()}
+        raise UnknownComponentError(
+            kind_of(kind) if kind else "component", name, near_matches(name, known), hint=None
+        )
+    return found
+
+
+def _record(component: Component) -> dict[str, Any]:
+    from cbcore.introspection import parameters_of
+    from cbcore.results import json_safe
+
+    example = _EXAMPLES.get(component.kind, "cb list {spec}s").format(spec=component.name)
+    return {
+        "kind": component.kind,
+        "name": component.name,
+        "summary": component.summary,
+        "plugin": component.plugin,
+        "version": component.owner.version if component.owner else None,
+        "tasks": list(component.tasks),
+        "configs": list(component.configs),
+        "applies_to": list(component.applies_to),
+        "emits": list(component.emits),
+        "parameters": [
+            {
+                "name": parameter.name,
+                "type": parameter.type,
+                "required": parameter.required,
+                "default": json_safe(parameter.default),
+            }
+            for parameter in parameters_of(component.load())
+        ],
+        "example": example,
+    }
+
+
+def _echo_parameters(parameters: list[dict[str, Any]]) -> None:
+    if not parameters:
+        click.echo("  parameters  none")
+        return
+    width = max(len(parameter["name"]) for parameter in parameters)
+    for position, parameter in enumerate(parameters):
+        label = "parameters" if position == 0 else ""
+        default = "required" if parameter["required"] else f"default {parameter['default']!r}"
+        click.echo(f"  {label:<11} {parameter['name']:<{width}}  {parameter['type']}, {default}")

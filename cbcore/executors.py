@@ -1,0 +1,193 @@
+"""How calls are executed: one after another, in threads, or on an event loop.
+
+All three take calls in the order of the dataset, keep a bounded number under way, and give
+results back in that order, whatever finishes first. A call reports its own failures in what
+it returns; a `BaseException` that escapes it ends the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_WINDOW_PER_WORKER = 4
+"""Examples held per worker, so that one slow call does not idle the others."""
+
+
+def run_inline(call: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """One call after another, in the calling thread."""
+    return map(call, items)
+
+
+def run_in_threads(
+    call: Callable[[Item], Result], items: Iterable[Item], *, in_flight: int
+) -> Iterator[Result]:
+    """Calls in `in_flight` threads.
+
+    The threads are daemons: when the run is interrupted, a call that hangs cannot keep the
+    process alive.
+    """
+    tasks: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
+    finished: SimpleQueue[tuple[int, Result | _Escaped]] = SimpleQueue()
+
+    def work() -> None:
+        while (task := tasks.get()) is not None:
+            index, item = task
+            try:
+                finished.put((index, call(item)))
+            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+                finished.put((index, _Escaped(error)))
+
+    started = 0
+
+    def submit(index: int, item: Item) -> None:
+        nonlocal started
+        tasks.put((index, item))
+        if started < in_flight:
+            started += 1
+            threading.Thread(target=work, name=f"cb-worker-{started}", daemon=True).start()
+
+    try:
+        yield from _in_order(items, submit, finished, window=in_flight * _WINDOW_PER_WORKER)
+    finally:
+        _drain(tasks)
+        for _ in range(started):
+            tasks.put(None)
+
+
+def run_async(
+    call: Callable[[Item], Awaitable[Result]],
+    items: Iterable[Item],
+    *,
+    in_flight: int,
+    loop: LoopThread,
+) -> Iterator[Result]:
+    """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
+    pending: deque[tuple[int, Item]] = deque()
+    parked: deque[asyncio.Future[None]] = deque()
+    finished: SimpleQueue[tuple[int, Result | _Escaped]] = SimpleQueue()
+
+    async def work() -> None:
+        while True:
+            try:
+                index, item = pending.popleft()
+            except IndexError:
+                nap = loop.loop.create_future()
+                parked.append(nap)
+                await nap
+                continue
+            try:
+                finished.put((index, await call(item)))
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+                finished.put((index, _Escaped(error)))
+
+    workers: list[asyncio.Task[None]] = []
+
+    def wake() -> None:
+        """Runs on the loop: rouse parked workers, or start new ones, for what is pending."""
+        roused = min(len(pending), len(parked))
+        for _ in range(roused):
+            parked.popleft().set_result(None)
+        missing = min(len(pending) - roused, in_flight - len(workers))
+        workers.extend(loop.loop.create_task(work()) for _ in range(missing))
+
+    def submit(index: int, item: Item) -> None:
+        was_empty = not pending
+        pending.append((index, item))
+        # A running worker takes the next item by itself; only an empty queue can have left
+        # one asleep, and only a short pool needs another worker.
+        if was_empty or len(workers) < in_flight:
+            loop.loop.call_soon_threadsafe(wake)
+
+    def stop() -> None:
+        for worker in workers:
+            worker.cancel()
+
+    try:
+        yield from _in_order(items, submit, finished, window=in_flight * _WINDOW_PER_WORKER)
+    finally:
+        loop.loop.call_soon_threadsafe(stop)
+
+
+class LoopThread:
+    """An event loop in a daemon thread, so that a run works inside a running loop too."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="cb-event-loop", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        # Tasks cancelled at the end get their turn to clean up.
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+    def call(self, awaitable: Any, timeout_s: float | None = None) -> Any:
+        """Run one coroutine on the loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(awaitable, self.loop).result(timeout_s)
+
+    def close(self, timeout_s: float = 2.0) -> None:
+        """Stop the loop; a task that refuses to end is abandoned with its daemon thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(timeout_s)
+
+
+class _Escaped:
+    """A `BaseException` on its way from a worker to the thread that runs the benchmark."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _in_order(
+    items: Iterable[Item],
+    submit: Callable[[int, Item], None],
+    finished: SimpleQueue[tuple[int, Result | _Escaped]],
+    *,
+    window: int,
+) -> Iterator[Result]:
+    """Keep up to `window` items submitted and yield their results in the order given."""
+    source = iter(items)
+    early: dict[int, Result | _Escaped] = {}
+    submitted = wanted = 0
+    exhausted = False
+    while True:
+        while not exhausted and submitted - wanted < window:
+            try:
+                item = next(source)
+            except StopIteration:
+                exhausted = True
+            else:
+                submit(submitted, item)
+                submitted += 1
+        if wanted == submitted:
+            return
+        while wanted not in early:
+            index, result = finished.get()
+            early[index] = result
+        result = early.pop(wanted)
+        if isinstance(result, _Escaped):
+            raise result.error
+        wanted += 1
+        yield result
+
+
+def _drain(queue: SimpleQueue[Any]) -> None:
+    while not queue.empty():
+        queue.get_nowait()

@@ -1,0 +1,128 @@
+"""Components by name from Python: register your own, load what is registered or installed.
+
+from cbcore.registry import registry, register_dataset, load_dataset
+
+registry.register("dataset", "my-data", my_loader)
+dataset = load_dataset("my-data", n=100)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cbcore import binding, names, specs
+from cbcore._examples import First
+from cbcore._manager import PluginHost, default_host
+from cbcore.components import Component, kind_of
+from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
+from cbcore.introspection import signature_of
+
+
+class Registry:
+    """What a program registered by hand, on top of what plugins offer.
+
+    A name is never overwritten silently: registering it again, or registering a name that a
+    plugin offers and then asking for it, is an error that names both.
+    """
+
+    def __init__(self) -> None:
+        self._components: dict[tuple[str, str], Component] = {}
+
+    def register(
+        self, kind: str, name: str, target: Callable[..., Any], *, replace: bool = False
+    ) -> None:
+        """Make `target` available under a name, here and on the command line (`--import`)."""
+        kind = kind_of(kind)
+        if not callable(target):
+            raise UsageError(f"cannot register {target!r} as a {kind}: it cannot be called")
+        key = (kind, names.canonical(name))
+        if key in self._components and not replace:
+            raise UsageError(
+                f"a {kind} called {name!r} is already registered: {self._components[key].target!r}",
+                hint="choose another name, or pass replace=True",
+            )
+        try:
+            self._components[key] = Component(kind=kind, name=name, target=target)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+
+    def unregister(self, kind: str, name: str) -> None:
+        """Forget a registered name."""
+        key = (kind_of(kind), names.canonical(name))
+        if self._components.pop(key, None) is None:
+            raise UnknownComponentError(key[0], name)
+
+    def get(self, kind: str, name: str, *, host: PluginHost | None = None) -> Component:
+        """The component of that name, registered or installed."""
+        kind = kind_of(kind)
+        host = host or default_host()
+        plugin, slash, bare = name.rpartition("/")
+        mine = self._components.get((kind, names.canonical(bare)))
+        if mine is None or (slash and plugin != mine.plugin):
+            return self._find_installed(host, kind, name)
+        if slash:
+            return mine
+        rivals = [
+            c for c in host.components(kind) if names.canonical(c.name) == names.canonical(bare)
+        ]
+        if rivals:
+            raise DuplicateNameError(kind, bare, [mine.plugin, *(c.plugin for c in rivals)])
+        return mine
+
+    def _find_installed(self, host: PluginHost, kind: str, name: str) -> Component:
+        try:
+            return host.find(kind, name)
+        except UnknownComponentError as error:
+            near = names.near_matches(name, self.list(kind, host=host))
+            if not near or error.near == tuple(near):
+                raise
+            raise UnknownComponentError(kind, name, near) from None
+
+    def list(self, kind: str, *, host: PluginHost | None = None) -> list[str]:
+        """All names of a kind, registered and installed, sorted."""
+        kind = kind_of(kind)
+        mine = {c.name for (k, _), c in self._components.items() if k == kind}
+        return sorted(mine | {c.name for c in (host or default_host()).components(kind)})
+
+    def registered(self, kind: str | None = None) -> tuple[Component, ...]:
+        """What was registered by hand, in order."""
+        return tuple(c for c in self._components.values() if kind is None or c.kind == kind)
+
+
+registry = Registry()
+"""The registry of this process."""
+
+
+def register_dataset(name: str, loader: Callable[..., Any], *, replace: bool = False) -> None:
+    """Register a function that returns an iterable of examples."""
+    registry.register("dataset", name, loader, replace=replace)
+
+
+def register_metric(name: str, factory: Callable[..., Any], *, replace: bool = False) -> None:
+    """Register a class or function that makes a metric."""
+    registry.register("metric", name, factory, replace=replace)
+
+
+def load_dataset(name: str, **parameters: Any) -> Any:
+    """Load a dataset by name or spec string; keyword arguments go to its loader.
+
+    `n` limits any dataset, also one whose loader does not take it.
+    """
+    spec = specs.parse_dataset(name)
+    n = parameters.get("n")
+    signature = signature_of(registry.get("dataset", spec.name).load())
+    if n is None or signature is None or "n" in signature.parameters:
+        return _make("dataset", spec, parameters)
+    del parameters["n"]
+    return First(_make("dataset", spec, parameters), n)
+
+
+def get_metric(name: str, **parameters: Any) -> Any:
+    """Make a metric by name or spec string."""
+    return _make("metric", specs.parse(name), parameters)
+
+
+def _make(kind: str, spec: specs.Spec, parameters: dict[str, Any]) -> Any:
+    merged = specs.Spec(spec.name, spec.config, {**spec.params, **parameters})
+    return binding.make(merged, registry.get(kind, spec.name).load())
