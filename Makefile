@@ -1,0 +1,54 @@
+# Every target sets up what it needs: a machine with Python 3.10+, git and make is enough.
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+PLUGINS := $(sort $(wildcard plugins/cb-*))
+PIP     := $(BIN)/pip --disable-pip-version-check --quiet
+EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
+PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit bench docs clean
+
+help: ## Show the targets.
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: .make/run ## Benchmark context systems on a bundled sample, offline.
+	@$(BIN)/cb run examples/demo.yaml
+
+test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
+
+lint: .make/dev ## Check style and formatting.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .make/dev ## Check types, strictly.
+	$(BIN)/mypy cbcore $(PLUGINS:%=%/src)
+
+unit: .make/dev ## Run the tests, wheels and real environments included.
+	$(BIN)/pytest -n 2
+
+bench: .make/dev ## Measure start-up and overhead beside other tools; results in benchmarks/results.
+	$(BIN)/python -m benchmarks
+
+docs: .make/dev ## Write the generated reference pages anew.
+	$(BIN)/python docs/generate.py
+
+clean: ## Remove the environment and everything that was built.
+	rm -rf $(VENV) .make dist build demo-results .mypy_cache .ruff_cache .pytest_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "cb needs Python 3.10 or newer: make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+.make/run: $(BIN)/python $(PROJECTS)
+	@echo "installing cb and its plugins into $(VENV) …"
+	@$(PIP) install -c constraints.txt hatchling editables
+	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
+	@mkdir -p .make && touch $@
+
+.make/dev: .make/run requirements-dev.txt
+	@echo "installing what the tests need …"
+	@$(PIP) install -c constraints.txt -r requirements-dev.txt
+	@touch $@

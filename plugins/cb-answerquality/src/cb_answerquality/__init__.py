@@ -1,0 +1,14 @@
+"""Scores of a response against gold answers: token F1, exact match, recall, containment."""
+
+from cb_answerquality.evaluators import AnswerQuality
+from cb_answerquality.metrics.quality import contains_score, exact_match, f1_score, recall_score
+from cb_answerquality.normalization import normalize
+
+__all__ = [
+    "AnswerQuality",
+    "contains_score",
+    "exact_match",
+    "f1_score",
+    "normalize",
+    "recall_score",
+]

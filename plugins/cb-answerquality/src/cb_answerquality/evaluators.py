@@ -1,0 +1,87 @@
+"""The evaluator: which texts of an example and an output are compared, and when none can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Number
+from typing import Any
+
+from cb_answerquality.metrics.quality import compare
+from cbcore.exceptions import MissingScoreError
+from cbcore.protocols import Scores
+
+
+class AnswerQuality:
+    """How well a response matches the gold answer: token F1, exact match, recall, containment.
+
+    The example's `answer` is a text, a number, or a list of alternatives; with alternatives,
+    each score is that of the best one. An empty `answer` gives 1.0 for all scores; in a list
+    with others, empty alternatives do not count.
+    """
+
+    name = "answer_quality"
+    emits = ("f1", "exact_match", "recall", "contains")
+    applies_to = ("*",)
+    needs = ("answer",)
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """The four scores. Raises `MissingScoreError` without a gold answer or a response."""
+        answer = original.get("answer")
+        response = processed.get("response")
+        if type(answer) is str and type(response) is str:
+            f1, exact, recall, contained = compare(response, answer)
+        else:
+            f1, exact, recall, contained = _compare_best(answer, response)
+        return {"f1": f1, "exact_match": exact, "recall": recall, "contains": contained}
+
+    def score_batch(
+        self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
+    ) -> list[Scores | MissingScoreError]:
+        """The scores of each pair, in order.
+
+        In the place of a pair that cannot be scored stands the `MissingScoreError` that
+        `score` would have raised, so that the other pairs keep their scores.
+        """
+        scores: list[Scores | MissingScoreError] = []
+        for original, output in zip(originals, processed, strict=True):
+            try:
+                scores.append(self.score(original, output))
+            except MissingScoreError as error:  # noqa: PERF203  one bad pair must not spoil the rest
+                scores.append(error)
+        return scores
+
+
+def _compare_best(answer: Any, response: Any) -> tuple[float, ...]:
+    """Each score for the alternative answer that gives the highest."""
+    references = _gold_texts(answer)
+    if _is_absent(response):
+        raise MissingScoreError(
+            "the system returned no response; chain a reader behind it: `system | extractive`"
+        )
+    if not isinstance(response, str | Number):
+        raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
+    text = str(response)
+    return tuple(
+        map(max, zip(*(compare(text, reference) for reference in references), strict=True))
+    )
+
+
+def _gold_texts(answer: Any) -> list[str]:
+    alternatives = answer if isinstance(answer, list | tuple) else [answer]
+    texts = []
+    for alternative in alternatives:
+        if _is_absent(alternative):
+            continue
+        if not isinstance(alternative, str | Number):
+            kind = type(alternative).__name__
+            raise MissingScoreError(f"the gold answer is a {kind}, not a text or a number")
+        texts.append(str(alternative))
+    if not texts:
+        raise MissingScoreError("the example has no gold answer")
+    return [text for text in texts if text.strip()] or texts[:1]
+
+
+def _is_absent(value: Any) -> bool:
+    """None, or the NaN that stands for it in tables."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,94 @@
+"""The four answer scores, between one response and one reference answer.
+
+An empty reference gives 1.0, then an empty response gives 0.0. A reference of which the
+normalisation leaves nothing, such as "(A)" or "?!", is compared with its articles or, failing
+that, with its punctuation, and so is the response.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cb_answerquality.normalization import raw_tokens, tokens, tokens_with_articles
+
+# Letters of scripts written without spaces: Thai to Burmese, Khmer, kana, Chinese characters.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+_UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+_LETTER = rf"(?:[^\W{_UNSPACED}]|[\u0300-\u036f])"
+
+# Matches, empty, at a position that lies inside a word or inside a number such as 4.5 or 1,000.
+_INSIDE = re.compile(rf"(?<={_LETTER})(?={_LETTER})|(?<=\d[.,])(?=\d)|(?<=\d)(?=[.,]\d)")
+
+
+def f1_score(response: str, reference: str) -> float:
+    """Harmonic mean of token precision and token recall; repeated tokens count as often."""
+    return compare(response, reference)[0]
+
+
+def exact_match(response: str, reference: str) -> float:
+    """1.0 if both are equal after normalisation, otherwise 0.0."""
+    return compare(response, reference)[1]
+
+
+def recall_score(response: str, reference: str) -> float:
+    """The fraction of the reference's tokens that the response has."""
+    return compare(response, reference)[2]
+
+
+def contains_score(response: str, reference: str) -> float:
+    """1.0 if the response has the reference in it, as whole words and numbers, otherwise 0.0.
+
+    Letter case does not matter, and neither does what normalisation removes. Scripts written
+    without spaces, such as Chinese and Japanese, need no word boundary.
+    """
+    return compare(response, reference)[3]
+
+
+def compare(response: str, reference: str) -> tuple[float, float, float, float]:
+    """F1, exact match, recall and containment in one pass."""
+    wanted = tokens(reference)
+    if wanted:
+        given = tokens(response)
+    elif not reference or reference.isspace():
+        return 1.0, 1.0, 1.0, 1.0
+    else:
+        wanted = tokens_with_articles(reference)
+        given = tokens_with_articles(response)
+        if not wanted:
+            wanted, given = raw_tokens(reference), raw_tokens(response)
+    if wanted == given:
+        return 1.0, 1.0, 1.0, 1.0
+    if not given:
+        return 0.0, 0.0, 0.0, 0.0
+    common = _overlap(wanted, given)
+    found = common == len(wanted) and f" {' '.join(wanted)} " in f" {' '.join(given)} "
+    contained = 1.0 if found or _occurs(reference, response) else 0.0
+    # 2PR / (P + R) with P = common / given and R = common / wanted, rounded once.
+    return 2 * common / (len(wanted) + len(given)), 0.0, common / len(wanted), contained
+
+
+def _overlap(wanted: list[str], given: list[str]) -> int:
+    """How many tokens the two have in common, repeated tokens counted as often as in both."""
+    distinct = set(wanted)
+    if len(distinct) == len(wanted):
+        return len(distinct.intersection(given))
+    left: dict[str, int] = {}
+    for token in wanted:
+        left[token] = left.get(token, 0) + 1
+    common = 0
+    for token in given:
+        if left.get(token):
+            left[token] -= 1
+            common += 1
+    return common
+
+
+def _occurs(reference: str, response: str) -> bool:
+    """Whether the reference stands in the response without cutting a word or a number."""
+    text, wanted = response.lower(), reference.strip().lower()
+    start = text.find(wanted)
+    while start >= 0:
+        if not (_INSIDE.match(text, start) or _INSIDE.match(text, start + len(wanted))):
+            return True
+        start = text.find(wanted, start + 1)
+    return False

@@ -1,0 +1,1 @@
+"""The parts of the offline reader: question, evidence, candidates, comparison."""

@@ -1,0 +1,62 @@
+"""Which rows count, and which of them carry the score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from numbers import Real
+from typing import Any
+
+from cbcore.results import EvalRow
+
+
+def measured(rows: Iterable[EvalRow]) -> Iterator[EvalRow]:
+    """The rows that were processed without an error."""
+    return (row for row in rows if row.error is None)
+
+
+def score_of(row: EvalRow, score_field: str) -> float | None:
+    """The score as a finite number, or None where the row has none."""
+    return finite(row.scores.get(score_field))
+
+
+def finite(value: object) -> float | None:
+    """The value as a finite float, or None for anything else."""
+    if isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def split(rows: Iterable[EvalRow], score_field: str) -> tuple[list[float], int]:
+    """The scores of the measured rows, and how many of those rows have none."""
+    scores: list[float] = []
+    missing = 0
+    for row in measured(rows):
+        score = score_of(row, score_field)
+        if score is None:
+            missing += 1
+        else:
+            scores.append(score)
+    return scores, missing
+
+
+def mean(values: list[float]) -> float:
+    """The arithmetic mean, NaN of nothing."""
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def noting_missing(values: dict[str, float], key: str, missing: int) -> dict[str, float]:
+    """The values, with `<key>_missing` added when any row lacked the score."""
+    return {**values, f"{key}_missing": float(missing)} if missing else values
+
+
+def check_name(_: object, attribute: Any, value: object) -> None:
+    """An attrs validator: the parameter is a non-empty string."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{attribute.name} must be a non-empty name, not {value!r}")
+
+
+def check_threshold(_: object, attribute: Any, value: object) -> None:
+    """An attrs validator: the parameter is a finite number."""
+    if isinstance(value, bool) or finite(value) is None:
+        raise ValueError(f"{attribute.name} must be a finite number, not {value!r}")

@@ -1,0 +1,99 @@
+"""The result for other programs: JSON, JSON lines and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from cb_reporters.text import visible
+from cbcore.results import ROW_FIELDS, EvalResult, EvalRow, json_safe
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+_OWN_COLUMNS = ("scores", "metadata", "missing")
+
+
+@attrs.frozen
+class Json:
+    """Whole result as one JSON document that cb can read back."""
+
+    name = "json"
+    extension = "json"
+
+    def render(self, result: EvalResult) -> str:
+        """Rows, summary, timing, problems and configuration."""
+        return result.to_json()
+
+
+@attrs.frozen
+class JsonLines:
+    """One JSON object per row.
+
+    Only ASCII, so that no character inside a text can end a line.
+    """
+
+    name = "jsonl"
+    extension = "jsonl"
+
+    def render(self, result: EvalResult) -> str:
+        """The rows in the order of the result; empty without rows."""
+        return "".join(
+            json.dumps(json_safe(row.to_dict()), allow_nan=False) + "\n" for row in result.rows
+        )
+
+
+@attrs.frozen
+class Csv:
+    """One line per row, with a column for every score and metadata key.
+
+    Text that a spreadsheet would take for a formula gets a leading apostrophe, and control
+    characters other than tabs and newlines are written out.
+    """
+
+    name = "csv"
+    extension = "csv"
+
+    def render(self, result: EvalResult) -> str:
+        """A header line, then the rows in the order of the result."""
+        scores = sorted({name for row in result.rows for name in row.scores})
+        metadata = sorted({str(key) for row in result.rows for key in row.metadata})
+        fields = [name for name in ROW_FIELDS if name not in _OWN_COLUMNS]
+        headers = [
+            *fields,
+            *(f"scores.{name}" if name in ROW_FIELDS else name for name in scores),
+            *(f"metadata.{key}" for key in metadata),
+            "missing",
+        ]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(map(_cell, headers))
+        for row in result.rows:
+            values = _values(row, fields, scores, metadata)
+            writer.writerow([_cell(json_safe(value)) for value in values])
+        return out.getvalue()
+
+
+def _values(
+    row: EvalRow, fields: list[str], scores: list[str], metadata: list[str]
+) -> Iterator[Any]:
+    by_key = {str(key): value for key, value in row.metadata.items()}
+    for field in fields:
+        yield getattr(row, field)
+    for name in scores:
+        yield row.scores.get(name)
+    for key in metadata:
+        yield by_key.get(key)
+    yield "; ".join(f"{name}: {why}" for name, why in row.missing.items())
+
+
+def _cell(value: Any) -> str | int | float | None:
+    """JSON data as a cell: numbers as they are, structures as JSON, text defused."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = visible(text, keep="\t\n")
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

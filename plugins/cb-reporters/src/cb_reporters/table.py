@@ -1,0 +1,164 @@
+"""The result as a plain-text table for the terminal."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from cb_reporters.text import pad, shorten, visible, width, wrap
+from cb_reporters.view import Column, View
+from cbcore.results import EvalResult
+
+MIN_WIDTH = 40
+_SHORTEST_LABEL = 20
+_SHORTEST_HEADER = 10
+
+
+def _check_width(_: object, __: object, value: int | None) -> None:
+    if value is not None and (not isinstance(value, int) or value < MIN_WIDTH):
+        raise ValueError(f"width must be a whole number of at least {MIN_WIDTH}, not {value!r}")
+
+
+@attrs.frozen
+class Table:
+    """Plain-text table that fits the terminal.
+
+    `width` is the number of columns to fill at most; by default, those of the terminal. The
+    best value of each metric is marked with *. Systems become columns when metrics do not
+    fit side by side.
+    """
+
+    name = "table"
+    extension = "txt"
+
+    width: int | None = attrs.field(default=None, validator=_check_width)
+
+    def render(self, result: EvalResult) -> str:
+        """Lay the result out, ending in a newline."""
+        columns = self.width or max(MIN_WIDTH, shutil.get_terminal_size().columns)
+        view = View.of(result)
+        facts = " · ".join(f"{label} {text}" for label, text in view.facts)
+        lines = [*wrap(visible(view.title), columns), *wrap(visible(facts), columns)]
+        if view.status:
+            lines += ["", *wrap(visible(f"! {view.status}"), columns)]
+        if view.systems:
+            compared = _Grid.of(view.systems, (*view.columns, *view.counts))
+            lines += ["", *_fitted(compared, columns)]
+        if view.datasets:
+            by_dataset = _Grid.of(view.systems, view.datasets)
+            lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]
+        if any(column.best for column in (*view.columns, *view.datasets)):
+            lines.append("* best")
+        if view.notes:
+            lines.append("")
+        for note in view.notes:
+            first, *rest = wrap(visible(note), columns - 2) or [""]
+            lines += [f"- {first}", *(f"  {line}" for line in rest)]
+        return "\n".join(lines) + "\n"
+
+
+@attrs.frozen
+class _Grid:
+    """Labels down the side, headers across the top, one line of cells for each label."""
+
+    corner: str
+    labels: tuple[str, ...]
+    headers: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, systems: Sequence[str], columns: Sequence[Column]) -> _Grid:
+        marked = any(column.best for column in columns)
+        by_column = [
+            tuple(
+                cell + ("*" if i in column.best else " ") * marked
+                for i, cell in enumerate(column.cells)
+            )
+            for column in columns
+        ]
+        return cls(
+            corner="system",
+            labels=tuple(map(visible, systems)),
+            headers=tuple(visible(column.header) for column in columns),
+            cells=tuple(zip(*by_column, strict=True)),
+        )
+
+    def turned(self, corner: str) -> _Grid:
+        """Labels and headers changed places."""
+        return _Grid(corner, self.headers, self.labels, tuple(zip(*self.cells, strict=True)))
+
+    def shortened(self, *, labels: int | None = None, headers: int | None = None) -> _Grid:
+        """Labels or headers cut to so many columns."""
+        return attrs.evolve(
+            self,
+            labels=tuple(shorten(x, labels) for x in self.labels) if labels else self.labels,
+            headers=tuple(shorten(x, headers) for x in self.headers) if headers else self.headers,
+        )
+
+    def widths(self) -> list[int]:
+        label = max(map(width, (self.corner, *self.labels)))
+        by_column = zip(self.headers, *self.cells, strict=True)
+        return [label, *(max(map(width, column)) for column in by_column)]
+
+    def parts(self, columns: int) -> Iterator[_Grid]:
+        """The grid in pieces that fit, each with all the labels."""
+        half = columns // 2 - 6
+        widest = max(width(cell) for line in self.cells for cell in line)
+        grid = self.shortened(labels=max(8, min(half, columns - 7 - widest)), headers=half)
+        label, *rest = grid.widths()
+        start = 0
+        while start < len(rest):
+            end = start + 1
+            while end < len(rest) and _total([label, *rest[start : end + 1]]) <= columns:
+                end += 1
+            cells = tuple(line[start:end] for line in grid.cells)
+            yield attrs.evolve(grid, headers=grid.headers[start:end], cells=cells)
+            start = end
+
+    def lines(self) -> Iterator[str]:
+        """The grid, drawn."""
+        widths = self.widths()
+        yield _rule("┌┬┐", widths)
+        yield _line((self.corner, *self.headers), widths)
+        yield _rule("├┼┤", widths)
+        for label, cells in zip(self.labels, self.cells, strict=True):
+            yield _line((label, *cells), widths)
+        yield _rule("└┴┘", widths)
+
+
+def _fitted(grid: _Grid, columns: int, *, across: bool = False) -> Iterator[str]:
+    """The grid, which has systems as labels, in the first layout that fits.
+
+    Systems stay labels if they can, or become headers if they can when `across` is set;
+    their names are cut before the layout is given up. What fits neither way is drawn in
+    pieces.
+    """
+    turned = grid.turned("dataset" if across else "metric")
+    room = columns - _total([0, *grid.widths()[1:]])
+    down = [grid, grid.shortened(labels=room)] if room >= _SHORTEST_LABEL else [grid]
+    longest = min(columns, max(map(width, turned.headers)))
+    sizes = range(longest, min(longest, _SHORTEST_HEADER) - 1, -1)
+    sideways = [turned.shortened(headers=size) for size in sizes]
+    for candidate in sideways + down if across else down + sideways:
+        if _total(candidate.widths()) <= columns:
+            return candidate.lines()
+    parts = (turned if across else grid).parts(columns)
+    return itertools.chain.from_iterable(part.lines() for part in parts)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 3 * len(widths) + 1
+
+
+def _rule(corners: str, widths: Sequence[int]) -> str:
+    return corners[0] + corners[1].join("─" * (w + 2) for w in widths) + corners[2]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        pad(cell, w, right=i > 0) for i, (cell, w) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return f"│ {' │ '.join(padded)} │"

@@ -1,0 +1,242 @@
+"""What every report says about a result, before any format decides how it looks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from cb_reporters import formats
+from cb_reporters.formats import ABSENT, Format
+from cbcore.results import Counts, EvalResult
+
+_DATASET = "dataset:"
+_QUALIFIED = re.compile(r"(?P<key>.+)\[(?P<parameters>\w+=.*)\]'*", re.DOTALL)
+
+
+@attrs.frozen
+class Display:
+    """How the values of one metric are shown.
+
+    `precise` is the header when the parameters it names are known, `header` otherwise;
+    `metric` is the component that the values come from.
+    """
+
+    header: str
+    format: Format
+    better: Literal["higher", "lower"] | None = None
+    detail: bool = False
+    precise: str = ""
+    metric: str = ""
+
+
+KNOWN: dict[str, Display] = {
+    "mean_score": Display(
+        "quality", formats.score, "higher", precise="quality ({score_field})", metric="mean_score"
+    ),
+    "pass_rate": Display(
+        "pass rate", formats.percent, "higher", precise="pass ≥{threshold}", metric="pass_rate"
+    ),
+    "compression_ratio": Display("tokens saved", formats.percent, "higher"),
+    "cost_of_pass": Display("tokens / pass", formats.average, "lower"),
+    "latency_median": Display("latency p50", formats.duration, "lower"),
+    "latency_p95": Display("latency p95", formats.duration, "lower"),
+    "pareto_rank": Display("pareto", formats.count, "lower"),
+    "num_passing": Display("passing", formats.count, detail=True),
+    "mean_input_tokens": Display("input tokens", formats.average, detail=True),
+    "mean_output_tokens": Display("output tokens", formats.average, detail=True),
+    "latency_mean": Display("latency mean", formats.duration, "lower", detail=True),
+    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True),
+}
+"""Metrics whose meaning is known, in the order shown. Others follow, under their own keys."""
+
+_ORDER = {key: position for position, key in enumerate(KNOWN)}
+
+
+@attrs.frozen
+class Column:
+    """One figure for every system, in the order of `View.systems`."""
+
+    key: str
+    header: str
+    values: tuple[float | None, ...]
+    cells: tuple[str, ...]
+    best: frozenset[int] = frozenset()
+    detail: bool = False
+
+
+@attrs.frozen
+class View:
+    """A result, ready to be laid out.
+
+    `columns` are the metrics that compare systems, `details` those that explain them (less
+    the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
+    `counts` what all of them rest on. `status` is empty for a run that finished.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    status: str
+    systems: tuple[str, ...]
+    columns: tuple[Column, ...]
+    details: tuple[Column, ...]
+    datasets: tuple[Column, ...]
+    counts: tuple[Column, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, result: EvalResult) -> View:
+        """Read everything a report shows from the result."""
+        systems = tuple(result.systems)
+        counts = list(result.counts(result.config.get("score_field")).values())
+        keys = dict.fromkeys(key for values in result.summary.values() for key in values)
+        metrics = [_metric_column(result, systems, key) for key in sorted(keys, key=_position)]
+        shown = [column for column in metrics if not column.key.startswith(_DATASET)]
+        missing = tuple(float(c.missing) for c in counts)
+        details = [
+            c for c in shown if c.detail and not (_is_missing(c.key) and c.values == missing)
+        ]
+        if result.timing:
+            times = tuple(formats.finite(result.timing.get(system)) for system in systems)
+            details.append(_column("timing", Display("run time", formats.duration), times))
+        return cls(
+            title=_title(result, systems),
+            facts=tuple(_facts(result, counts)),
+            status=_status(result.config),
+            systems=systems,
+            columns=tuple(column for column in shown if not column.detail),
+            details=tuple(details),
+            datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
+            counts=tuple(_count_columns(counts)),
+            notes=tuple(map(str, result.problems)),
+        )
+
+    def first(self, key: str) -> Column | None:
+        """The column of a metric, if the run computed it."""
+        return next((c for c in (*self.columns, *self.details) if c.key == key), None)
+
+
+def components(config: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """What the config records about the components of one kind, such as `systems`."""
+    found = config.get(kind)
+    return [c for c in found if isinstance(c, Mapping)] if isinstance(found, list | tuple) else []
+
+
+def _metric_column(result: EvalResult, systems: Iterable[str], key: str) -> Column:
+    values = tuple(formats.finite(result.summary.get(system, {}).get(key)) for system in systems)
+    if _is_missing(key):
+        values = tuple(value or 0.0 for value in values)
+    return _column(key, _display(key, result.config), values)
+
+
+def _position(key: str) -> int:
+    """Where a metric stands: the known ones in their order, then the others in theirs."""
+    return _ORDER.get(re.split(r"_missing|\[", key)[0], len(_ORDER))
+
+
+def _is_missing(key: str) -> bool:
+    """Whether this counts the rows that a known metric had to leave out."""
+    metric, found, _ = key.partition("_missing")
+    return bool(found) and metric in KNOWN
+
+
+def _column(key: str, display: Display, values: tuple[float | None, ...]) -> Column:
+    return Column(
+        key=key,
+        header=display.header,
+        values=values,
+        cells=tuple(ABSENT if value is None else display.format(value) for value in values),
+        best=_best(values, display.better),
+        detail=display.detail,
+    )
+
+
+def _best(values: Sequence[float | None], better: str | None) -> frozenset[int]:
+    """Where the best value stands; nowhere when there is nothing to tell apart."""
+    present = {value for value in values if value is not None}
+    if better is None or len(present) < 2:
+        return frozenset()
+    best = max(present) if better == "higher" else min(present)
+    return frozenset(i for i, value in enumerate(values) if value == best)
+
+
+def _display(key: str, config: Mapping[str, Any]) -> Display:
+    """How to show a metric, with what is known of its parameters put into the header."""
+    qualified = _QUALIFIED.fullmatch(key)
+    base, qualifier = (qualified["key"], qualified["parameters"]) if qualified else (key, "")
+    if base.startswith(_DATASET):
+        display = Display(base.removeprefix(_DATASET), formats.score, "higher")
+    elif base in KNOWN:
+        display = KNOWN[base]
+    elif _is_missing(base):
+        about = _display(key.replace("_missing", "", 1), config)
+        return Display(f"{about.header}: missing", formats.count, detail=True)
+    else:
+        return Display(key, formats.general)
+    own = dict(part.split("=", 1) for part in qualifier.split(",") if "=" in part)
+    known = {**config, **_parameters(config, display.metric), **own}
+    header = display.header
+    used = {name for name in ("score_field", "threshold") if f"{{{name}}}" in display.precise}
+    if used and all(known.get(name) is not None for name in used):
+        header = display.precise.format_map(known)
+    if own.keys() - used:
+        header += f" [{qualifier}]"
+    return attrs.evolve(display, header=header)
+
+
+def _parameters(config: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The parameters of the first metric of that name."""
+    for component in components(config, "metrics"):
+        if metric in (component.get("name"), str(component.get("component")).split("/")[-1]):
+            found = component.get("params")
+            return dict(found) if isinstance(found, Mapping) else {}
+    return {}
+
+
+def _count_columns(counts: Sequence[Counts]) -> Iterable[Column]:
+    yield Column(
+        key="scored",
+        header="scored",
+        values=tuple(c.scored for c in counts),
+        cells=tuple(f"{c.scored:,} of {c.total:,}" for c in counts),
+    )
+    display = Display("errored", formats.count)
+    yield _column("errored", display, tuple(c.errored for c in counts))
+    if any(c.missing for c in counts):
+        display = Display("missing", formats.count)
+        yield _column("missing", display, tuple(c.missing for c in counts))
+
+
+def _title(result: EvalResult, systems: Sequence[str]) -> str:
+    recorded = components(result.config, "datasets")
+    datasets = [str(c.get("name")) for c in recorded]
+    datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})
+    listed = ", ".join(datasets[:3]) + (f" and {len(datasets) - 3} more" if datasets[3:] else "")
+    subject = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
+    return f"{subject} on {listed}" if listed else subject
+
+
+def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, str]]:
+    config = result.config
+    if config.get("started"):
+        yield "started", formats.moment(str(config["started"]))
+    yield "rows", f"{sum(c.total for c in counts):,}"
+    yield "scored", f"{sum(c.scored for c in counts):,}"
+    yield "errored", f"{sum(c.errored for c in counts):,}"
+    if missing := sum(c.missing for c in counts):
+        yield "missing", f"{missing:,}"
+    if config.get("score_field"):
+        yield "score", str(config["score_field"])
+    if config.get("run_id"):
+        yield "run", str(config["run_id"])
+
+
+def _status(config: Mapping[str, Any]) -> str:
+    state = config.get("state") or "finished"
+    if state == "finished":
+        return ""
+    reason = config.get("state_reason")
+    told = f"Run {state}: {reason}" if reason else f"Run {state}"
+    return f"{told.rstrip('.')}. The numbers cover only the rows that were done."
