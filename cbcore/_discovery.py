@@ -7,9 +7,12 @@ wrong with one, its own or somebody else's, concerns that one alone.
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -20,8 +23,9 @@ HOOK_GROUP = "cb.plugins"
 KIND_BY_GROUP = {f"cb.{kind}s": kind for kind in KINDS}
 _OUR_GROUPS = {HOOK_GROUP, *KIND_BY_GROUP}
 _CORE_REQUIREMENT = re.compile(
-    r"cbcore\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>[^;)]*)\)?\s*(?:;.*)?\Z", re.IGNORECASE
+    r"cbcore\s*(?:\[[^\]]*\])?\s*\(?\s*(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z", re.IGNORECASE
 )
+_EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
 
 
 @attrs.frozen
@@ -50,32 +54,37 @@ class Distribution:
 def scan(path: Iterable[str] | None = None) -> list[Distribution]:
     """Every distribution that offers something to `cb`, in the order of the import path.
 
-    A distribution found twice is listed twice; the first is the one Python imports.
+    A distribution found twice is listed twice; the first is the one Python imports. The same
+    folder twice on the path is one.
     """
-    found = []
-    distributions = iter(
-        importlib.metadata.distributions()
-        if path is None
-        else importlib.metadata.distributions(path=list(path))
-    )
-    for installed in _guarded(distributions):
+    found: list[Distribution] = []
+    seen: set[tuple[str, str]] = set()
+    for installed in _installed(None if path is None else list(path)):
         distribution = _read(installed)
-        if distribution is not None:
+        if distribution is None:
+            continue
+        place = (canonical(distribution.name), os.path.realpath(distribution.location))
+        if not distribution.location or place not in seen:
             found.append(distribution)
+        seen.add(place)
     return found
 
 
-def _guarded(
-    distributions: Iterator[importlib.metadata.Distribution],
-) -> Iterator[importlib.metadata.Distribution]:
-    """Iterate although a finder of somebody else's may raise."""
-    while True:
+def _installed(path: list[str] | None) -> Iterator[importlib.metadata.Distribution]:
+    """What every finder knows, asked one by one: a foreign one that fails hides only its own."""
+    context = (
+        importlib.metadata.DistributionFinder.Context()
+        if path is None
+        else importlib.metadata.DistributionFinder.Context(path=path)
+    )
+    for finder in list(sys.meta_path):
+        find: Any = getattr(finder, "find_distributions", None)
+        if find is None:
+            continue
         try:
-            yield next(distributions)
-        except StopIteration:
-            return
-        except Exception:  # noqa: BLE001 - a foreign finder failed; what it had cannot be known
-            return
+            yield from find(context)
+        except Exception:  # noqa: BLE001, S112 - what it had cannot be known
+            continue
 
 
 def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
@@ -83,53 +92,50 @@ def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
         text = installed.read_text("entry_points.txt")
         if not text:
             return None
-        entries = _parse_entry_points(text)
+        entries, malformed = _parse_entry_points(text)
     except Exception as error:  # noqa: BLE001 - metadata of any package may be broken in any way
-        return Distribution(
-            name=_name_from_path(installed),
-            location=_location(installed),
-            problem=f"its entry_points.txt cannot be read: {describe_exception(error)}",
-        )
+        entries, malformed = [], describe_exception(error)
     ours = tuple(entry for entry in entries if entry.group in _OUR_GROUPS)
-    if not ours:
+    if not ours and not malformed:
         return None
+    problem = f"its entry_points.txt cannot be read: {malformed}" if malformed else ""
+    headers: dict[str, list[str]] = {}
     try:
         headers = _read_headers(installed)
     except Exception as error:  # noqa: BLE001 - as above
-        return Distribution(
-            name=_name_from_path(installed),
-            location=_location(installed),
-            entries=ours,
-            problem=f"its METADATA cannot be read: {describe_exception(error)}",
-        )
+        problem = problem or f"its METADATA cannot be read: {describe_exception(error)}"
     return Distribution(
-        name=headers.get("name", [_name_from_path(installed)])[0],
+        name=headers.get("name", [""])[0] or _name_from_path(installed),
         version=headers.get("version", [""])[0],
         summary=headers.get("summary", [""])[0],
         location=_location(installed),
         core_specifier=_core_specifier(headers.get("requires-dist", [])),
         entries=ours,
-        stamp=_stamp(installed, ours),
+        problem=problem,
+        stamp="" if problem else _stamp(installed, ours),
     )
 
 
-def _parse_entry_points(text: str) -> list[EntryPoint]:
+def _parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
+    """What can be read, and what is wrong with the first line that cannot."""
     entries = []
-    group = ""
+    group = problem = ""
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()
         if not line or line[0] in "#;":
             continue
         if line[0] == "[":
             if line[-1] != "]":
-                raise ValueError(f"line {number}: {line[:40]!r} is not a section")
-            group = line[1:-1].strip()
+                problem = problem or f"line {number}: {line[:40]!r} is not a section"
+            group = line[1:].removesuffix("]").strip()
             continue
         name, equals, value = line.partition("=")
         if not equals or not group:
-            raise ValueError(f"line {number}: {line[:40]!r} is not name = value in a section")
-        entries.append(EntryPoint(group=group, name=name.strip(), value=value.strip()))
-    return entries
+            problem = problem or f"line {number}: {line[:40]!r} is not name = value in a section"
+            continue
+        target = _EXTRAS.sub("", value.strip())
+        entries.append(EntryPoint(group=group, name=name.strip(), value=target))
+    return entries, problem
 
 
 def _read_headers(installed: importlib.metadata.Distribution) -> dict[str, list[str]]:
@@ -142,61 +148,62 @@ def _read_headers(installed: importlib.metadata.Distribution) -> dict[str, list[
         key, colon, value = line.partition(":")
         if colon and not line[0].isspace():
             headers.setdefault(key.lower(), []).append(value.strip())
+    if "requires-dist" not in headers:  # an egg-info keeps requirements in a file of their own
+        required = (installed.read_text("requires.txt") or "").partition("[")[0]
+        headers["requires-dist"] = required.split("\n")
     return headers
 
 
 def _core_specifier(requirements: Iterable[str]) -> str:
-    for requirement in requirements:
-        match = _CORE_REQUIREMENT.match(requirement)
-        if match and "extra ==" not in requirement:
-            return match["specifier"].strip()
-    return ""
+    """Which cores the distribution supports; a requirement under a marker is the installer's."""
+    matches = map(_CORE_REQUIREMENT.match, requirements)
+    return ",".join(match["specifier"].strip() for match in matches if match)
 
 
-def _metadata_folder(installed: importlib.metadata.Distribution) -> Path | None:
-    folder = getattr(installed, "_path", None)
-    return folder if isinstance(folder, Path) else None
+def _metadata_folder(installed: importlib.metadata.Distribution) -> Any:
+    """A `Path`, something like it inside an archive, or None from a finder of another kind."""
+    return getattr(installed, "_path", None)
 
 
 def _name_from_path(installed: importlib.metadata.Distribution) -> str:
-    folder = _metadata_folder(installed)
-    return folder.name.split("-")[0] if folder is not None else "unknown"
+    name = getattr(_metadata_folder(installed), "name", "")
+    return name.removesuffix(".dist-info").removesuffix(".egg-info").split("-")[0] or "unknown"
 
 
 def _location(installed: importlib.metadata.Distribution) -> str:
-    folder = _metadata_folder(installed)
-    return str(folder.parent) if folder is not None else ""
+    parent = getattr(_metadata_folder(installed), "parent", "")
+    return str(parent).rstrip("/\\")
 
 
 def _stamp(installed: importlib.metadata.Distribution, entries: tuple[EntryPoint, ...]) -> str:
-    """What changes when the distribution, or the code of an editable one, changes.
+    """What changes when the distribution, its manifest, or the code of an editable one changes.
 
     Empty when that cannot be told; such a distribution is looked at anew each time.
     """
     folder = _metadata_folder(installed)
-    try:
-        if folder is None:
-            return ""
-        times = [folder.joinpath("METADATA").stat().st_mtime_ns]
-        if '"editable": true' in (installed.read_text("direct_url.json") or ""):
-            times += _source_times(entries)
-        return "-".join(map(str, times))
-    except OSError:
+    if not isinstance(folder, Path):
         return ""
+    try:
+        times = [(folder / name).stat().st_mtime_ns for name in ("METADATA", "entry_points.txt")]
+        if '"editable":true' in (installed.read_text("direct_url.json") or "").replace(" ", ""):
+            times += _source_times(entries)
+    except Exception:  # noqa: BLE001 - finders of others are asked where the code is
+        return ""
+    return "-".join(map(str, times))
 
 
 def _source_times(entries: tuple[EntryPoint, ...]) -> list[int]:
+    """For each top-level package of the entries, when a file of it last changed, and how many."""
     import importlib.util
 
     times = []
-    for module in sorted({entry.value.partition(":")[0].strip() for entry in entries}):
-        top, _, inner = module.partition(".")
+    for top in sorted({re.split(r"[.:]", entry.value)[0].strip() for entry in entries}):
         spec = importlib.util.find_spec(top)
         if spec is None or spec.origin is None:
             raise FileNotFoundError(top)
         origin = Path(spec.origin)
-        path = origin.parent.joinpath(*inner.split(".")).with_suffix(".py") if inner else origin
-        times.append((path if path.is_file() else origin).stat().st_mtime_ns)
+        files = list(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
+        times += [max(file.stat().st_mtime_ns for file in files), len(files)]
     return times
 
 

@@ -23,6 +23,7 @@ class Work:
     """One example to be processed, with what the row will need to know of it.
 
     `problem` is set when the example cannot be processed; the row will carry it as its error.
+    `digest` addresses its content in the store, and `recalled` is what was found there.
     """
 
     index: int
@@ -30,6 +31,8 @@ class Work:
     example: dict[str, Any]
     dataset: str
     problem: str | None = None
+    digest: bytes = b""
+    recalled: Any = None
 
 
 def number(examples: Iterable[Any], tag: str) -> Iterator[Work]:
@@ -103,7 +106,7 @@ class Replayable:
     def __init__(self, examples: Iterable[Any], *, limit: int | None, passes: int) -> None:
         self._examples = examples
         self._limit = limit
-        self._spooled: list[int] = []
+        self._spooled = 0
         self._spool: Any = None
         self._must_spool = passes > 1 and not isinstance(examples, Sequence)
 
@@ -114,16 +117,15 @@ class Replayable:
         return self._record(limited) if self._must_spool else limited
 
     def _record(self, examples: Iterator[Any]) -> Iterator[Any]:
-        spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the run
+        self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         for example in examples:
-            pickle.dump(example, spool, protocol=pickle.HIGHEST_PROTOCOL)
-            self._spooled.append(spool.tell())
+            pickle.dump(example, self._spool, protocol=pickle.HIGHEST_PROTOCOL)
+            self._spooled += 1
             yield example
-        self._spool = spool
 
     def _replay(self) -> Iterator[Any]:
         self._spool.seek(0)
-        for _ in self._spooled:
+        for _ in range(self._spooled):
             yield pickle.load(self._spool)  # noqa: S301 - written above, by this process
 
     def close(self) -> None:

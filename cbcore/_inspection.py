@@ -26,35 +26,60 @@ _DESCRIPTION = ("summary", "tasks", "configs", "applies_to", "emits", "extension
 
 def enrich(host: PluginHost) -> None:
     """Fill in what looking at each usable plugin tells: what it offers, or why it is broken."""
+    for plugin, report in _reports([p for p in host.plugins if p.usable]):
+        offered = _offered(plugin, report)
+        plugin.components = offered or plugin.components
+        _judge(plugin, report)
+
+
+def check(plugins: Iterable[Plugin]) -> None:
+    """Set aside those of the plugins that do not work. What the others offer is left alone."""
+    for plugin, report in _reports(plugins):
+        _judge(plugin, report)
+
+
+def _reports(plugins: Iterable[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
+    """What is remembered of each plugin, or found by looking."""
     path = _memory_path()
     memory = _recall(path)
     unknown = []
-    for plugin in host.plugins:
-        if plugin.usable:
-            known = memory.get(plugin.name)
-            if known is not None and plugin.stamp and known["stamp"] == _full_stamp(plugin):
-                _apply(plugin, known)
-            else:
-                unknown.append(plugin)
+    for plugin in plugins:
+        known: Any = memory.get(plugin.name)
+        if _still_holds(known, plugin):
+            yield plugin, known
+        else:
+            unknown.append(plugin)
     if not unknown:
         return
     for plugin, report in _look_at(unknown):
-        _apply(plugin, report)
+        yield plugin, report
         memory.pop(plugin.name, None)
         if plugin.stamp and not report["reason"]:
             memory[plugin.name] = {**report, "stamp": _full_stamp(plugin)}
     _remember(path, memory)
 
 
+def _still_holds(known: Any, plugin: Plugin) -> bool:
+    """Whether a memory is of this plugin as it is now, and can be understood."""
+    if not plugin.stamp or not isinstance(known, dict) or known.get("stamp") != _full_stamp(plugin):
+        return False
+    try:
+        _offered(plugin, known)
+    except (KeyError, TypeError, ValueError):
+        return False
+    return not known.get("reason", "?")
+
+
 def _full_stamp(plugin: Plugin) -> str:
     return f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.stamp}"
 
 
-def _apply(plugin: Plugin, report: dict[str, Any]) -> None:
+def _offered(plugin: Plugin, report: dict[str, Any]) -> list[Component]:
     owner = Owner(plugin.name, plugin.version)
-    plugin.components = [Component(owner=owner, **c) for c in report["components"]] or (
-        plugin.components
-    )
+    return [Component(owner=owner, **c) for c in report["components"]]
+
+
+def _judge(plugin: Plugin, report: dict[str, Any]) -> None:
     if report["reason"]:
         error = PluginLoadError if report["failed"] == "import" else PluginContractError
         plugin.quarantine(error(plugin.name, report["reason"], hint=report["hint"]))
@@ -83,15 +108,17 @@ def _look_at(plugins: list[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
 def _ask_child(wanted: list[str]) -> tuple[list[dict[str, Any]], str]:
     import subprocess
 
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # The child gets this process's import path and not, as -m would add, the working folder.
+    start = "import sys; sys.path = sys.argv[1:]; from cbcore._inspection import main; main()"
     try:
-        child = subprocess.run(
-            [sys.executable, "-m", "cbcore._inspection"],
+        child = subprocess.run(  # noqa: S603 - this interpreter and its own import path
+            [sys.executable, "-c", start, *sys.path],
             input=json.dumps(wanted),
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            # Not a pipe: what a plugin leaves running would hold it open.
+            stderr=subprocess.DEVNULL,
             text=True,
             timeout=_TIME_LIMIT_S,
-            env=environ,
             check=False,
         )
     except subprocess.TimeoutExpired as late:
@@ -108,7 +135,8 @@ def _read_lines(text: str) -> list[dict[str, Any]]:
 
 def _memory_path() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    root = Path(base) if base else Path.home() / ".cache"
+    # Unlike Path.home(), this does not raise for a user without a home.
+    root = Path(base) if base else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
     place = f"{sys.prefix} {sys.version_info[:2]}".encode()
     import zlib
 
@@ -152,6 +180,7 @@ def main() -> None:
         host = PluginHost(mine, PluginPolicy())
         out.write(json.dumps(_inspect(name, host)) + "\n")
         out.flush()
+    os._exit(0)  # threads that a plugin started do not keep anybody waiting
 
 
 def _inspect(name: str, host: PluginHost) -> dict[str, Any]:
@@ -173,9 +202,11 @@ def _inspect(name: str, host: PluginHost) -> dict[str, Any]:
 
 def _plain(component: Component) -> dict[str, Any]:
     target = component.target
-    where = target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"
+    if not isinstance(target, str):
+        owner = target if hasattr(target, "__qualname__") else type(target)
+        target = f"{owner.__module__}:{owner.__qualname__}"
     described = {field: getattr(component, field) for field in _DESCRIPTION}
-    return {"kind": component.kind, "name": component.name, "target": where, **described}
+    return {"kind": component.kind, "name": component.name, "target": target, **described}
 
 
 def _report(
@@ -192,7 +223,3 @@ def _report(
         "reason": reason,
         "hint": hint,
     }
-
-
-if __name__ == "__main__":
-    main()

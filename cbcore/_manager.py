@@ -6,8 +6,10 @@ fails is set aside with a reason; it is an error only for who needs it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -127,9 +129,13 @@ class PluginHost:
     # -- looking up ----------------------------------------------------------------------------
 
     def components(self, kind: str | None = None) -> list[Component]:
-        """Everything usable plugins offer, in the order of plugins' names."""
+        """Everything usable plugins offer, in the order of plugins' names.
+
+        Raises for a plugin that the policy insists on and that does not work.
+        """
         if self._components is None:
             self._components = self._collect()
+        self.require_strict()
         return [c for c in self._components if kind is None or c.kind == kind]
 
     def find(self, kind: str, name: str) -> Component:
@@ -144,34 +150,41 @@ class PluginHost:
         if offered:
             raise DuplicateNameError(kind, bare, sorted({c.plugin for c in offered}))
         self._raise_if_withheld(kind, bare, plugin_name)
-        known = [c.name for c in self.components(kind)]
-        raise UnknownComponentError(
-            kind, name, names.near_matches(bare, known), hint=self._broken_hint()
-        )
+        raise self.unknown(kind, name)
+
+    def unknown(self, kind: str, name: str, also: Iterable[str] = ()) -> UnknownComponentError:
+        """The error for a name nothing offers. `also` are further names worth suggesting."""
+        known = [*(c.name for c in self.components(kind)), *also]
+        near = names.near_matches(name.rpartition("/")[2], known)
+        error = UnknownComponentError(kind, name, near)
+        suspects = [p for p in self.plugins if p.status == "broken" and p.hook_modules]
+        if suspects:  # what a hook module offers is known only once it works
+            listed = "; ".join(f"{p.name} ({p.reason})" for p in suspects)
+            error.hint = f"{error.hint}\nit may belong to a plugin that is broken: {listed}"
+        return error
 
     def _raise_if_withheld(self, kind: str, name: str, plugin_name: str) -> None:
         """Fail closed when a plugin that cannot be used is the one that would supply a name."""
+        copies_in_use = {names.canonical(p.name) for p in self.plugins if p.usable}
         for plugin in self.plugins:
             if plugin.usable or (
-                plugin_name and not _discovery.same_name(plugin.name, plugin_name)
+                plugin.state == "shadowed" and names.canonical(plugin.name) in copies_in_use
             ):
                 continue
-            for component in plugin.components:
-                if component.kind == kind and names.canonical(component.name) == names.canonical(
-                    name
-                ):
-                    raise PluginLoadError(
-                        plugin.name,
-                        f"offers the {kind} {name!r} but is {plugin.state}: {plugin.reason}",
-                        hint=plugin.remedy or None,
-                    ) from plugin.error
-
-    def _broken_hint(self) -> str | None:
-        suspects = [p for p in self.plugins if p.status == "broken" and p.hook_modules]
-        if not suspects:
-            return None
-        listed = "; ".join(f"{p.name} ({p.reason})" for p in suspects)
-        return f"it may belong to a plugin that is broken: {listed}"
+            if plugin_name and not _discovery.same_name(plugin.name, plugin_name):
+                continue
+            offers = any(
+                c.kind == kind and names.canonical(c.name) == names.canonical(name)
+                for c in plugin.components
+            )
+            # Asked for by its owner, it is that plugin's to supply, known to be its or not.
+            if offers or (plugin_name and plugin.hook_modules):
+                verb = "offers" if offers else "is asked for"
+                raise PluginLoadError(
+                    plugin.name,
+                    f"{verb} the {kind} {name!r} but is {plugin.state}: {plugin.reason}",
+                    hint=plugin.remedy or None,
+                ) from plugin.error
 
     def conflicts(self) -> dict[tuple[str, str], list[str]]:
         """Bare names claimed by more than one usable plugin: (kind, name) → plugins."""
@@ -186,20 +199,35 @@ class PluginHost:
     # -- loading -------------------------------------------------------------------------------
 
     def _collect(self) -> list[Component]:
+        self._try_insisted()
         for plugin in self.plugins:
             if plugin.usable:
                 self._register(plugin)
-        collected: list[Component] = []
+        collected: list[tuple[Plugin, Component]] = []
         for kind in KINDS:
             for plugin, call in self._implementations(f"cb_{kind}s"):
-                collected += self._offered(plugin, kind, call)
-        self.require_strict()
-        return collected
+                collected += [(plugin, c) for c in self._offered(plugin, kind, call)]
+        # A plugin may have failed after its first components were taken.
+        return [component for plugin, component in collected if plugin.usable]
+
+    def _try_insisted(self) -> None:
+        """Import, in another process, whatever must work although this run may not need it."""
+        insisted = [
+            plugin
+            for plugin in self.plugins
+            if plugin.usable
+            and (self.policy.strict or names.canonical(plugin.name) in self.policy.require)
+        ]
+        if insisted:
+            from cbcore._inspection import check
+
+            check(insisted)
 
     def require_strict(self) -> None:
         """Raise for the first plugin that failed, when the policy is strict or requires it."""
         for plugin in self.plugins:
             required = names.canonical(plugin.name) in self.policy.require
+            required = required and plugin.state != "shadowed"  # the copy in front is meant
             strict = self.policy.strict and plugin.status == "broken"
             if (required or (strict and plugin.state != "unreadable")) and not plugin.usable:
                 raise plugin.error or PluginLoadError(
@@ -209,8 +237,12 @@ class PluginHost:
     def _register(self, plugin: Plugin) -> None:
         """Put a plugin's static entries and hook modules into pluggy, or set it aside."""
         try:
-            modules = [import_target(target, plugin=plugin.name) for target in plugin.hook_modules]
+            modules = [
+                import_target(target, plugin=plugin.name)
+                for target in dict.fromkeys(plugin.hook_modules)
+            ]
             for module in modules:
+                self._check_unclaimed(plugin.name, module)
                 _check_hooks(plugin.name, module)
         except PluginError as error:
             plugin.quarantine(error)
@@ -220,6 +252,17 @@ class PluginHost:
         for module in modules:
             self._add(plugin, module)
         plugin.state = "loaded" if modules else "available"
+
+    def _check_unclaimed(self, plugin: str, module: object) -> None:
+        """Refuse a hook module that another distribution brought already."""
+        registration = self._hooks.get_name(module)
+        if registration is not None:
+            owner = self._by_registration[registration].name
+            raise PluginContractError(
+                plugin,
+                f"its hook module {_name_of(module)} is also named by {owner}",
+                hint=f"uninstall {plugin} or {owner}",
+            )
 
     def _add(self, plugin: Plugin, implementation: object) -> None:
         registration = f"{plugin.name}#{len(self._by_registration)}"
@@ -240,16 +283,25 @@ class PluginHost:
         if not plugin.usable:
             return []
         owner = Owner(plugin.name, plugin.version)
+        known = {(c.kind, names.canonical(c.name)): c for c in plugin.components}
+        offered = []
         try:
-            offered = []
-            for component in call():
+            with contextlib.redirect_stdout(sys.stderr):
+                returned = list(call())
+            for component in returned:
                 if not isinstance(component, Component) or component.kind != kind:
                     raise PluginContractError(
                         plugin.name,
                         f"cb_{kind}s returned {component!r}, not a Component of kind {kind!r}",
                         hint=f"return Component(kind={kind!r}, name=…, target=…)",
                     )
-                offered.append(attrs.evolve(component, owner=owner))
+                mine = attrs.evolve(component, owner=owner)
+                twin = known.setdefault((kind, names.canonical(mine.name)), mine)
+                if twin.target != mine.target:
+                    raise PluginContractError(
+                        plugin.name, f"it offers two {kind}s called {mine.name!r}"
+                    )
+                offered.append(mine)
         except PluginError as error:
             plugin.quarantine(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
@@ -257,8 +309,7 @@ class PluginHost:
                 PluginContractError(plugin.name, f"cb_{kind}s failed: {describe_exception(error)}")
             )
         else:
-            known = {(c.kind, c.name) for c in plugin.components}
-            plugin.components += [c for c in offered if (c.kind, c.name) not in known]
+            plugin.components = list(known.values())
             return offered
         return []
 
@@ -273,12 +324,33 @@ def _call_with_accepted(implementation: Any, *arguments: Any) -> Any:
     return implementation.function(*arguments[: len(implementation.argnames)])
 
 
-def _check_hooks(plugin: str, module: ModuleType) -> None:
+def _name_of(module: object) -> str:
+    return getattr(module, "__name__", None) or type(module).__qualname__
+
+
+def _hook_functions(module: object) -> Iterable[tuple[str, Callable[..., Any]]]:
+    """The functions that mean to be hooks: by their name, or because they are marked."""
+    if isinstance(module, ModuleType):
+        members = vars(module)  # not dir(): a lazy module must stay so
+    else:
+        members = {name: getattr(module, name, None) for name in dir(module)}
+    for name, value in members.items():
+        if inspect.isroutine(value) and (name.startswith("cb_") or hasattr(value, "cb_impl")):
+            yield name, value
+
+
+def _check_hooks(plugin: str, module: object) -> None:
     """Refuse hooks that do not exist and arguments they do not have, naming the near match."""
-    for name, value in vars(module).items():
-        if not name.startswith("cb_") or not inspect.isfunction(value):
-            continue
-        where = f"{module.__name__}.{name}"
+    for name, value in _hook_functions(module):
+        where = f"{_name_of(module)}.{name}"
+        options = getattr(value, "cb_impl", None) or {}
+        for option in ("wrapper", "hookwrapper", "specname"):
+            if options.get(option):
+                raise PluginContractError(
+                    plugin,
+                    f"{where} uses the option {option!r}, which cb does not support",
+                    hint="write a plain function with the name of the hook",
+                )
         spec = HOOKS.get(name)
         if spec is None:
             near = names.near_matches(name, HOOKS, limit=1)
@@ -288,8 +360,8 @@ def _check_hooks(plugin: str, module: ModuleType) -> None:
                 hint=f"did you mean {near[0]}?" if near else "see the hook reference",
             )
         accepted = list(inspect.signature(spec).parameters)
-        for argument in inspect.signature(value).parameters:
-            if argument not in accepted:
+        for argument, parameter in inspect.signature(value).parameters.items():
+            if argument not in accepted and parameter.default is parameter.empty:
                 takes = f"it takes {', '.join(accepted)}" if accepted else "it takes no arguments"
                 raise PluginContractError(
                     plugin,
@@ -304,22 +376,26 @@ def _plugins_from(
     distributions = list(distributions)
     policy.check_names(d.name for d in distributions)
     plugins = []
-    seen: set[str] = set()
+    seen: dict[str, Plugin] = {}
     for distribution in distributions:
         plugin = _plugin_from(distribution)
         refusal = policy.refusal(plugin.name)
         specifier = distribution.core_specifier
-        if names.canonical(plugin.name) in seen:
-            plugin.set_aside("shadowed", "another copy comes first on the import path")
+        first = seen.setdefault(names.canonical(plugin.name), plugin)
+        if first is not plugin:
+            plugin.set_aside(
+                "shadowed",
+                f"another copy comes first on the import path, in {first.location or 'an archive'}",
+                "uninstall one of the two",
+            )
         elif refusal:
-            plugin.set_aside("disabled", refusal)
+            plugin.set_aside("disabled", refusal, "take it off that list to use it")
         elif plugin.usable and not satisfies(cbcore.__version__, specifier):
             plugin.set_aside(
                 "incompatible",
                 f"it requires cbcore {specifier}; installed is {cbcore.__version__}",
                 f"pip install -U {plugin.name} {CORE}",
             )
-        seen.add(names.canonical(plugin.name))
         plugins.append(plugin)
     return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
 

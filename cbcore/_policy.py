@@ -6,6 +6,7 @@ Decided by distribution name before anything is imported, first-party plugins in
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,11 @@ from cbcore.names import canonical, near_matches
 
 CORE = "cbcore"
 _KEYS = ("disable_plugins", "only_plugins", "require_plugins", "strict_plugins")
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True}
+_SWITCH |= {"": False, "0": False, "false": False, "no": False, "off": False}
+_MENTIONS_TABLE = re.compile(
+    r"""^\s*(?:\[+\s*tool\s*\.\s*|tool\s*\.\s*)?["']?cb["']?\s*[\].=]""", re.MULTILINE
+)
 
 
 @attrs.frozen
@@ -42,6 +48,8 @@ class PluginPolicy:
 
     def check_names(self, installed: Iterable[str]) -> None:
         """Refuse names that match nothing: a misspelt switch must not be silent."""
+        if CORE in self.disable:
+            raise UsageError(f"cannot disable {CORE}: it is the core, not a plugin")
         known = {canonical(name): name for name in installed}
         for verb, wanted in (("disable", self.disable), ("allow", self.only or frozenset())):
             for name in sorted(wanted - known.keys()):
@@ -84,11 +92,17 @@ def read_policy(
             table.get("require_plugins", []),
         ),
         strict=(
-            strict
-            or environ.get("CB_STRICT_PLUGINS", "") not in ("", "0")
-            or bool(table.get("strict_plugins", False))
+            _switch("CB_STRICT_PLUGINS", environ) or strict or table.get("strict_plugins", False)
         ),
     )
+
+
+def _switch(variable: str, environ: Mapping[str, str]) -> bool:
+    value = environ.get(variable, "")
+    found = _SWITCH.get(value.strip().lower())
+    if found is None:
+        raise ConfigError(variable, f"{value!r} is neither 1 nor 0")
+    return found
 
 
 def _words(text: str) -> list[str]:
@@ -102,19 +116,23 @@ def _names(*sources: Iterable[str]) -> frozenset[str]:
 def _tool_table(folder: Path) -> dict[str, Any]:
     path = folder / "pyproject.toml"
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
         return {}
-    if "[tool.cb]" not in text:  # parsing TOML costs more than the rest of a light command
+    # Parsing TOML costs more than the rest of a light command, and few projects have the table.
+    if not _MENTIONS_TABLE.search(text):
         return {}
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        table: dict[str, Any] = tomllib.loads(text).get("tool", {}).get("cb", {})
+        tools = tomllib.loads(text).get("tool", {})
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(str(path), f"not valid TOML: {error}") from error
+    table: Any = tools.get("cb", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        raise ConfigError(str(path), f"[tool.cb] must be a table, not {table!r}")
     for key, value in table.items():
         if key not in _KEYS:
             near = near_matches(key, _KEYS, limit=1)

@@ -5,15 +5,19 @@ Components are handed in ready to use; nothing here looks a name up.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import attrs
 
 from cbcore import executors
 from cbcore._examples import Replayable, Work, number, private_copy
+from cbcore._memo import Identities, Memo
 from cbcore._scoring import Done, RowMaker, Wired, ascore, score
+from cbcore._store import Store
 from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import (
@@ -73,8 +77,14 @@ class Run:
     observers: Observers = attrs.Factory(Observers)
     secrets: Sequence[str] = ()
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
+    store: Store | None = None
+    records: Mapping[int, Mapping[str, Any]] = attrs.Factory(dict)
     _silenced: set[int] = attrs.Factory(set)
     _loop: executors.LoopThread | None = None
+    _identities: Identities = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._identities = Identities(self.warn)
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
@@ -89,6 +99,8 @@ class Run:
         finally:
             if self._loop is not None:
                 self._close_systems(self._loop)
+            if self.store is not None:
+                self.store.close()
         result = self._result(rows, timing, failure)
         self._tell(
             self.observers.finished, RunFinished(self.run_id, result.config["state"], result)
@@ -98,31 +110,36 @@ class Run:
         return result
 
     def _execute_systems(self, rows: dict[str, list[EvalRow]], timing: dict[str, float]) -> None:
-        sources = [
-            attrs.evolve(
-                source,
-                examples=Replayable(
-                    source.examples, limit=self.options.max_examples, passes=len(self.systems)
-                ),
-            )
-            for source in self.sources
-        ]
-        for system in self.systems:
-            started = time.perf_counter()
-            try:
-                for source in sources:
-                    for row in self._rows(system, source):
-                        rows[system.name].append(row)
-                        self._row_finished(row, len(rows[system.name]) - 1)
-                        self._check_errors(row, rows)
-            finally:
-                timing[system.name] = time.perf_counter() - started
+        with contextlib.ExitStack() as spools:
+            sources = [
+                attrs.evolve(source, examples=spools.enter_context(self._replayable(source)))
+                for source in self.sources
+            ]
+            for system in self.systems:
+                started = time.perf_counter()
+                try:
+                    for source in sources:
+                        for row in self._rows(system, source):
+                            rows[system.name].append(row)
+                            self._row_finished(row, len(rows[system.name]) - 1)
+                            self._check_errors(row, rows)
+                finally:
+                    timing[system.name] = time.perf_counter() - started
+
+    def _replayable(self, source: Source) -> contextlib.closing[Replayable]:
+        limit = self.options.max_examples
+        return contextlib.closing(
+            Replayable(source.examples, limit=limit, passes=len(self.systems))
+        )
 
     def _rows(self, system: Any, source: Source) -> Iterator[EvalRow]:
         """The rows of one system on one dataset, in the dataset's order."""
         waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
         direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
         work = number(source.examples, source.tag)
+        memo = self._memo(system, source)
+        if memo is not None:
+            work = memo.recall(work)
         in_flight = self.options.max_workers or (ASYNC_IN_FLIGHT if is_async(system) else 1)
         done: Iterator[Done]
         if is_async(system):
@@ -146,8 +163,24 @@ class Run:
                 return await ascore(item, waiting)
 
             done = executors.run_async(judge, done, in_flight=in_flight, loop=self._get_loop())
+        if memo is not None:
+            done = map(memo.remember, done)
         make = RowMaker(system.name, self.counter, self.secrets).row
         return map(make, done)
+
+    def _memo(self, system: Any, source: Source) -> Memo | None:
+        """What the store can do for one system on one dataset; None without either."""
+        if self.store is None:
+            return None
+        identity = self._identities.of(system, self.records.get(id(system)))
+        if identity is None:
+            return None
+        evaluators = []
+        for wired in source.evaluators:
+            known = self._identities.of(wired.evaluator, self.records.get(id(wired.evaluator)))
+            if known is not None:
+                evaluators.append((wired, known))
+        return Memo(self.store, identity, evaluators, self.warn)
 
     def _get_loop(self) -> executors.LoopThread:
         if self._loop is None:
@@ -246,6 +279,8 @@ def process(system: Any, work: Work) -> Done:
     """Give a system its private copy of an example. Only its own time is measured."""
     if work.problem is not None:
         return Done(work, None, 0.0, work.problem)
+    if work.recalled is not None:
+        return _recalled(work)
     example = private_copy(work.example)
     call = _entry(system, work, "process_conversation", "process")
     started = time.perf_counter()
@@ -260,6 +295,8 @@ async def aprocess(system: Any, work: Work) -> Done:
     """As `process`, for a system that is awaited."""
     if work.problem is not None:
         return Done(work, None, 0.0, work.problem)
+    if work.recalled is not None:
+        return _recalled(work)
     example = private_copy(work.example)
     call = _entry(system, work, "aprocess_conversation", "aprocess")
     started = time.perf_counter()
@@ -268,6 +305,10 @@ async def aprocess(system: Any, work: Work) -> Done:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
         return Done(work, None, time.perf_counter() - started, _explain(error, work, system))
     return _checked(output, work, time.perf_counter() - started)
+
+
+def _recalled(work: Work) -> Done:
+    return Done(work, json.loads(work.recalled.payload), work.recalled.latency)
 
 
 def _entry(system: Any, work: Work, conversation: str, single: str) -> Callable[[Any], Any]:

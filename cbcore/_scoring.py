@@ -14,6 +14,7 @@ from cbcore.results import EvalRow
 from cbcore.secrets import redact
 from cbcore.tokens import TokenCounter
 
+_NOTHING: Mapping[int, Any] = {}
 _USAGE_KEYS = ("usage", "api_usage")
 
 
@@ -55,13 +56,22 @@ class Done:
     error: str | None = None
     scores: list[tuple[Wired, Any]] = attrs.Factory(list)
 
+    @property
+    def known_scores(self) -> Mapping[int, Any]:
+        """Scores the store already had, by the evaluator's wiring."""
+        recalled = self.work.recalled
+        return recalled.scores if recalled is not None else _NOTHING
+
 
 def score(done: Done, evaluators: Iterable[Wired]) -> Done:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
     if done.output is not None:
         example = done.work.example
+        known = done.known_scores
         for wired in evaluators:
-            if wired.applies_to(example):
+            if id(wired) in known:
+                done.scores.append((wired, known[id(wired)]))
+            elif wired.applies_to(example):
                 try:
                     scores = wired.evaluator.score(example, done.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
@@ -74,8 +84,11 @@ async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
     """Ask the asynchronous evaluators, one after another for one example."""
     if done.output is not None:
         example = done.work.example
+        known = done.known_scores
         for wired in evaluators:
-            if wired.applies_to(example):
+            if id(wired) in known:
+                done.scores.append((wired, known[id(wired)]))
+            elif wired.applies_to(example):
                 try:
                     scores = await wired.evaluator.ascore(example, done.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary

@@ -8,9 +8,16 @@ from __future__ import annotations
 
 import re
 
-_RELEASE = re.compile(r"v?(?:\d+!)?(?P<release>\d+(?:\.\d+)*)(?P<rest>.*)", re.IGNORECASE)
+_VERSION = re.compile(
+    r"v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)"
+    r"(?:[-_.]?(?P<pre>alpha|a|beta|b|preview|pre|c|rc)[-_.]?(?P<pre_n>\d*))?"
+    r"(?P<post>(?:[-_.]?(?:post|rev|r)[-_.]?|-)(?P<post_n>\d*))?"
+    r"(?:[-_.]?(?P<dev>dev)[-_.]?(?P<dev_n>\d*))?",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"(?P<operator>~=|===?|!=|<=|>=|<|>)\s*(?P<version>[^\s,]+)")
-_PRE_RELEASE = re.compile(r"[-_.]?(a|b|c|rc|alpha|beta|pre|preview|dev)", re.IGNORECASE)
+_PRE_RANK = {"alpha": 1, "a": 1, "beta": 2, "b": 2, "preview": 3, "pre": 3, "c": 3, "rc": 3}
+_FINAL = 4
 
 
 def satisfies(version: str, specifier: str) -> bool:
@@ -22,39 +29,59 @@ def satisfies(version: str, specifier: str) -> bool:
 
 
 def _meets(version: str, operator: str, wanted: str) -> bool:
-    if operator in ("==", "!=", "===") and wanted.endswith(".*"):
-        prefix = _release(wanted[:-2])
-        equal = _padded(_release(version), len(prefix))[: len(prefix)] == prefix
-        return equal is (operator != "!=")
+    if operator in ("==", "!=") and wanted.endswith(".*"):
+        return _starts_with(version, _release(wanted[:-2])) is (operator == "==")
     mine, theirs = _key(version), _key(wanted)
     if operator == "~=":
-        prefix = _release(wanted)[:-1]
-        return mine >= theirs and _padded(_release(version), len(prefix))[: len(prefix)] == prefix
+        return mine >= theirs and _starts_with(version, _release(wanted)[:-1])
     return {
         "==": mine == theirs,
         "===": version == wanted,
         "!=": mine != theirs,
         ">=": mine >= theirs,
         "<=": mine <= theirs,
-        ">": mine > theirs,
-        # A pre-release of the excluded version is excluded with it.
-        "<": mine < theirs and _release(version) != _release(wanted),
+        # Neither a post-release of the version above, nor a pre-release of the one below.
+        ">": mine > theirs and (_is_post(wanted) or mine[:2] != theirs[:2]),
+        "<": mine < theirs and (_is_pre(wanted) or mine[:2] != theirs[:2]),
     }[operator]
 
 
+def _match(version: str) -> re.Match[str] | None:
+    return _VERSION.match(version.strip())
+
+
 def _release(version: str) -> tuple[int, ...]:
-    match = _RELEASE.match(version.strip())
-    numbers = [int(part) for part in match["release"].split(".")] if match else [0]
-    while len(numbers) > 1 and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers)
+    match = _match(version)
+    return tuple(int(part) for part in match["release"].split(".")) if match else (0,)
 
 
-def _padded(release: tuple[int, ...], length: int) -> tuple[int, ...]:
-    return release + (0,) * (length - len(release))
+def _starts_with(version: str, prefix: tuple[int, ...]) -> bool:
+    return (_release(version) + (0,) * len(prefix))[: len(prefix)] == prefix
 
 
-def _key(version: str) -> tuple[tuple[int, ...], int]:
-    match = _RELEASE.match(version.strip())
-    is_pre = bool(match and _PRE_RELEASE.match(match["rest"]))
-    return _padded(_release(version), 6), 0 if is_pre else 1
+def _is_pre(version: str) -> bool:
+    match = _match(version)
+    return bool(match and (match["pre"] or match["dev"]))
+
+
+def _is_post(version: str) -> bool:
+    match = _match(version)
+    return bool(match and match["post"])
+
+
+def _key(version: str) -> tuple[int, tuple[int, ...], tuple[int, int], int, tuple[int, int]]:
+    """What versions are ordered by: epoch, release, pre-release, post-release, development."""
+    match = _match(version)
+    if match is None:
+        return 0, (0,), (_FINAL, 0), -1, (1, 0)
+    release = _release(version)
+    while len(release) > 1 and release[-1] == 0:
+        release = release[:-1]
+    pre = (
+        (_PRE_RANK[match["pre"].lower()], int(match["pre_n"] or 0)) if match["pre"] else (_FINAL, 0)
+    )
+    post = int(match["post_n"] or 0) if match["post"] else -1
+    dev = (0, int(match["dev_n"] or 0)) if match["dev"] else (1, 0)
+    if match["dev"] and not match["pre"] and not match["post"]:
+        pre = (0, 0)  # 1.0.dev1 comes before 1.0a1
+    return int(match["epoch"] or 0), release, pre, post, dev

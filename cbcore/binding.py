@@ -7,14 +7,15 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cbcore.exceptions import CBError, ParameterError
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
 from cbcore.names import near_matches
-from cbcore.specs import Spec
+from cbcore.specs import Spec, split_list
 
 _TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, {"none", "null"}
 
@@ -47,7 +48,7 @@ def bind(
     positional: list[Any] = []
     if spec.config is not None:
         first = next(iter(accepted.values()), None)
-        if first is None or first.kind is first.KEYWORD_ONLY:
+        if first is None or first.kind in (first.KEYWORD_ONLY, first.VAR_KEYWORD):
             raise ParameterError(spec.name, f"takes no config, but {spec.config!r} was given")
         if first.name in spec.params:
             raise ParameterError(
@@ -56,6 +57,16 @@ def bind(
         keywords.pop(first.name, None)
         positional.append(_converted(spec, first.name, spec.config, first.annotation))
     return positional, keywords
+
+
+def named_arguments(
+    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What `make` would pass, by parameter name: how a component came to be what it is."""
+    positional, keywords = bind(spec, target, extra=extra)
+    signature = signature_of(target)
+    first = next(iter(signature.parameters), "config") if signature is not None else "config"
+    return {**dict.fromkeys([first][: len(positional)], *positional), **keywords}
 
 
 def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:
@@ -101,7 +112,7 @@ def convert(value: Any, annotation: Any) -> Any:
         return value
     if annotation is inspect.Parameter.empty or annotation is Any or isinstance(annotation, str):
         return guess(value)
-    origin = typing.get_origin(annotation)
+    origin = typing.get_origin(annotation) or annotation
     if origin in (typing.Union, types.UnionType):
         return _convert_union(value, typing.get_args(annotation))
     if origin is typing.Literal:
@@ -110,9 +121,9 @@ def convert(value: Any, annotation: Any) -> Any:
             if str(choice) == value:
                 return choice
         raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
-    if origin in (list, tuple, set, frozenset, Sequence, Collection, typing.Iterable):
+    if origin in (list, tuple, set, frozenset, Sequence, Collection, Iterable):
         return _convert_list(value, origin, typing.get_args(annotation))
-    if origin is Callable or annotation is Callable:
+    if origin is Callable:
         return import_attribute(value)
     if annotation is bool:
         return _convert_bool(value)
@@ -142,10 +153,21 @@ def _convert_union(value: str, members: tuple[Any, ...]) -> Any:
 
 
 def _convert_list(value: str, origin: Any, arguments: tuple[Any, ...]) -> Any:
-    inner = value[1:-1] if value[:1] in ("[", "(") and value[-1:] in ("]", ")") else value
-    item_type = arguments[0] if arguments else inspect.Parameter.empty
-    items = [convert(item.strip(), item_type) for item in inner.split(",") if item.strip()]
+    texts = _items(value)
+    types_of_items = [arguments[0] if arguments else inspect.Parameter.empty] * len(texts)
+    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
+        if len(texts) != len(arguments):
+            raise ValueError(f"{value!r} does not have {len(arguments)} items")
+        types_of_items = list(arguments)
+    items = [convert(item, kind) for item, kind in zip(texts, types_of_items, strict=True)]
     return origin(items) if origin in (list, tuple, set, frozenset) else items
+
+
+def _items(value: str) -> list[str]:
+    try:
+        return split_list(value)
+    except SpecError as error:
+        raise ValueError(f"{value!r} is not a list: {error.reason}") from error
 
 
 def _convert_bool(value: str) -> bool:
@@ -170,7 +192,10 @@ def guess(value: str) -> Any:
             continue
         return found if math.isfinite(found) else value
     if value.startswith("[") and value.endswith("]"):
-        return [guess(item.strip()) for item in value[1:-1].split(",") if item.strip()]
+        try:
+            return [guess(item) for item in _items(value)]
+        except ValueError:
+            return value
     return value
 
 
@@ -192,21 +217,42 @@ def import_attribute(path: str) -> Any:
 
 
 def import_module(name: str) -> types.ModuleType:
-    """Import the user's module by name, from the working directory too, or from a file path."""
+    """Import the user's module by name, from the working directory too, or from a file path.
+
+    What the module itself raises, an exit included, becomes a ValueError that says so; errors
+    of `cb`, such as a name registered twice, pass through.
+    """
+    try:
+        return _import_file(name) if name.endswith(".py") else _import_by_name(name)
+    except (CBError, _NotFoundError):
+        raise
+    except (Exception, SystemExit) as error:  # the user's own code
+        raise ValueError(f"importing it failed: {describe_exception(error)}") from error
+
+
+class _NotFoundError(ValueError):
+    """There is nothing to import."""
+
+
+def _import_by_name(name: str) -> types.ModuleType:
     import sys
 
-    if not name.endswith(".py"):
-        if "" not in sys.path and str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is not None and name.startswith(error.name):
-                raise ValueError(f"there is no module {name!r} here or installed") from error
-            raise
-    path = Path(name).resolve()
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise _NotFoundError(f"there is no module {name!r} here or installed") from error
+        raise
+
+
+def _import_file(name: str) -> types.ModuleType:
+    import sys
+
+    path = Path(name).expanduser().resolve()
     if not path.is_file():
-        raise ValueError(f"there is no file {name!r}")
+        raise _NotFoundError(f"there is no file {name!r}")
     from importlib.util import module_from_spec, spec_from_file_location
 
     module_name = f"cb_user_{path.stem}"
@@ -215,7 +261,7 @@ def import_module(name: str) -> types.ModuleType:
         return known
     spec = spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise ValueError(f"{name!r} cannot be imported")
+        raise _NotFoundError(f"{name!r} cannot be imported")
     module = module_from_spec(spec)
     sys.modules[module_name] = module
     try:

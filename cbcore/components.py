@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
 
 import attrs
 
@@ -64,7 +66,11 @@ class Owner:
 def _texts(value: Iterable[str] | str | None) -> tuple[str, ...]:
     if value is None:
         return ()
-    return (value,) if isinstance(value, str) else tuple(value)
+    texts = (value,) if isinstance(value, str) else tuple(value)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is not a string")
+    return texts
 
 
 @attrs.frozen
@@ -129,8 +135,18 @@ class Component:
     def described(self) -> Component:
         """This component with its empty descriptive fields read from the loaded target."""
         target = self.load()
-        doc = (target.__doc__ or "").strip().partition("\n")[0]
-        found: dict[str, Any] = {"summary": self.summary or doc}
+        try:
+            return self._described_by(target)
+        except Exception as error:
+            raise PluginContractError(
+                self.plugin,
+                f"{self.kind} {self.name!r} cannot be described: {describe_exception(error)}",
+            ) from error
+
+    def _described_by(self, target: Callable[..., Any]) -> Component:
+        # The documentation of a `partial` and its like is that of their class, not of the thing.
+        doc = target.__doc__ if target.__doc__ is not type(target).__doc__ else None
+        found: dict[str, Any] = {"summary": self.summary or (doc or "").strip().partition("\n")[0]}
         for field in ("tasks", "configs", "applies_to", "emits", "extension", "automatic"):
             own = getattr(self, field)
             declared = getattr(target, field, None)
@@ -145,20 +161,21 @@ class Component:
 def import_target(target: str, *, plugin: str) -> Any:
     """Import `package.module:attribute` on behalf of a plugin, containing what goes wrong.
 
-    `SystemExit` and exceptions become `PluginLoadError`; what the import prints goes to
+    Exceptions and exits become `PluginLoadError`; what the import prints goes to
     standard error, so that the output of `cb` stays machine-readable.
     """
-    import contextlib
     import importlib
     import sys
 
-    module_name, _, attribute = target.partition(":")
+    module_name, _, attribute = (part.strip() for part in target.partition(":"))
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), _surviving_exit():
             found: Any = importlib.import_module(module_name)
             for part in attribute.split(".") if attribute else ():
                 found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # the plugin boundary
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the plugin boundary: a module may raise whatever it likes
         raise PluginLoadError(
             plugin,
             f"importing {target} failed: {describe_exception(error)}",
@@ -167,9 +184,32 @@ def import_target(target: str, *, plugin: str) -> Any:
     return found
 
 
+class HardExitError(BaseException):
+    """A module called `os._exit` while it was imported. Not for a plugin to catch."""
+
+
+@contextlib.contextmanager
+def _surviving_exit() -> Iterator[None]:
+    """Turn `os._exit`, which would end `cb` without a word, into an exception."""
+    process, really_exit = os.getpid(), os._exit
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process:  # a child forked meanwhile ends as it means to
+            really_exit(status)
+        raise HardExitError(f"it called os._exit({status})")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = really_exit
+
+
 def describe_exception(error: BaseException) -> str:
     """`Type: message` on one line, naming an exit for what it is."""
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
+    if isinstance(error, HardExitError):
+        return str(error)
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -15,6 +15,7 @@ from cbcore import binding, names, provenance, specs
 from cbcore._manager import PluginHost, default_host
 from cbcore._runner import Observers, Run, RunOptions, Source
 from cbcore._scoring import Wired
+from cbcore._store import Store
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
 from cbcore.exceptions import (
@@ -68,6 +69,7 @@ class Request:
     tokenizer: Any = DEFAULT_ENCODING
     text_fields: Iterable[str] | None = None
     seed: int | None = None
+    cache_dir: str | Path | None = None
     host: PluginHost | None = None
     warnings: list[str] = attrs.Factory(list)
 
@@ -93,10 +95,11 @@ class Composer:
             return self._own_code(kind, wanted, extra)
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
-        value = self._made(kind, wanted, target, extra, component)
+        value, given = self._made(kind, wanted, target, extra, component.plugin)
         self._check(kind, value, component.plugin)
         name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
-        return Built(value, provenance.describe(value, name=name, component=component), component)
+        record = provenance.describe(value, name=name, component=component, given=given)
+        return Built(value, record, component)
 
     def _made(
         self,
@@ -104,8 +107,8 @@ class Composer:
         spec: Spec,
         target: Any,
         extra: Mapping[str, Any] | None,
-        component: Component | None,
-    ) -> Any:
+        owner: str,
+    ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. `name=` renames any system, whether its factory knows it or not."""
         new_name = None
         signature = signature_of(target)
@@ -118,11 +121,11 @@ class Composer:
         except CBError:
             raise
         except Exception as error:
-            owner = component.plugin if component else spec.label
             raise PluginContractError(
                 owner, f"making the {kind} {spec.name!r} failed: {describe_exception(error)}"
             ) from error
-        return Renamed(value, new_name) if new_name else value
+        given = binding.named_arguments(spec, target, extra=extra)
+        return (Renamed(value, new_name) if new_name else value), given
 
     def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Built:
         """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
@@ -135,16 +138,17 @@ class Composer:
             raise UsageError(
                 f"py:{path}: importing it failed: {describe_exception(error)}"
             ) from error
+        given: dict[str, Any] = {}
         if callable(target):
             inner = Spec(name=path, params=spec.params)
-            value = self._made(kind, inner, target, extra, None)
+            value, given = self._made(kind, inner, target, extra, f"py:{path}")
         elif spec.params:
             raise ParameterError(path, "is not a class or function, so it takes no parameters")
         else:
             value = target
         self._check(kind, value, f"py:{path}")
         name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
-        record = provenance.describe(value, name=name)
+        record = provenance.describe(value, name=name, given=given)
         record["component"] = f"py:{path}"
         return Built(value, record)
 
@@ -328,6 +332,8 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         observers=_with_plugins(observers, composer.host),
         secrets=sorted(composer.secret_values, key=len, reverse=True),
         warn=request.warnings.append,
+        store=Store(request.cache_dir) if request.cache_dir is not None else None,
+        records={id(b.value): b.record for b in [*systems, *evaluators.values()]},
     )
 
 
@@ -466,6 +472,7 @@ def evaluate(
         tokenizer=tokenizer,
         text_fields=text_fields,
         seed=seed,
+        cache_dir=cache_dir,
     )
     return execute(request, progress=progress)
 

@@ -26,7 +26,7 @@ A message says what was tried, with which value; the hint says what to do next.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -44,6 +44,16 @@ class CBError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Subclasses take facts, not messages, so that the default way of copying would fail.
+        return _restored, (type(self), self.args, self.__dict__.copy())
+
+
+def _restored(kind: type[CBError], arguments: tuple[Any, ...], state: dict[str, Any]) -> CBError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
 
 
 class UsageError(CBError):

@@ -144,8 +144,9 @@ class LoopThread:
 
     def close(self, timeout_s: float = 2.0) -> None:
         """Stop the loop; a task that refuses to end is abandoned with its daemon thread."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(timeout_s)
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join(timeout_s)
 
 
 class _Escaped:

@@ -39,7 +39,13 @@ class FileDataset:
         return self.path.stem
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self._read()
+        """The rows, read anew each time. A file without any is an error."""
+        empty = True
+        for row in self._read():
+            empty = False
+            yield row
+        if empty:
+            raise DataError(f"{self.path}: the file is empty, it has no rows")
 
     def _near_files(self) -> str | None:
         folder = self.path.parent
@@ -67,6 +73,8 @@ class FileDataset:
             raise self._bad(
                 where, f"not valid JSON: {error.msg} at column {error.colno}"
             ) from error
+        except (ValueError, RecursionError) as error:  # a number too long, nesting too deep
+            raise self._bad(where, f"not usable JSON: {error}") from error
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -77,9 +85,16 @@ class FileDataset:
         try:
             data = json.loads(self.path.read_bytes().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise self._bad("whole file", f"not valid UTF-8 at byte {error.start}") from error
+            raise self._not_utf8() from error
         except json.JSONDecodeError as error:
-            raise self._bad(f"line {error.lineno}", f"not valid JSON: {error.msg}") from error
+            hint = None
+            if error.msg == "Extra data":
+                hint = f"one object per line? Then call it {self.path.with_suffix('.jsonl').name}"
+            raise DataError(
+                f"{self.path}, line {error.lineno}: not valid JSON: {error.msg}", hint=hint
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise self._bad("whole file", f"not usable JSON: {error}") from error
         if isinstance(data, dict):
             lists = [key for key, value in data.items() if isinstance(value, list)]
             if len(lists) != 1:
@@ -91,9 +106,15 @@ class FileDataset:
             yield self._object(value, f"item {index}")
 
     def _read_csv(self) -> Iterator[dict[str, Any]]:
+        # The default of 128 KiB per cell is less than a long context; the limit is a global.
+        csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
         with self.path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, strict=True)
             try:
+                header = list(reader.fieldnames or ())
+                twice = [name for name in header if header.count(name) > 1]
+                if twice:
+                    raise self._bad("line 1", f"the header has {twice[0]!r} twice")
                 for row in reader:
                     if None in row:
                         raise self._bad(f"line {reader.line_num}", "more cells than the header has")
@@ -105,9 +126,17 @@ class FileDataset:
             except csv.Error as error:
                 raise self._bad(f"line {reader.line_num}", f"not valid CSV: {error}") from error
             except UnicodeDecodeError as error:
-                raise self._bad(
-                    f"after line {reader.line_num}", f"not valid UTF-8: {error.reason}"
-                ) from error
+                raise self._not_utf8() from error
+
+    def _not_utf8(self) -> DataError:
+        """Find the line: decoding happens in blocks, so the error itself does not know it."""
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    return self._bad(f"line {number}", f"not valid UTF-8 at byte {error.start}")
+        return self._bad("whole file", "not valid UTF-8")
 
     def _read_parquet(self) -> Iterator[dict[str, Any]]:
         try:
@@ -118,5 +147,5 @@ class FileDataset:
             with pyarrow.parquet.ParquetFile(self.path) as table:
                 for batch in table.iter_batches(batch_size=256):
                     yield from batch.to_pylist()
-        except pyarrow.ArrowInvalid as error:
+        except (pyarrow.ArrowException, OSError) as error:
             raise self._bad("whole file", f"not valid Parquet: {error}") from error

@@ -8,6 +8,7 @@ out (`distractor/validation-00000-of-00002.parquet`) or plainly (`distractor_val
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,26 +62,22 @@ class HubDataset:
 
     def local_files(self, folder: Path) -> list[Path]:
         """The files of this config and split below a folder, in order."""
-        config = self.config or "default"
+        config, split = glob.escape(self.config or "default"), glob.escape(self.split)
         patterns = [
-            f"{config}/{self.split}",
-            f"{config}/{self.split}-*-of-*",
-            f"{config}_{self.split}",
-            f"*{config}_{self.split}*",
-            f"data/{config}/{self.split}-*-of-*",
-            f"data/{self.split}-*-of-*",
-            self.split,
-            f"{self.split}-*-of-*",
+            f"{config}/{split}",
+            f"{config}/{split}-*-of-*",
+            f"{config}_{split}",
+            f"*{config}_{split}*",
+            f"data/{config}/{split}-*-of-*",
+            f"data/{split}-*-of-*",
+            split,
+            f"{split}-*-of-*",
         ]
         for pattern in patterns:
-            found = [
-                path
-                for suffix in FILE_SUFFIXES
-                for path in sorted(folder.glob(pattern + suffix))
-                if path.is_file()
-            ]
-            if found:
-                return found
+            for suffix in FILE_SUFFIXES:  # one format only: two are two copies of the same rows
+                found = [p for p in sorted(folder.glob(pattern + suffix)) if p.is_file()]
+                if found:
+                    return found
         return []
 
     def _from_folder(self, folder: Path) -> Iterator[dict[str, Any]]:
@@ -110,8 +107,12 @@ class HubDataset:
             yield from rows
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
             where = f"{self.path} ({self.config or 'default'}, {self.split})"
+            hint = None
+            if isinstance(error, OSError):
+                hint = (
+                    f"on a machine without network, set {DATA_DIR_VARIABLE} or data_dir= "
+                    "to a folder with its files"
+                )
             raise DataError(
-                f"cannot load {where} from the hub: {type(error).__name__}: {error}",
-                hint=f"on a machine without network, set {DATA_DIR_VARIABLE} or data_dir= "
-                f"to a folder with its files",
+                f"cannot load {where} from the hub: {type(error).__name__}: {error}", hint=hint
             ) from error

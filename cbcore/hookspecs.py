@@ -4,8 +4,8 @@ Two doors lead here. A *static entry point* in a group named after the kind
 (`cb.datasets`, `cb.systems`, …) offers one component without any hook code. A *hook module*,
 named in the group `cb.plugins`, implements the functions below for what is dynamic or
 cross-cutting. In a hook module every function whose name starts with `cb_` is an
-implementation; the `hookimpl` decorator is needed only for pluggy's options. A name that is
-not below, or an argument that a hook does not have, quarantines that plugin alone.
+implementation, and the `hookimpl` decorator may be left out; its options for wrappers and
+other names are refused, as hooks are called one by one. A name that is not below, or an argument that a hook does not have, quarantines that plugin alone.
 
 Hooks are called implementation by implementation: an exception is charged to the plugin that
 raised it, is reported, and leaves all others untouched. An implementation may accept fewer
@@ -113,8 +113,10 @@ def cb_tokenizers() -> Iterable[Component]:
 def cb_commands() -> Iterable[Component]:
     """Offer sub-commands of `cb`.
 
-    Called when a command is asked for that neither the core nor a static entry point has.
-    All implementations count, as for `cb_datasets`; a built-in command cannot be replaced.
+    Called once per process, when a command is asked for that the core does not have, or when
+    components are first looked up. All implementations count, as for `cb_datasets`; a built-in
+    command cannot be replaced. `cb --help` imports no plugin, so it shows only the commands of
+    static entry points.
     The target is a `click.Command`, or a function that returns one.
     """
 

@@ -23,10 +23,12 @@ def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
     """The call signature with annotations resolved where possible; None for some builtins."""
     try:
         return inspect.signature(target, eval_str=True)
+    except Exception:  # noqa: BLE001, S110 - an annotation that cannot be evaluated is the plugin's own business
+        pass
+    try:
+        return inspect.signature(target)
     except (ValueError, TypeError):
         return None
-    except Exception:  # noqa: BLE001 - an annotation that cannot be evaluated is the plugin's own business
-        return inspect.signature(target)
 
 
 def parameters_of(target: Callable[..., Any]) -> list[Parameter]:

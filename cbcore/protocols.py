@@ -72,14 +72,17 @@ class Evaluator(Protocol):
 
 @runtime_checkable
 class BatchEvaluator(Protocol):
-    """An evaluator that scores many outputs faster together. Must equal `score` one by one."""
+    """An evaluator that scores many outputs faster together. Must equal `score` one by one.
+
+    Where `score` would raise, the list holds the exception in that place.
+    """
 
     @property
     def name(self) -> str: ...
 
     def score_batch(
         self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Scores]: ...
+    ) -> Sequence[Scores | Exception]: ...
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from cbcore.chains import Chain, Renamed
@@ -14,22 +15,27 @@ from cbcore.secrets import visible
 
 
 def describe(
-    obj: Any, *, name: str, component: Component | None = None, owner: Owner | None = None
+    obj: Any,
+    *,
+    name: str,
+    component: Component | None = None,
+    owner: Owner | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a result records of one component: who made it, which version, which parameters.
 
     `component` is the one it was made from; the user's own objects are described by class.
+    `given` are the arguments it was made with, which an object need not show by itself.
     Secrets are replaced by where they came from.
     """
-    if isinstance(obj, Renamed):
-        return {**describe(obj.system, name=name, component=component, owner=owner), "name": name}
+    obj = obj.system if isinstance(obj, Renamed) else obj
     owner = component.owner if component is not None else owner
     described: dict[str, Any] = {
         "name": name,
         "component": component.name if component is not None else type_path(obj),
         "plugin": owner.distribution if owner else "python",
         "version": owner.version if owner else None,
-        "params": json_safe(parameters(obj)),
+        "params": parameters(obj, given or {}),
     }
     described["digest"] = digest({k: v for k, v in described.items() if k != "name"})
     return described
@@ -49,12 +55,19 @@ def describe_chain(chain: Chain, stages: list[dict[str, Any]]) -> dict[str, Any]
     return described
 
 
-def parameters(obj: Any) -> dict[str, Any]:
-    """The values an object was made with, as far as it shows them, secrets replaced."""
-    known = {parameter.name for parameter in parameters_of(type(obj))}
+def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values an object was made with, those given and those it keeps, as plain data.
+
+    A parameter is looked for under its own name and under that name with an underscore.
+    Secrets are replaced.
+    """
+    known = [parameter.name for parameter in parameters_of(type(obj))]
     shown = public_attributes(obj)
-    chosen = {k: v for k, v in shown.items() if k in known} or shown
-    return {key: visible(key, value) for key, value in sorted(chosen.items()) if key != "name"}
+    own = getattr(obj, "__dict__", {})
+    kept = {**{name: own[f"_{name}"] for name in known if f"_{name}" in own}, **shown}
+    chosen = {**given, **({name: kept[name] for name in known if name in kept} or shown)}
+    chosen.pop("name", None)
+    return {key: visible(key, json_safe(value)) for key, value in sorted(chosen.items())}
 
 
 def digest(data: Any) -> str:

@@ -73,11 +73,9 @@ class Registry:
     def _find_installed(self, host: PluginHost, kind: str, name: str) -> Component:
         try:
             return host.find(kind, name)
-        except UnknownComponentError as error:
-            near = names.near_matches(name, self.list(kind, host=host))
-            if not near or error.near == tuple(near):
-                raise
-            raise UnknownComponentError(kind, name, near) from None
+        except UnknownComponentError:
+            mine = (c.name for c in self.registered(kind))
+            raise host.unknown(kind, name, also=mine) from None
 
     def list(self, kind: str, *, host: PluginHost | None = None) -> list[str]:
         """All names of a kind, registered and installed, sorted."""

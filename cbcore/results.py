@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ from cbcore.summary import Summary, summarize
 
 if TYPE_CHECKING:
     import pandas
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_MAX_DEPTH = 100
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. A reader refuses a newer one."""
@@ -120,7 +125,8 @@ class EvalResult:
                 "this result was read from a file and does not carry its metrics",
                 hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
             )
-        left = EvalResult(rows=kept, config={**self.config, "filter": wanted}, metrics=self.metrics)
+        config = {**self.config, "filter": {**self.config.get("filter", {}), **wanted}}
+        left = EvalResult(rows=kept, config=config, metrics=self.metrics)
         systems = [wanted["system"]] if "system" in wanted else self.systems
         grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}
         for row in kept:
@@ -141,8 +147,9 @@ class EvalResult:
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """The whole result as a JSON document that `from_json` reads back."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        """The whole result as a JSON document that `from_json` reads back, fit for UTF-8."""
+        text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
@@ -162,13 +169,12 @@ class EvalResult:
             rows = [EvalRow(**row) for row in data["rows"]]
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
-        return cls(
-            rows=rows,
-            summary=data.get("summary", {}),
-            timing=data.get("timing", {}),
-            config=data.get("config", {}),
-            problems=data.get("problems", []),
-        )
+        parts = {name: data.get(name, {}) for name in ("summary", "timing", "config")}
+        parts["problems"] = data.get("problems", [])
+        for name, part in parts.items():
+            if not isinstance(part, list if name == "problems" else dict):
+                raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
+        return cls(rows=rows, **parts)
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
@@ -185,13 +191,14 @@ class EvalResult:
     def to_dataframe(self) -> pandas.DataFrame:
         """One line per row. Scores get a column each, metadata `metadata.<key>`.
 
-        A score that is called like a field of the row becomes `scores.<name>`.
+        A score whose name would clash with one of those columns becomes `scores.<name>`.
         """
         try:
             import pandas
         except ImportError as error:
             raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
-        return pandas.DataFrame(list(self._flat_rows()))
+        core = [name for name in ROW_FIELDS if name not in ("scores", "metadata")]
+        return pandas.DataFrame(list(self._flat_rows()), columns=None if self.rows else core)
 
     def _flat_rows(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
@@ -199,23 +206,37 @@ class EvalResult:
             scores, metadata = flat.pop("scores"), flat.pop("metadata")
             flat["missing"] = "; ".join(f"{name}: {why}" for name, why in row.missing.items())
             for name, value in scores.items():
-                flat[f"scores.{name}" if name in ROW_FIELDS else name] = value
+                clashes = name in ROW_FIELDS or name.startswith(("scores.", "metadata."))
+                flat[f"scores.{name}" if clashes else name] = value
             flat.update((f"metadata.{key}", value) for key, value in metadata.items())
             yield flat
 
 
 def json_safe(value: Any) -> Any:
-    """Plain JSON data equal to `value`: non-finite numbers become null, strange objects text."""
+    """Plain JSON data equal to `value`: non-finite numbers become null, strange objects text.
+
+    The text of an object leaves out its address in memory, so that it is the same in every run.
+    """
+    return _plain(value, _MAX_DEPTH)
+
+
+def _plain(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if depth == 0:
+        return "…"  # nested without end, or in itself
     if isinstance(value, Mapping):
-        return {str(key): json_safe(item) for key, item in value.items()}
+        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [json_safe(item) for item in value]
+        return [_plain(item, depth - 1) for item in value]
     if isinstance(value, set | frozenset):
-        return sorted((json_safe(item) for item in value), key=repr)
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        return json_safe(value.item())  # a numpy or torch scalar
-    return str(value)
+        return sorted((_plain(item, depth - 1) for item in value), key=repr)
+    try:
+        if hasattr(value, "tolist"):  # a numpy or torch scalar or array
+            plain = value.tolist()
+            return _plain(plain if type(plain) is not type(value) else float(plain), depth - 1)
+        return _ADDRESS.sub("", str(value))
+    except Exception:  # noqa: BLE001 - somebody else's __str__ must not cost a finished run
+        return f"<{type(value).__qualname__}>"

@@ -21,7 +21,7 @@ from typing import Any
 from cbcore import specs
 from cbcore.exceptions import ConfigError
 from cbcore.names import near_matches
-from cbcore.secrets import Secret
+from cbcore.secrets import Secret, visible
 from cbcore.specs import Spec
 
 _LISTS = {
@@ -43,6 +43,7 @@ _VALUES: dict[str, tuple[type, ...]] = {
     "text_fields": (list,),
     "import": (str, list),
 }
+_LEAST: dict[Any, int] = {"max_examples": 1, "max_workers": 1, "max_errors": 0}
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -85,29 +86,47 @@ def _setting(path: str, key: Any, value: Any, environ: Mapping[str, str]) -> Any
     if isinstance(value, bool) or not isinstance(expanded, _VALUES[key]):
         wanted = " or ".join(kind.__name__ for kind in _VALUES[key])
         raise ConfigError(path, f"{key} must be {wanted}, not {value!r}")
+    if isinstance(expanded, list) and not all(isinstance(item, str) for item in expanded):
+        raise ConfigError(path, f"{key} must hold strings only, not {value!r}")
+    if isinstance(expanded, int) and expanded < _LEAST.get(key, expanded):
+        raise ConfigError(path, f"{key} must be at least {_LEAST[key]}, not {value!r}")
     return expanded
 
 
 def _spec(path: str, key: str, item: Any, environ: Mapping[str, str]) -> Any:
-    """One item of a list: a string, or one name with its parameters; systems may be chains."""
-    if isinstance(item, Mapping):
-        spec = specs.from_mapping(item, where=f"{path}: {key}")
-        return Spec(
-            spec.name,
-            _expand(path, spec.config, environ),
-            _expand(path, dict(spec.params), environ),
-        )
-    if not isinstance(item, str):
-        raise ConfigError(path, f"{key}: {item!r} is neither a name nor a name with parameters")
+    """One item of a list: a string, or one string with parameters; systems may be chains.
+
+    Parameters beside a chain belong to its last stage, whose `name` names the chain.
+    """
+    text, params = (item, {}) if isinstance(item, str) else _one_pair(path, key, item)
     if key == "systems":
-        stages = specs.parse_chain(item)
+        stages = specs.parse_chain(text)
     else:
-        stages = [specs.parse_dataset(item) if key == "datasets" else specs.parse(item)]
+        stages = [specs.parse_dataset(text) if key == "datasets" else specs.parse(text)]
+    last = stages[-1]
+    given = {str(name).replace("-", "_"): value for name, value in params.items()}
+    twice = [name for name in given if name in last.params]
+    if twice or len(given) < len(params):
+        raise ConfigError(path, f"{key}: {text!r} is given {twice[0] if twice else 'a key'} twice")
+    stages[-1] = Spec(last.name, last.config, {**last.params, **given})
     expanded = [
         Spec(s.name, _expand(path, s.config, environ), _expand(path, dict(s.params), environ))
         for s in stages
     ]
     return expanded if key == "systems" else expanded[0]
+
+
+def _one_pair(path: str, key: str, item: Any) -> tuple[str, Mapping[str, Any]]:
+    """The form `name: {parameter: value}`."""
+    if isinstance(item, Mapping) and len(item) == 1:
+        ((text, params),) = item.items()
+        if isinstance(text, str) and (params is None or isinstance(params, Mapping)):
+            return text, params or {}
+    raise ConfigError(
+        path,
+        f"{key}: {visible('', item)!r} is neither a name nor one name with its parameters",
+        hint="write - name, - name:key=value, or - name: {key: value}",
+    )
 
 
 def _expand(path: str, value: Any, environ: Mapping[str, str]) -> Any:

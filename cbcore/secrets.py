@@ -23,7 +23,7 @@ HIDDEN = "***"
 
 
 class Secret(str):
-    """A string that prints as its source. It still works wherever a string does."""
+    """A string whose `repr` is its source. It still works wherever a string does."""
 
     source: str
 
@@ -45,13 +45,15 @@ def visible(name: str, value: Any) -> Any:
     """The value as it may be written down: secrets replaced, containers searched."""
     if isinstance(value, Secret):
         return value.source
-    if isinstance(value, str):
-        return HIDDEN if value and is_secret_name(name) else redact(value)
-    if isinstance(value, Mapping):
-        return {key: visible(str(key), item) for key, item in value.items()}
+    if value is None or isinstance(value, bool) or value == "":
+        return value
     if isinstance(value, list | tuple):
         return [visible(name, item) for item in value]
-    return value
+    if is_secret_name(name):
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {key: visible(str(key), item) for key, item in value.items()}
+    return redact(value) if isinstance(value, str) else value
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:

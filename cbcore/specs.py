@@ -5,9 +5,10 @@
     name:key=value,key=value
     name:config,key=value
 
-`config` is handed to the component's first parameter. Values may be quoted, and lists are
-written `[a,b]`. Systems chain with `|`. A dataset may also be the path of a data file, and
-any component may be the user's own code: `py:module:Name` or `py:./file.py:Name`.
+`config` is handed to the component's first parameter. Values may be quoted, a quote inside is
+written twice (`'it''s'`), and lists are written `[a,b]`. Systems chain with `|`. A dataset may
+also be the path of a data file, and any component may be the user's own code: `py:module:Name`
+or `py:./file.py:Name`.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ from cbcore.exceptions import SpecError
 FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 """Data files that can stand where a dataset's name stands."""
 
+# A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 _PATH = re.compile(
-    rf"(?P<path>.+(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))(?:[:,](?P<rest>.*))?\Z",
+    rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"
+    r"(?:[:,](?P<rest>.*))?\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_NAME = re.compile(r"[\w./-]+\Z")
+_QUOTED = re.compile(r"""'(?:[^']|'')*'\Z|"(?:[^"]|"")*"\Z""")
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
 _OPENERS = {"[": "]", "{": "}", "(": ")"}
 
@@ -45,15 +50,21 @@ class Spec:
 
     def __str__(self) -> str:
         """The spec in canonical form, fit to be shown: secrets are replaced."""
-        parts = [] if self.config is None else [str(secrets.visible("", self.config))]
+        parts = []
+        if self.config is not None:
+            text = secrets.visible("", self.config)
+            ambiguous = not text or _ASSIGNMENT.match(text)
+            parts.append(_in_quotes(text) if ambiguous else _quoted(text))
         for key, value in self.params.items():
             parts.append(f"{key}={_quoted(secrets.visible(key, value))}")
         return f"{self.name}:{','.join(parts)}" if parts else self.name
 
     @property
     def label(self) -> str:
-        """Name and config only: how a dataset tags its rows."""
-        return self.name if self.config is None else f"{self.name}:{self.config}"
+        """Name and config only: how a dataset tags its rows. Secrets are replaced."""
+        if self.config is None:
+            return self.name
+        return f"{self.name}:{secrets.visible('', self.config)}"
 
 
 def parse(text: str) -> Spec:
@@ -63,7 +74,7 @@ def parse(text: str) -> Spec:
         raise SpecError(text, "it is empty")
     name, colon, rest = stripped.partition(":")
     name = name.strip()
-    if not name or re.search(r"[\s,=]", name):
+    if not _NAME.match(name):
         raise SpecError(text, f"{name!r} is not a name")
     if colon and not rest.strip():
         raise SpecError(text, "nothing follows the colon")
@@ -92,17 +103,6 @@ def parse_chain(text: str) -> list[Spec]:
     return [parse(stage) for stage in stages]
 
 
-def from_mapping(value: Mapping[str, Any], *, where: str) -> Spec:
-    """Read the run-file form `{name: {key: value}}`, whose values keep their YAML types."""
-    if len(value) != 1:
-        raise SpecError(str(secrets.visible("", dict(value))), f"{where} takes one name per item")
-    ((head, params),) = value.items()
-    if params is not None and not isinstance(params, Mapping):
-        raise SpecError(str(head), f"{where}: what follows {head!r} must be key: value pairs")
-    base = parse_dataset(str(head))
-    return attrs.evolve(base, params={**base.params, **(params or {})})
-
-
 def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
     config: str | None = None
     params: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
             if key in params:
                 raise SpecError(text, f"{key!r} is given twice")
             params[key] = _unquoted(assignment["value"].strip())
-        elif position == 0:
+        elif position == 0 and item.strip():
             config = _unquoted(item.strip())
         else:
             raise SpecError(text, f"{item.strip()!r} is not key=value")
@@ -142,17 +142,33 @@ def _split(text: str, separator: str, whole: str) -> Iterator[str]:
     yield text[start:]
 
 
+def split_list(text: str) -> list[str]:
+    """The items of a list value, `[a,b]` or `a,b`; quoted items may hold commas. Raises SpecError."""
+    bare = text.strip()
+    if _OPENERS.get(bare[:1]) in ("]", ")") and bare.endswith(_OPENERS[bare[0]]):
+        bare = bare[1:-1]
+    return [_unquoted(item.strip()) for item in _split(bare, ",", text) if item.strip()]
+
+
 def _unquoted(value: str) -> str:
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
+    if _QUOTED.match(value):
+        return value[1:-1].replace(value[0] * 2, value[0])
     return value
 
 
+def _in_quotes(text: str) -> str:
+    quote = '"' if "'" in text and '"' not in text else "'"
+    return quote + text.replace(quote, quote * 2) + quote
+
+
 def _quoted(value: Any) -> str:
+    """A value as it is written in a spec: in quotes where it would not read back without."""
     text = str(value)
-    if re.search(r"[,|\[\]{}()'\"]|^\s|\s$", text) and not isinstance(value, list | tuple):
-        return "'" + text + "'" if "'" not in text else '"' + text + '"'
-    return text
+    try:
+        whole = all(list(_split(text, separator, text)) == [text] for separator in ",|")
+    except SpecError:
+        whole = False
+    return text if whole and text == _unquoted(text.strip()) else _in_quotes(text)
 
 
 def parse_output(text: str) -> tuple[Spec, str | None]:
@@ -162,9 +178,11 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
         if equals and not file:
             raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
         return parse(head), file or None
-    spec = parse(text)
-    if not spec.params:
-        return spec, None
-    last, value = list(spec.params.items())[-1]
-    value, equals, file = str(value).partition("=")
-    return attrs.evolve(spec, params={**spec.params, last: value}), file or None
+    *_, last = _split(text, ",", text)
+    pieces = list(_split(last, "=", text))
+    if len(pieces) < 3:
+        return parse(text), None
+    file = "=".join(pieces[2:])
+    if not file:
+        raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
+    return parse(text[: -len(file) - 1]), file

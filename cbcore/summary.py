@@ -27,17 +27,23 @@ def summarize(
     """
     summary: Summary = {system: {} for system in rows_by_system}
     problems: list[str] = []
+    taken: set[str] = set()
     for position, metric in enumerate(metrics):
         values_by_system, problem = _values(metric, rows_by_system)
         if problem:
             problems.append(problem)
+        # A key means the same for every system, also where an earlier metric left a system out.
+        unique: dict[str, str] = {}
+        for key in dict.fromkeys(key for values in values_by_system.values() for key in values):
+            name = key if key not in taken else _qualified(key, metric, metrics[:position])
+            while name in taken:
+                name += "'"
+            unique[key] = name
+            taken.add(name)
         for system, values in values_by_system.items():
             for key, value in values.items():
-                taken = summary[system]
-                unique = key if key not in taken else _qualified(key, metric, metrics[:position])
-                while unique in taken:
-                    unique += "'"
-                taken[unique] = value if value is not None and math.isfinite(value) else None
+                finite = value is not None and math.isfinite(value)
+                summary[system][unique[key]] = value if finite else None
     return summary, problems
 
 
@@ -56,7 +62,7 @@ def _values(
                     raise TypeError(f"a key is {key!r}, not a string")
                 if value is not None:
                     per_system[key] = float(value)
-    except Exception as error:  # noqa: BLE001 - the plugin boundary
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
         name = getattr(metric, "name", type(metric).__name__)
         return {}, f"metric {name!r} failed: {describe_exception(error)}"
     return values, None

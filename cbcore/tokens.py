@@ -16,6 +16,11 @@ DEFAULT_ENCODING = "o200k_base"
 TEXT_FIELDS = ("context", "question", "turns")
 """The fields of an example that a model gets to see."""
 
+_UNSEEN_KEYS = frozenset(
+    {"role", "type", "id", "answer", "answers", "gold", "label", "labels", "tags", "metadata"}
+)
+"""What a chat message or a document carries beside its text."""
+
 _CACHE_LIMIT = 1 << 16
 
 
@@ -35,7 +40,8 @@ class Encoding:
         try:
             return len(self._encode(text))
         except UnicodeEncodeError:
-            return len(self._encode(text.encode("utf-8", "replace").decode()))
+            whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return len(self._encode(whole))
 
 
 def o200k_base() -> Encoding:
@@ -81,6 +87,8 @@ class TokenCounter:
 
     def __init__(self, tokenizer: Any, text_fields: Iterable[str] | None = None) -> None:
         self.tokenizer = tokenizer
+        if isinstance(text_fields, str):
+            text_fields = (text_fields,)
         self.text_fields = tuple(text_fields) if text_fields is not None else TEXT_FIELDS
         self._count = tokenizer.count
         self._seen: dict[tuple[int, int], int] = {}
@@ -105,11 +113,15 @@ class TokenCounter:
         return total
 
     def _nested(self, value: Any) -> int:
-        """Tokens of text inside lists and chat messages."""
+        """Tokens of text inside lists, chat messages and documents, without ids, tags and gold."""
         if isinstance(value, str):
             return self.count(value)
         if isinstance(value, Mapping):
-            return sum(self._nested(v) for k, v in value.items() if k != "role")
+            return sum(
+                self._nested(item)
+                for key, item in value.items()
+                if key not in _UNSEEN_KEYS and not str(key).endswith("_id")
+            )
         if isinstance(value, list | tuple):
             return sum(map(self._nested, value))
         return 0

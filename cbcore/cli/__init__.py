@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore import __version__
 from cbcore.cli._settings import Settings, shared_options
 from cbcore.exceptions import CBError
+
+if TYPE_CHECKING:
+    from cbcore.components import Component
 
 _COMMANDS = {
     "run": "cbcore.cli.run",
@@ -36,13 +39,7 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_commands(ctx, formatter)
-        offered = [
-            (component.name, f"from {component.owner}")
-            for plugin in ctx.ensure_object(Settings).host().plugins
-            if plugin.usable
-            for component in plugin.components
-            if component.kind == "command"
-        ]
+        offered = [(c.name, f"from {c.owner}") for c in _declared_commands(ctx)]
         if offered:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(offered)
@@ -55,13 +52,26 @@ class CommandGroup(click.Group):
         except click.UsageError as error:
             from cbcore.names import near_matches
 
-            near = near_matches(args[0], _COMMANDS, limit=1)
+            known = [*_COMMANDS, *(c.name for c in _declared_commands(ctx))]
+            near = near_matches(args[0], known, limit=1)
             if not near:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
 
 
+def _declared_commands(ctx: click.Context) -> list[Component]:
+    """Commands in the manifests of usable plugins: those that can be known without an import."""
+    return [
+        component
+        for plugin in ctx.ensure_object(Settings).host().plugins
+        if plugin.usable
+        for component in plugin.components
+        if component.kind == "command" and component.name not in _COMMANDS
+    ]
+
+
 def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
+    from cbcore.components import describe_exception
     from cbcore.exceptions import PluginContractError, UnknownComponentError
 
     try:
@@ -70,7 +80,12 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
         return None
     command: Any = component.load()
     if not isinstance(command, click.Command):
-        command = command()
+        try:
+            command = command()
+        except Exception as error:
+            raise PluginContractError(
+                component.plugin, f"making the command {name!r} failed: {describe_exception(error)}"
+            ) from error
     if not isinstance(command, click.Command):
         raise PluginContractError(component.plugin, f"the command {name!r} is no click.Command")
     return command

@@ -36,7 +36,7 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
     """
     from cbcore.cli._text import clean, echo_json
 
-    records = [_record(component) for component in _found(settings.host(), name, kind)]
+    records = [_record(component, name) for component in _found(settings.host(), name, kind)]
     if as_json:
         echo_json(records[0] if len(records) == 1 else records)
         return
@@ -67,18 +67,24 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
         except UnknownComponentError:
             continue
     if not found:
-        known = {c.name for c in host.components()}
+        if kind:
+            raise host.unknown(kind_of(kind), name)
+        near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownComponentError(
-            kind_of(kind) if kind else "component", name, near_matches(name, known), hint=None
+            "component", name, near, hint=hint + "`cb list` shows what is installed"
         )
     return found
 
 
-def _record(component: Component) -> dict[str, Any]:
+def _record(component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore.introspection import parameters_of
     from cbcore.results import json_safe
 
-    example = _EXAMPLES.get(component.kind, "cb list {spec}s").format(spec=component.name)
+    spec = component.qualified_name if "/" in asked_as else component.name
+    example = _EXAMPLES.get(component.kind, "cb list {kind}s").format(
+        spec=spec, kind=component.kind
+    )
     return {
         "kind": component.kind,
         "name": component.name,

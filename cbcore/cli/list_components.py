@@ -33,6 +33,7 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
         for component in sorted(plugin.components, key=lambda c: c.name)
         if component.kind == k
     ]
+    host.require_strict()
     if as_json:
         echo_json(
             [

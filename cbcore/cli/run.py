@@ -167,6 +167,7 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
         tokenizer=merged["tokenizer"] or DEFAULT_ENCODING,
         text_fields=merged.get("text_fields"),
         seed=merged["seed"],
+        cache_dir=merged["cache_dir"],
         host=settings.host(),
     )
 
@@ -203,6 +204,8 @@ def _report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
         except Exception as error:  # noqa: BLE001 - the plugin boundary
             get_logger().error(f"reporter {reporter.name!r} failed: {describe_exception(error)}")
             continue
+        # Text of models may hold code points that no file can: they become question marks.
+        document = document.encode("utf-8", "replace").decode()
         if path is None:
             click.echo(document.rstrip("\n"))
         else:
