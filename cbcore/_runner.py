@@ -344,12 +344,9 @@ def _explain(error: BaseException, work: Work, system: Any) -> str:
 
 
 def _stopped(failure: BaseException, result: EvalResult) -> RunStoppedError:
-    kept = f"{len(result.rows)} finished rows are kept"
-    if isinstance(failure, KeyboardInterrupt):
+    kept = f"{len(result.rows)} finished rows are kept" if result.rows else "no row was finished"
+    if not isinstance(failure, CBError):
         return RunInterruptedError(f"interrupted; {kept}", result=result)
-    message = failure.message if isinstance(failure, CBError) else str(failure)
-    hint = failure.hint if isinstance(failure, CBError) else None
-    stopped = RunStoppedError(f"{message}\n{kept}", result=result, hint=hint)
-    if isinstance(failure, CBError):
-        stopped.exit_code = failure.exit_code
+    stopped = RunStoppedError(f"{failure.message}\n{kept}", result=result, hint=failure.hint)
+    stopped.exit_code = failure.exit_code
     return stopped

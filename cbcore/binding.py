@@ -234,11 +234,24 @@ class _NotFoundError(ValueError):
     """There is nothing to import."""
 
 
+def _loaded_from(path: Path) -> types.ModuleType | None:
+    """The module made from a file, under whatever name, so that no file runs twice."""
+    import sys
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":
+            return module
+    return None
+
+
 def _import_by_name(name: str) -> types.ModuleType:
     import sys
 
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
+    beside = Path.cwd().joinpath(*name.split(".")).with_suffix(".py")
+    if name not in sys.modules and (known := _loaded_from(beside)):
+        return known
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -255,10 +268,9 @@ def _import_file(name: str) -> types.ModuleType:
         raise _NotFoundError(f"there is no file {name!r}")
     from importlib.util import module_from_spec, spec_from_file_location
 
-    module_name = f"cb_user_{path.stem}"
-    known = sys.modules.get(module_name)
-    if known is not None and getattr(known, "__file__", None) == str(path):
+    if known := _loaded_from(path):
         return known
+    module_name = f"cb_user_{path.stem}"
     spec = spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise _NotFoundError(f"{name!r} cannot be imported")

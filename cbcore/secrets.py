@@ -74,4 +74,7 @@ def secret_values(parameters: Mapping[str, Any]) -> set[str]:
             found.add(str.__str__(value))
         elif isinstance(value, Mapping):
             found |= secret_values({str(k): v for k, v in value.items()})
+        elif isinstance(value, list | tuple):
+            for item in value:
+                found |= secret_values({name: item})
     return found

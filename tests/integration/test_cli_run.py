@@ -1,0 +1,406 @@
+"""`cb run` as a user types it: real processes, real files, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+CB = [sys.executable, "-m", "cbcore"]
+
+
+@pytest.fixture
+def cb(tmp_path):
+    """Run `cb` in an empty folder; returns the finished process."""
+    (tmp_path / "mine.py").write_text(MINE)
+    environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "120"}
+    environ.pop("CB_DEBUG", None)
+
+    def run(*arguments, **changes):
+        return subprocess.run(
+            [*CB, *arguments],
+            cwd=tmp_path,
+            env={**environ, **changes},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+MINE = textwrap.dedent('''
+    """A user's own components."""
+
+    import os
+    import pathlib
+
+    from cbcore.registry import register_dataset
+
+
+    class Echo:
+        """Answers with what it was told to."""
+
+        def __init__(self, answer: str = "Paris", fail_on: int | None = None):
+            self.answer = answer
+            self.fail_on = fail_on
+
+        @property
+        def name(self):
+            return f"echo-{self.answer}"
+
+        def process(self, example):
+            if example["id"] == self.fail_on:
+                raise ValueError("cannot echo that")
+            return {"response": self.answer}
+
+
+    class Touching:
+        """Leaves a file behind when it is called."""
+
+        name = "touching"
+
+        def process(self, example):
+            pathlib.Path("touched").touch()
+            return {"response": "x"}
+
+
+    class Length:
+        """Scores the length of the response."""
+
+        name = "length"
+        emits = ("length",)
+
+        def score(self, original, processed):
+            return {"length": float(len(processed["response"]))}
+
+
+    def capitals(n=4):
+        return [{"id": i, "context": "c", "answer": "Paris"} for i in range(n)]
+
+
+    register_dataset("capitals", capitals)
+
+
+    class NeedsKey:
+        """Wants a secret and leaks it on failure."""
+
+        name = "needs-key"
+
+        def __init__(self, api_key: str, url: str = ""):
+            self._key = api_key
+
+        def process(self, example):
+            if example["id"] == 1:
+                raise RuntimeError(f"refused {self._key}")
+            return {"response": "x"}
+
+
+    class Interrupted:
+        """Stops its own process with a signal at one example."""
+
+        name = "interrupted"
+
+        def __init__(self, at: int, number: int):
+            self.at = at
+            self.number = number
+
+        def process(self, example):
+            if example["id"] == self.at:
+                os.kill(os.getpid(), self.number)
+            return {"response": "Paris"}
+''')
+
+DATA = "\n".join(
+    json.dumps({"id": i, "context": f"c {i}", "question": "q", "answer": "Paris"})
+    for i in range(20)
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "capitals.jsonl"
+    path.write_text(DATA)
+    return path.name
+
+
+def result_of(process):
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def test_own_code_on_own_data(cb, data):
+    """No packaging: a class in a file, a JSONL file, and a number."""
+    result = result_of(
+        cb("run", "--system", "py:./mine.py:Echo", "--dataset", data, "--output", "json")
+    )
+    assert result["summary"]["echo-Paris"]["mean_score"] == 1.0
+    assert result["rows"][0]["dataset"] == "capitals"
+
+
+def test_own_code_by_module_name_with_parameters(cb, data):
+    """`py:module:Name,key=value` takes parameters by their annotation."""
+    result = result_of(
+        cb("run", "-s", "py:mine:Echo,answer=Rome,fail_on=3", "-d", data, "-o", "json")
+    )
+    assert result["rows"][3]["error"] == "ValueError: cannot echo that"
+    assert result["rows"][2]["response"] == "Rome"
+
+
+def test_one_failing_example_is_counted_and_the_run_succeeds(cb, data):
+    """19 scored, 1 errored, 20 in all; exit 0; the table says so."""
+    process = cb("run", "-s", "py:mine:Echo,fail_on=3", "-d", data)
+    assert process.returncode == 0
+    assert "19 of 20" in process.stdout
+    assert "errored" in process.stdout
+
+
+def test_own_evaluator_is_used_instead_of_the_automatic_ones(cb, data):
+    """--evaluator py:… scores, and its score can be the quality."""
+    result = result_of(
+        cb(
+            *("run", "-s", "py:mine:Echo", "-d", data, "-e", "py:./mine.py:Length"),
+            *("--score-field", "length", "-o", "json", "-n", "2"),
+        )
+    )
+    assert [row["scores"] for row in result["rows"]] == [{"length": 5.0}] * 2
+    assert result["summary"]["echo-Paris"]["mean_score"] == 5.0
+
+
+def test_a_registered_dataset_is_usable_by_name(cb):
+    """--import makes what a module registers available."""
+    result = result_of(
+        cb("run", "--import", "mine", "-s", "py:mine:Echo", "-d", "capitals", "-o", "json")
+    )
+    assert len(result["rows"]) == 4
+    assert cb("run", "-s", "identity", "-d", "capitals").returncode == 2
+
+
+def test_several_datasets_and_systems_bring_their_metrics(cb, data):
+    """Two datasets: a breakdown; two systems: a Pareto rank."""
+    result = result_of(
+        cb(
+            *("run", "-s", "py:mine:Echo", "-s", "py:mine:Echo,answer=Rome,name=rome"),
+            *("-d", data, "-d", "hotpotqa:sample", "-n", "3", "-o", "json"),
+        )
+    )
+    summary = result["summary"]["rome"]
+    assert summary["dataset:capitals"] == 0.0
+    assert {"dataset:hotpotqa:sample", "pareto_rank"} <= set(summary)
+    assert len(result["rows"]) == 12
+
+
+def test_outputs_go_to_files_and_only_results_to_stdout(cb, data, tmp_path):
+    """Every format is written; what was written is said on standard error."""
+    formats = {
+        "json": "r.json",
+        "html": "out/r.html",
+        "csv": "r.csv",
+        "jsonl": "r.jsonl",
+        "markdown": "r.md",
+    }
+    outputs = [arg for name, file in formats.items() for arg in ("-o", f"{name}={file}")]
+    process = cb("run", "-s", "py:mine:Echo", "-d", data, "-n", "3", *outputs)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == ""
+    for file in formats.values():
+        assert (tmp_path / file).stat().st_size > 0
+        assert file in process.stderr
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_run_file_gives_the_same_and_flags_override_it(cb, data, tmp_path):
+    """YAML instead of flags; a flag beside it wins."""
+    (tmp_path / "bench.yaml").write_text(
+        "systems:\n  - py:mine:Echo\n  - py:mine:Echo: {answer: Rome}\n"
+        f"datasets: [{data}]\nmax_examples: 5\nthreshold: 0.5\noutput: json\n"
+    )
+    result = result_of(cb("run", "bench.yaml"))
+    assert (len(result["rows"]), result["config"]["threshold"]) == (10, 0.5)
+    result = result_of(cb("run", "bench.yaml", "-n", "1", "-s", "py:mine:Echo"))
+    assert len(result["rows"]) == 1
+
+
+SECRET = "tops3cret-value-that-must-not-leak"
+
+
+def test_a_secret_from_a_run_file_is_nowhere_in_what_a_run_writes(cb, data, tmp_path):
+    """Expanded from the environment, used by the system, recorded as ${NAME} only."""
+    (tmp_path / "bench.yaml").write_text(
+        f"systems:\n  - py:mine:NeedsKey: {{api_key: '${{MY_KEY}}'}}\ndatasets: [{data}]\n"
+        "output: [json=r.json, html=r.html, csv=r.csv, table]\n"
+    )
+    process = cb("-vv", "--log-format", "json", "run", "bench.yaml", MY_KEY=SECRET)
+    assert process.returncode == 0, process.stderr
+    written = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".py"]
+    everything = b"".join(written).decode("utf-8", "replace") + process.stdout + process.stderr
+    assert SECRET not in everything
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["config"]["systems"][0]["params"]["api_key"] == "${MY_KEY}"
+    assert result["rows"][1]["error"] == "RuntimeError: refused ***"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message", "hint"),
+    [
+        (["-d", "capitals.jsonl"], 2, "at least one system", "cb list systems"),
+        (["-s", "identity"], 2, "at least one dataset", "cb list datasets"),
+        (["-s", "identiy", "-d", "capitals.jsonl"], 2, "no system is called 'identiy'", "identity"),
+        (["-s", "truncate:max_token=5", "-d", "x.jsonl"], 2, "no parameter", "max_tokens"),
+        (["-s", "truncate:max_tokens=lots", "-d", "capitals.jsonl"], 2, "'lots' is not a", ""),
+        (["-s", "identity", "-d", "absent.jsonl"], 2, "there is no data file 'absent.jsonl'", ""),
+        (["-s", "identity", "-d", "capital.jsonl"], 2, "no data file", "capitals.jsonl"),
+        (["-s", "identity", "-d", "capitals.jsonl", "-o", "tabel"], 2, "no reporter", "table"),
+        (["-s", "identity", "-d", "capitals.jsonl", "-o", "json="], 2, "no file follows", ""),
+        (
+            ["-s", "identity", "-d", "capitals.jsonl", "-o", "json=/proc/none/x"],
+            2,
+            "cannot write",
+            "",
+        ),
+        (
+            ["-s", "identity", "-d", "capitals.jsonl", "--score-field", "f2"],
+            2,
+            "no evaluator of this run emits a score called 'f2'",
+            "exact_match",
+        ),
+        (["-s", "py:mine:Ecko", "-d", "capitals.jsonl"], 2, "has no 'Ecko'", ""),
+        (["-s", "py:absent:X", "-d", "capitals.jsonl"], 2, "no module 'absent'", ""),
+        (["-s", "py:./absent.py:X", "-d", "capitals.jsonl"], 2, "no file './absent.py'", ""),
+        (["-s", "a |", "-d", "capitals.jsonl"], 2, "a stage of the chain is empty", ""),
+        (
+            ["-s", "py:mine:Echo", "-s", "py:mine:Echo", "-d", "capitals.jsonl"],
+            2,
+            "two systems",
+            "",
+        ),
+        (["nothing.yaml"], 2, "nothing.yaml", ""),
+        (["--import", "absent", "-s", "identity", "-d", "capitals.jsonl"], 2, "--import", ""),
+        (["-s", "py:mine:Echo", "-d", "empty.jsonl"], 4, "empty", ""),
+        (["-s", "py:mine:Echo", "-d", "bad.jsonl"], 4, "bad.jsonl, line 2: not valid JSON", ""),
+        (["-s", "bm25", "-d", "noq.jsonl"], 4, "every row errored", ""),
+    ],
+)
+def test_bad_input_gets_one_clear_message_and_its_exit_code(
+    cb, data, tmp_path, arguments, code, message, hint
+):
+    """What was tried, with which value, what to do next; never a traceback."""
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "bad.jsonl").write_text('{"id": 1, "context": "x", "answer": "y"}\n{oops\n')
+    (tmp_path / "noq.jsonl").write_text('{"id": 1, "context": "x", "answer": "y"}\n')
+    process = cb("run", *arguments)
+    assert process.returncode == code, process.stderr
+    assert message in process.stderr
+    assert hint in process.stderr
+    assert "Traceback" not in process.stderr
+    assert process.stderr.count("cb: error:") <= 1
+
+
+def test_nothing_is_called_when_an_output_cannot_be_written(cb, data, tmp_path):
+    """Checks come before anything is spent."""
+    cb("run", "-s", "py:mine:Touching", "-d", data, "-o", "json=/proc/none/x")
+    assert not (tmp_path / "touched").exists()
+    cb("run", "-s", "py:mine:Touching", "-d", data, "-n", "1")
+    assert (tmp_path / "touched").exists()
+
+
+def test_a_broken_line_keeps_the_rows_before_it(cb, tmp_path):
+    """The report covers what was done; the exit code says that it is not whole."""
+    lines = DATA.splitlines()
+    (tmp_path / "torn.jsonl").write_text("\n".join([*lines[:7], '{"id":']))
+    process = cb("run", "-s", "py:mine:Echo", "-d", "torn.jsonl", "-o", "json")
+    assert process.returncode == 4
+    result = json.loads(process.stdout)
+    assert len(result["rows"]) == 7
+    assert result["config"]["state"] == "failed"
+    assert "7 finished rows are kept" in process.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("workers", ["1", "4"])
+def test_an_interrupt_keeps_what_is_done_and_says_so(cb, data, number, workers):
+    """Ctrl-C and SIGTERM: exit 130, the finished rows reported, no traceback."""
+    spec = f"py:mine:Interrupted,at=6,number={int(number)}"
+    process = cb("run", "-s", spec, "-d", data, "-o", "json", "--max-workers", workers)
+    assert process.returncode == 130, process.stderr
+    assert "rows are kept" in process.stderr
+    assert "Traceback" not in process.stderr
+    result = json.loads(process.stdout)
+    assert result["config"]["state"] == "interrupted"
+    assert len(result["rows"]) <= 20
+
+
+def test_the_same_command_resumes_from_its_cache(cb, data, tmp_path):
+    """With --cache-dir the second run calls nothing."""
+    run = ("run", "-s", "py:mine:Touching", "-d", data, "--cache-dir", "store", "-o", "json")
+    first = result_of(cb(*run))
+    (tmp_path / "touched").unlink()
+    again = result_of(cb(*run))
+    assert not (tmp_path / "touched").exists()
+    assert again["rows"] == first["rows"]
+
+
+def test_a_chain_is_scored_end_to_end(cb):
+    """A compressor with no model of its own, read by the offline reader."""
+    result = result_of(
+        cb(
+            *("run", "-s", "bm25:max_tokens=100 | extractive", "-d", "hotpotqa:sample"),
+            *("-n", "5", "-o", "json"),
+        )
+    )
+    (name,) = result["summary"]
+    assert name == "bm25:max_tokens=100 | extractive"
+    assert result["summary"][name]["compression_ratio"] > 0.5
+    assert all("f1" in row["scores"] for row in result["rows"])
+
+
+def test_a_compressor_alone_is_told_why_it_has_no_answer_score(cb):
+    """No response: the score is missing with a reason, not zero."""
+    result = result_of(cb("run", "-s", "bm25", "-d", "hotpotqa:sample", "-n", "2", "-o", "json"))
+    row = result["rows"][0]
+    assert "f1" not in row["scores"]
+    assert "no response" in row["missing"]["f1"]
+    assert result["summary"]["bm25:max_tokens=200"]["mean_score"] is None
+
+
+def test_questions_without_a_context_are_legal(cb, tmp_path):
+    """A system that needs no context answers; one that does gets an errored row."""
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "q?", "answer": "Paris"}\n')
+    assert (
+        result_of(cb("run", "-s", "py:mine:Echo", "-d", "q.jsonl", "-o", "json"))["rows"][0][
+            "scores"
+        ]["f1"]
+        == 1.0
+    )
+    process = cb("run", "-s", "bm25", "-d", "q.jsonl", "-o", "json")
+    assert "'a'" in json.loads(process.stdout)["rows"][0]["error"]
+
+
+def test_log_lines_as_json_are_json(cb, data):
+    """With --log-format json every line on standard error that is a log line parses."""
+    process = cb(
+        *("--log-format", "json", "run", "-s", "py:mine:Echo", "-d", data),
+        *("--no-plugin", "cb-answerquality", "--no-plugin", "cb-hotpotqa"),
+    )
+    lines = [line for line in process.stderr.splitlines() if line.startswith("{")]
+    assert any("no installed evaluator applies" in json.loads(line)["event"] for line in lines)
+
+
+def test_text_no_terminal_can_show_does_not_end_the_run(cb, tmp_path):
+    """Lone surrogates, escape sequences and NULs in data are survived."""
+    (tmp_path / "odd.jsonl").write_text(
+        '{"id": "\\u001b[31m", "context": "\\ud800 \\u0000", "answer": "\\ud800"}\n'
+    )
+    process = cb(
+        *("run", "-s", "py:mine:Echo,answer=\udcff", "-d", "odd.jsonl"),
+        *("-o", "table", "-o", "json=r.json", "-o", "html=r.html", "-o", "csv=r.csv"),
+    )
+    assert process.returncode == 0, process.stderr
+    assert "\x1b" not in process.stdout
+    json.loads((tmp_path / "r.json").read_text())

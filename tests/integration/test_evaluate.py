@@ -1,0 +1,476 @@
+"""`evaluate()`: what a run promises, whatever the systems and datasets do."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import threading
+import tracemalloc
+
+import pytest
+
+from cb_answerquality import AnswerQuality
+from cb_metrics import Latency, MeanScore, PassRate, PerDatasetBreakdown
+from cbcore import EvalResult, MissingScoreError, aevaluate, evaluate
+from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
+
+
+def examples(n=20):
+    return [
+        {"id": i, "context": f"context {i}", "question": "q?", "answer": "Paris"} for i in range(n)
+    ]
+
+
+class Constant:
+    name = "constant"
+
+    def process(self, example):
+        return {"response": "The capital is Paris."}
+
+
+class AsyncConstant:
+    name = "async-constant"
+
+    async def aprocess(self, example):
+        await asyncio.sleep(0)
+        return {"response": "The capital is Paris."}
+
+
+class FailsOn:
+    name = "fails"
+
+    def __init__(self, bad, error=None):
+        self.bad = bad
+        self.error = error or ValueError("boom")
+
+    def process(self, example):
+        if example["id"] == self.bad:
+            raise self.error
+        return {"response": "Paris"}
+
+
+F1 = [MeanScore(score_field="f1")]
+
+
+@pytest.mark.parametrize("system", [Constant(), AsyncConstant()], ids=["sync", "async"])
+@pytest.mark.parametrize("max_workers", [None, 1, 4])
+def test_rows_come_in_dataset_order(system, max_workers):
+    """Sync or async, alone or in parallel: the same rows in the same order."""
+    result = evaluate([system], examples(50), [AnswerQuality()], F1, max_workers=max_workers)
+    assert [row.example_id for row in result.rows] == list(range(50))
+    assert result.summary == {system.name: {"mean_score": 0.5}}
+    assert set(result.timing) == {system.name}
+
+
+@pytest.mark.parametrize("max_workers", [1, 4])
+def test_one_failing_example_of_twenty_is_one_errored_row(max_workers):
+    """19 scored rows and one with the error; the mean is over the 19."""
+    result = evaluate([FailsOn(2)], examples(), [AnswerQuality()], F1, max_workers=max_workers)
+    errored = [row for row in result.rows if row.error]
+    assert [(row.example_id, row.error, row.scores) for row in errored] == [
+        (2, "ValueError: boom", {})
+    ]
+    counts = result.counts("f1")["fails"]
+    assert (counts.scored, counts.errored, counts.total) == (19, 1, 20)
+    assert result.summary["fails"]["mean_score"] == 1.0
+
+
+def test_a_system_that_exits_is_an_errored_row():
+    """`sys.exit` in a system ends nothing."""
+    result = evaluate([FailsOn(0, SystemExit(3))], examples(2), [AnswerQuality()], F1)
+    assert result.rows[0].error == "it called sys.exit(3)"
+    assert result.rows[1].error is None
+
+
+@pytest.mark.parametrize("output", [None, "text", [1], 5])
+def test_a_system_that_returns_the_wrong_type_is_an_errored_row(output):
+    """The row says what came instead of a dict."""
+
+    class Wrong:
+        name = "wrong"
+
+        def process(self, example):
+            return output
+
+    result = evaluate([Wrong()], examples(2), [AnswerQuality()], F1)
+    assert result.rows[0].error == f"the system returned {type(output).__name__}, not a dict"
+
+
+def test_originals_are_protected_from_systems_that_mutate_them():
+    """The gold answer of the next system, and of the evaluator, is untouched."""
+
+    class Vandal:
+        name = "vandal"
+
+        def process(self, example):
+            example["answer"] = "ruined"
+            example["nested"]["list"].append("ruined")
+            return {"response": "Paris"}
+
+    data = [{**example, "nested": {"list": [1]}} for example in examples(3)]
+    result = evaluate([Vandal(), Constant()], data, [AnswerQuality()], F1)
+    assert result.summary["vandal"]["mean_score"] == 1.0
+    assert data[0]["answer"] == "Paris"
+    assert data[0]["nested"] == {"list": [1]}
+
+
+def test_max_examples_pulls_no_more_than_that_from_an_endless_generator():
+    """3 asked, 3 pulled, also with several systems and workers."""
+    pulled = 0
+
+    def endless():
+        nonlocal pulled
+        while True:
+            pulled += 1
+            yield {"context": "x", "answer": "Paris"}
+
+    result = evaluate(
+        [Constant(), FailsOn(99)], endless(), [AnswerQuality()], F1, max_examples=3, max_workers=4
+    )
+    assert pulled == 3
+    assert len(result.rows) == 6
+
+
+def test_memory_per_row_is_flat():
+    """Ten thousand generated examples cost as much per row as a thousand."""
+
+    def generated(n):
+        for i in range(n):
+            yield {"id": i, "context": f"word {i} " * 200, "answer": "Paris"}
+
+    def bytes_per_row(n):
+        gc.collect()
+        tracemalloc.start()
+        result = evaluate([Constant()], generated(n), [AnswerQuality()], F1, tokenizer="words")
+        current, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(result.rows) == n
+        return current / n, peak / n
+
+    bytes_per_row(200)  # imports and caches
+    few, few_peak = bytes_per_row(2_000)
+    many, many_peak = bytes_per_row(10_000)
+    assert many <= few * 1.1
+    assert many_peak <= few_peak * 1.1
+    assert many_peak < 2_000  # an example alone is larger: contexts are not kept
+
+
+def test_latency_is_the_time_in_process_only():
+    """Neither scoring nor waiting for a free worker counts."""
+
+    class SlowScorer:
+        name = "slow"
+        emits = ("s",)
+
+        def score(self, original, processed):
+            sum(range(200_000))
+            return {"s": 1.0}
+
+    result = evaluate([Constant()], examples(3), [SlowScorer()], [Latency()])
+    assert all(row.latency < 0.001 for row in result.rows) or sum(
+        row.latency for row in result.rows
+    ) < 0.2 * sum(result.timing.values())
+
+
+def test_tokens_count_what_a_model_would_see():
+    """Context and question; never the id, the gold answer or tags. Output: after the system."""
+
+    class Halve:
+        name = "halve"
+
+        def process(self, example):
+            return {"context": "one two", "response": "three words here"}
+
+    data = [{"id": "some id", "context": "one two three four", "question": "five", "answer": "x y"}]
+    (row,) = evaluate([Halve()], data, [], [], tokenizer="words").rows
+    assert (row.input_tokens, row.output_tokens, row.response_tokens) == (5, 3, 3)
+
+
+def test_a_system_that_leaves_the_context_alone_saves_nothing():
+    """A pass-through proxy returns only a response: what the model saw is unchanged."""
+    (row,) = evaluate([Constant()], examples(1), [], [], tokenizer="words").rows
+    assert row.input_tokens == row.output_tokens == 3
+
+
+def test_usage_an_endpoint_reports_is_used_and_kept():
+    """prompt_tokens become output_tokens, completion_tokens the response's."""
+
+    class Endpoint:
+        name = "endpoint"
+
+        def process(self, example):
+            return {"response": "a", "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+
+    (row,) = evaluate([Endpoint()], examples(1), [], []).rows
+    assert (row.output_tokens, row.response_tokens) == (11, 7)
+    assert row.metadata == {"prompt_tokens": 11, "completion_tokens": 7}
+
+
+def test_text_fields_choose_what_is_counted():
+    """The user's own fields can be the visible ones."""
+    data = [{"id": 1, "context": "a b c", "notes": "one two"}]
+    (row,) = evaluate([Constant()], data, [], [], text_fields=["notes"], tokenizer="words").rows
+    assert row.input_tokens == 2
+
+
+class Raises:
+    name = "raises"
+    emits = ("r",)
+
+    def __init__(self, error):
+        self.error = error
+
+    def score(self, original, processed):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MissingScoreError("no gold here"), "no gold here"),
+        (ValueError("bug"), "the evaluator failed: ValueError: bug"),
+        (SystemExit(1), "the evaluator failed: it called sys.exit(1)"),
+    ],
+)
+def test_an_evaluator_that_cannot_score_leaves_a_reason(error, reason):
+    """The other evaluators' scores stay; the missing one is never a zero."""
+    result = evaluate([Constant()], examples(1), [Raises(error), AnswerQuality()], F1)
+    (row,) = result.rows
+    assert row.missing == {"r": reason}
+    assert row.scores["f1"] == 0.5
+    assert row.error is None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "high", None])
+def test_a_score_that_is_no_finite_number_is_missing(value):
+    """What an evaluator returns is checked at the boundary."""
+
+    class Odd:
+        name = "odd"
+        emits = ("odd",)
+
+        def score(self, original, processed):
+            return {"odd": value}
+
+    (row,) = evaluate([Constant()], examples(1), [Odd()], []).rows
+    assert "odd" not in row.scores
+    assert "the evaluator returned" in row.missing["odd"]
+
+
+def test_async_evaluators_overlap():
+    """Two judges wait for each other's examples: one after another they would never finish."""
+
+    class Judge:
+        name = "judge"
+        emits = ("judge_score",)
+
+        def __init__(self):
+            self.arrived = 0
+            self.both = None
+
+        async def ascore(self, original, processed):
+            self.both = self.both or asyncio.Event()
+            self.arrived += 1
+            if self.arrived == 2:
+                self.both.set()
+            await self.both.wait()
+            return {"judge_score": 1.0}
+
+    result = evaluate([Constant()], examples(2), [Judge()], [], max_workers=2)
+    assert [row.scores for row in result.rows] == [{"judge_score": 1.0}] * 2
+
+
+def test_evaluate_works_inside_a_running_event_loop():
+    """As in Jupyter; and `aevaluate` can be awaited there."""
+
+    async def main():
+        inside = evaluate([AsyncConstant()], examples(3), [AnswerQuality()], F1)
+        awaited = await aevaluate([AsyncConstant()], examples(3), [AnswerQuality()], F1)
+        return inside.summary, awaited.summary
+
+    assert asyncio.run(main()) == ({"async-constant": {"mean_score": 0.5}},) * 2
+
+
+def test_the_dataset_tag_is_on_every_row():
+    """Untagged rows are reported under `unknown` by the breakdown."""
+    data = [*examples(2), {"id": 9, "context": "x", "answer": "Paris", "dataset": "other"}]
+    result = evaluate([Constant()], data, [AnswerQuality()], [PerDatasetBreakdown()])
+    assert result.summary["constant"] == {"dataset:other": 0.5, "dataset:unknown": 0.5}
+
+
+def test_the_combination_of_datasets_from_the_first_pages():
+    """Two tagged lists added together are broken down by dataset."""
+    hotpotqa = [{**example, "dataset": "hotpotqa"} for example in examples(2)]
+    gsm8k = [{**example, "dataset": "gsm8k"} for example in examples(3)]
+    result = evaluate(
+        systems=[Constant()],
+        dataset=hotpotqa + gsm8k,
+        evaluators=[AnswerQuality()],
+        metrics=[MeanScore(score_field="f1"), PerDatasetBreakdown(score_field="f1")],
+    )
+    keys = [key for key in result.summary["constant"] if key.startswith("dataset:")]
+    assert keys == ["dataset:gsm8k", "dataset:hotpotqa"]
+
+
+def test_filter_and_json_work_on_a_real_result():
+    """The summary of what is left is made anew, and JSON reads back equal."""
+    result = evaluate(
+        [Constant(), FailsOn(2)], examples(4), [AnswerQuality()], [*F1, PassRate(), Latency()]
+    )
+    assert list(result.filter(system="fails").summary) == ["fails"]
+    assert result.filter(example_id=0).summary["fails"]["mean_score"] == 1.0
+    assert EvalResult.from_json(result.to_json()) == result
+    json.loads(result.to_json(), parse_constant=lambda name: pytest.fail(f"not JSON: {name}"))
+
+
+def test_two_systems_with_one_name_are_refused():
+    """Their rows could not be told apart; the hint says how to rename."""
+    with pytest.raises(UsageError, match="two systems are called 'constant'") as caught:
+        evaluate([Constant(), Constant()], examples(1), [], [])
+    assert "name=" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"systems": []}, "at least one system"),
+        ({"systems": [object()]}, r"has no process\(\) or aprocess\(\)"),
+        ({"evaluators": [object()]}, r"has no score\(\)"),
+        ({"metrics": [object()]}, r"has no compute\(\)"),
+        ({"dataset": 5}, "has no __iter__"),
+        ({"metrics": [MeanScore(score_field="f2")]}, "no evaluator .* emits a score called 'f2'"),
+        ({"score_field": "nope"}, "no evaluator .* emits a score called 'nope'"),
+        ({"on_error": "ignore"}, "on_error is 'continue' or 'raise'"),
+    ],
+)
+def test_misuse_is_refused_before_anything_runs(arguments, message):
+    """One clear message, and the system is never called."""
+    calls = []
+
+    class Recorder(Constant):
+        def process(self, example):
+            calls.append(example)
+            return {}
+
+    given = {
+        "systems": [Recorder()],
+        "dataset": examples(1),
+        "evaluators": [AnswerQuality()],
+        "metrics": F1,
+        **arguments,
+    }
+    with pytest.raises(UsageError, match=message):
+        evaluate(**given)
+    assert calls == []
+
+
+def test_evaluators_and_metrics_are_chosen_when_left_out():
+    """AnswerQuality applies wherever there is a gold answer, and only there."""
+    data = [*examples(1), {"id": "no gold", "context": "x"}]
+    result = evaluate([Constant()], data)
+    assert result.rows[0].scores["f1"] == 0.5
+    assert result.rows[1].scores == {}
+    assert result.rows[1].missing == {}
+    assert {"mean_score", "pass_rate", "compression_ratio", "latency_p95"} <= set(
+        result.summary["constant"]
+    )
+
+
+def test_on_error_raise_and_max_errors_stop_the_run_and_keep_what_is_done():
+    """The exception carries the finished rows."""
+    with pytest.raises(RunStoppedError, match="boom") as caught:
+        evaluate([FailsOn(3)], examples(), [AnswerQuality()], F1, on_error="raise")
+    assert len(caught.value.result.rows) == 4
+
+    class AlwaysFails(FailsOn):
+        def process(self, example):
+            raise ValueError("boom")
+
+    with pytest.raises(RunStoppedError, match="stopped after 3 errored rows") as caught:
+        evaluate([AlwaysFails(0)], examples(), [AnswerQuality()], F1, max_errors=2)
+    assert caught.value.result.config["state"] == "failed"
+
+
+def test_a_dataset_that_breaks_half_way_keeps_the_finished_rows():
+    """Nothing already computed is lost."""
+
+    def broken():
+        yield from examples(5)
+        raise OSError("connection reset")
+
+    with pytest.raises(RunStoppedError, match="connection reset") as caught:
+        evaluate([Constant()], broken(), [AnswerQuality()], F1)
+    result = caught.value.result
+    assert len(result.rows) == 5
+    assert result.summary["constant"]["mean_score"] == 0.5
+
+
+@pytest.mark.parametrize("max_workers", [1, 3])
+def test_a_keyboard_interrupt_keeps_the_finished_rows(max_workers):
+    """The run ends at once, with a result and a state that says so."""
+    interrupting = FailsOn(5, KeyboardInterrupt())
+    with pytest.raises(RunInterruptedError) as caught:
+        evaluate([interrupting], examples(), [AnswerQuality()], F1, max_workers=max_workers)
+    result = caught.value.result
+    assert len(result.rows) == 5
+    assert result.config["state"] == "interrupted"
+
+
+def test_a_system_may_be_called_from_several_threads():
+    """max_workers=3 really uses threads."""
+    seen = set()
+    barrier = threading.Barrier(3, timeout=30)
+
+    class Threaded(Constant):
+        def process(self, example):
+            seen.add(threading.get_ident())
+            barrier.wait()
+            return {"response": "x"}
+
+    evaluate([Threaded()], examples(6), [], [], max_workers=3)
+    assert len(seen) == 3
+
+
+def test_a_conversation_goes_to_the_method_made_for_it():
+    """Examples with turns are handed to process_conversation where the system has one."""
+
+    class Talker:
+        name = "talker"
+
+        def process(self, example):
+            return {"response": "single"}
+
+        def process_conversation(self, example):
+            return {"response": "many", "turn_responses": ["a", "many"]}
+
+    data = [{"id": 1, "turns": ["hi", "bye"]}, {"id": 2, "context": "x"}]
+    result = evaluate([Talker()], data, [], [])
+    assert [row.response for row in result.rows] == ["many", "single"]
+
+
+def test_secrets_in_errors_are_hidden():
+    """A system whose error message holds its key does not leak it into the row."""
+
+    class Leaky:
+        name = "leaky"
+
+        def __init__(self):
+            self.api_key = "very-secret-value"
+
+        def process(self, example):
+            raise RuntimeError(f"401 for key {self.api_key}")
+
+    result = evaluate([Leaky()], examples(1), [], [])
+    assert "very-secret-value" not in result.to_json()
+    assert "401 for key ***" in result.rows[0].error
+
+
+def test_every_component_is_recorded_with_its_origin():
+    """A number can be traced to distribution, version and parameters."""
+    result = evaluate([Constant()], examples(1), [AnswerQuality()], [PassRate(threshold=0.5)])
+    (metric,) = result.config["metrics"]
+    assert metric["plugin"] == "cb-metrics"
+    assert metric["params"] == {"score_field": "f1", "threshold": 0.5}
+    assert result.config["systems"][0]["plugin"] == "python"
+    assert result.config["evaluators"][0]["version"] == "0.1.0"
