@@ -23,7 +23,8 @@ class Work:
     """One example to be processed, with what the row will need to know of it.
 
     `problem` is set when the example cannot be processed; the row will carry it as its error.
-    `digest` addresses its content in the store, and `recalled` is what was found there.
+    `digest` is the address of its content and `key` that of its output in the store, where
+    `recalled` was found.
     """
 
     index: int
@@ -31,12 +32,18 @@ class Work:
     example: dict[str, Any]
     dataset: str
     problem: str | None = None
+    repeat: int = 0
     digest: bytes = b""
+    key: bytes = b""
     recalled: Any = None
+    reserved_tokens: int = 0
 
 
-def number(examples: Iterable[Any], tag: str) -> Iterator[Work]:
-    """Turn raw examples into work, lazily. A dataset that raises ends in a `DataError`."""
+def number(examples: Iterable[Any], tag: str, *, repeats: int = 1) -> Iterator[Work]:
+    """Turn raw examples into work, lazily, each as often as it is to be repeated.
+
+    A dataset that raises ends in a `DataError`.
+    """
     iterator = _iterator(examples, tag)
     index = 0
     while True:
@@ -51,7 +58,10 @@ def number(examples: Iterable[Any], tag: str) -> Iterator[Work]:
             raise DataError(
                 f"{where} failed after {index} examples: {describe_exception(error)}"
             ) from error
-        yield _prepare(raw, index, tag)
+        work = _prepare(raw, index, tag)
+        yield work
+        for repeat in range(1, repeats):
+            yield attrs.evolve(work, repeat=repeat)
         index += 1
 
 
@@ -67,7 +77,7 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
 
 
 def _prepare(raw: Any, index: int, tag: str) -> Work:
-    if not isinstance(raw, Mapping):
+    if type(raw) is not dict and not isinstance(raw, Mapping):
         return Work(index, index, {}, tag, f"example {index} is a {type(raw).__name__}, not a dict")
     example = raw if type(raw) is dict else dict(raw)
     example_id: Any = example.get("id")
@@ -77,7 +87,9 @@ def _prepare(raw: Any, index: int, tag: str) -> Work:
     elif type(example_id) is not str and type(example_id) is not int:
         problem = f"example {index} has an id of type {type(example_id).__name__}, not str or int"
         example_id = str(example_id)
-    if all(example.get(field) is None for field in _SOMETHING_TO_WORK_ON):
+    if example.get("context") is None and all(
+        example.get(field) is None for field in _SOMETHING_TO_WORK_ON
+    ):
         has = ", ".join(sorted(map(str, example))) or "nothing"
         problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
     return Work(index, example_id, example, str(example.get("dataset") or tag), problem)

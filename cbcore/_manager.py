@@ -203,12 +203,14 @@ class PluginHost:
         for plugin in self.plugins:
             if plugin.usable:
                 self._register(plugin)
-        collected: list[tuple[Plugin, Component]] = []
+        collected: dict[tuple[str, str, str], tuple[Plugin, Component]] = {}
         for kind in KINDS:
             for plugin, call in self._implementations(f"cb_{kind}s"):
-                collected += [(plugin, c) for c in self._offered(plugin, kind, call)]
+                for component in self._offered(plugin, kind, call):
+                    key = (plugin.name, kind, names.canonical(component.name))
+                    collected.setdefault(key, (plugin, component))
         # A plugin may have failed after its first components were taken.
-        return [component for plugin, component in collected if plugin.usable]
+        return [component for plugin, component in collected.values() if plugin.usable]
 
     def _try_insisted(self) -> None:
         """Import, in another process, whatever must work although this run may not need it."""

@@ -6,8 +6,8 @@ not stored: what went wrong is tried again.
 
 from __future__ import annotations
 
-import json
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -17,9 +17,18 @@ import attrs
 from cbcore._examples import Work
 from cbcore._scoring import Done, Wired
 from cbcore._store import Store
-from cbcore.identity import UnidentifiableError, canonical_bytes, content_key, identity_of
+from cbcore.exceptions import ProcessError
+from cbcore.identity import (
+    UnidentifiableError,
+    canonical_bytes,
+    content_key,
+    from_bytes,
+    identity_of,
+)
+from cbcore.secrets import HIDDEN
 
 _LARGEST_LOOKAHEAD = 256
+_LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
 
 
@@ -31,6 +40,26 @@ class Recalled:
     latency: float
     scores: dict[int, Any] = attrs.Factory(dict)
 
+    def output(self) -> dict[str, Any]:
+        """The output, as the system returned it."""
+        output: dict[str, Any] = from_bytes(self.payload)
+        return output
+
+
+class StoredSystem:
+    """Stands for a system of an earlier run: its stored outputs, and nothing else."""
+
+    def __init__(self, name: str, stored_identity: bytes) -> None:
+        self.name = name
+        self._stored_identity = stored_identity
+
+    @property
+    def stored_identity(self) -> bytes:
+        return self._stored_identity
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        raise ProcessError("no output is stored for this example")
+
 
 class Identities:
     """The identities of a run's components. Those that have none are told once, and why."""
@@ -40,6 +69,8 @@ class Identities:
         self._known: dict[int, bytes | None] = {}
 
     def of(self, component: Any, record: Mapping[str, Any] | None) -> bytes | None:
+        if isinstance(component, StoredSystem):
+            return component.stored_identity
         key = id(component)
         if key not in self._known:
             try:
@@ -58,81 +89,102 @@ class Memo:
         store: Store,
         system: bytes,
         evaluators: Sequence[tuple[Wired, bytes]],
+        *,
+        secrets: Sequence[str] = (),
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
         self._system = system
         self._evaluators = {id(wired): identity for wired, identity in evaluators}
+        self._secrets = [secret.encode() for secret in secrets]
         self._warn = warn
         self._told = False
 
     def recall(self, works: Iterable[Work]) -> Iterator[Work]:
         """Attach to each piece of work what is stored for it.
 
-        Looks ahead only while everything asked for was found, in growing strides: finished
-        work is read back quickly, and unfinished work starts at once.
+        Looks ahead in strides that grow only while examples come at once, so that finished
+        work is read back quickly and a slow dataset is not waited for.
         """
         source = iter(works)
         stride = 1
+        started = time.monotonic()
         while batch := list(islice(source, stride)):
-            found = self._attach(batch)
-            stride = min(stride * 2, _LARGEST_LOOKAHEAD) if found == len(batch) else 1
+            waited = time.monotonic() - started
+            stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
+            self._attach(batch)
             yield from batch
+            started = time.monotonic()
 
-    def _attach(self, batch: Sequence[Work]) -> int:
-        by_key: dict[bytes, list[Work]] = {}
+    def _attach(self, batch: Sequence[Work]) -> None:
+        by_key: dict[bytes, Work] = {}
         for work in batch:
-            if work.problem is None and self._digest(work):
-                by_key.setdefault(content_key(self._system, work.digest), []).append(work)
-        recalled = 0
+            if work.problem is None:
+                self._address(work)
+                if work.key:
+                    by_key[work.key] = work
         wanted: dict[bytes, tuple[Recalled, int]] = {}
-        for key, value in self._store.get("outputs", list(by_key)).items():
+        outputs = self._store.get("outputs", list(by_key))
+        for work in batch:
+            value = outputs.get(work.key)
+            if value is None:
+                continue
             (latency,) = _LATENCY.unpack_from(value)
-            for work in by_key[key]:
-                work.recalled = known = Recalled(value[_LATENCY.size :], latency)
-                recalled += 1
-                for wired, identity in self._evaluators.items():
-                    wanted[content_key(identity, work.digest, known.payload)] = (known, wired)
+            work.recalled = known = Recalled(value[_LATENCY.size :], latency)
+            for wired, identity in self._evaluators.items():
+                wanted[content_key(identity, work.digest, known.payload)] = (known, wired)
         for key, value in self._store.get("scores", list(wanted)).items():
             known, wired = wanted[key]
-            known.scores[wired] = json.loads(value)
-        return recalled
+            known.scores[wired] = from_bytes(value)
 
-    def _digest(self, work: Work) -> bytes:
-        """The address of the example's content; empty when it is not plain data."""
-        if not work.digest:
-            try:
-                work.digest = content_key(canonical_bytes(work.example))
-            except (TypeError, ValueError) as error:
-                self._tell(f"example {work.example_id!r} is not plain data ({error})")
-        return work.digest
+    def _address(self, work: Work) -> None:
+        """Find the addresses of the example and its output; none when it is not plain data."""
+        try:
+            content = canonical_bytes(work.example)
+            repeat = [str(work.repeat).encode()] if work.repeat else []
+            work.digest = content_key(content, *repeat)
+        except (TypeError, ValueError) as error:
+            self._tell(f"example {work.example_id!r} is not plain data ({error})")
+        else:
+            work.key = content_key(self._system, work.digest)
 
     def remember(self, done: Done) -> Done:
         """Store what was learned anew from one piece of work."""
         work = done.work
-        if not work.digest or done.output is None:
+        if not work.key or done.output is None:
             return done
         known: Recalled | None = work.recalled
         if known is not None:
             payload = known.payload
         else:
             try:
-                payload = canonical_bytes(done.output)
+                payload = self._without_secrets(canonical_bytes(done.output))
             except (TypeError, ValueError) as error:
                 self._tell(
                     f"the output for example {work.example_id!r} is not plain data ({error})"
                 )
                 return done
-            key = content_key(self._system, work.digest)
-            self._store.put("outputs", key, _LATENCY.pack(done.latency) + payload)
+            self._store.put("outputs", work.key, _LATENCY.pack(done.latency) + payload)
         for wired, scores in done.scores:
             identity = self._evaluators.get(id(wired))
             if identity is None or type(scores) is not dict:
                 continue
             if known is None or id(wired) not in known.scores:
-                key = content_key(identity, work.digest, payload)
-                self._store.put("scores", key, json.dumps(scores, default=float).encode())
+                self._keep_scores(content_key(identity, work.digest, payload), scores)
         return done
+
+    def _keep_scores(self, key: bytes, scores: dict[str, Any]) -> None:
+        try:
+            value = canonical_bytes(scores)
+        except (TypeError, ValueError):
+            return  # not numbers: the row says so, and the evaluator is asked again next time
+        self._store.put("scores", key, value)
+
+    def _without_secrets(self, payload: bytes) -> bytes:
+        for secret in self._secrets:
+            if secret in payload:
+                payload = payload.replace(secret, HIDDEN.encode())
+        return payload
 
     def _tell(self, reason: str) -> None:
         if not self._told:

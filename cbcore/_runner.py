@@ -6,30 +6,30 @@ Components are handed in ready to use; nothing here looks a name up.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore import executors
-from cbcore._examples import Replayable, Work, number, private_copy
+from cbcore._announcing import Observers
+from cbcore._calls import AsyncCaller, SyncCaller, is_async
+from cbcore._examples import Replayable, Work, number
+from cbcore._limits import Budget, ErrorLimit
 from cbcore._memo import Identities, Memo
+from cbcore._rows import DiskRows, JoinedRows
+from cbcore._runs import RunRecord
 from cbcore._scoring import Done, RowMaker, Wired, ascore, score
 from cbcore._store import Store
 from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
-from cbcore.exceptions import (
-    CBError,
-    RunError,
-    RunInterruptedError,
-    RunStoppedError,
-)
+from cbcore.exceptions import CBError, RunError, RunInterruptedError, RunStoppedError
 from cbcore.results import EvalResult, EvalRow
 from cbcore.secrets import redact
 from cbcore.summary import summarize
-from cbcore.tokens import TEXT_FIELDS, TokenCounter
+from cbcore.tokens import TokenCounter
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
@@ -50,17 +50,13 @@ class RunOptions:
 
     max_examples: int | None = None
     max_workers: int | None = None
-    on_error: str = "continue"
-    max_errors: int | None = None
-
-
-@attrs.frozen
-class Observers:
-    """Who is told what happens. A listener that raises is reported once and left out."""
-
-    started: Sequence[tuple[str, Callable[[RunStarted], Any]]] = ()
-    row: Sequence[tuple[str, Callable[[RowFinished], Any]]] = ()
-    finished: Sequence[tuple[str, Callable[[RunFinished], Any]]] = ()
+    repeats: int = 1
+    timeout_s: float | None = None
+    fail_fast: bool = False
+    max_errors: int | float | None = None
+    budget_tokens: int | None = None
+    budget_usd: float | None = None
+    rows: str = "memory"
 
 
 @attrs.define
@@ -78,38 +74,40 @@ class Run:
     secrets: Sequence[str] = ()
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
     store: Store | None = None
+    record: RunRecord | None = None
     records: Mapping[int, Mapping[str, Any]] = attrs.Factory(dict)
-    _silenced: set[int] = attrs.Factory(set)
+    _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
+    _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
+    budget: Budget = attrs.field(init=False)
+    _errors: ErrorLimit = attrs.field(init=False)
     _identities: Identities = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        options = self.options
         self._identities = Identities(self.warn)
+        self.budget = Budget(self.counter, options.budget_tokens, options.budget_usd)
+        self._errors = ErrorLimit(options.max_errors, options.fail_fast, self.expected_rows())
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
-        rows: dict[str, list[EvalRow]] = {system.name: [] for system in self.systems}
-        timing: dict[str, float] = {}
         failure: BaseException | None = None
-        self._tell(self.observers.started, self._started())
+        self._save_record("running")
+        self._tell(self._started())
         try:
-            self._execute_systems(rows, timing)
+            self._execute_systems()
         except (KeyboardInterrupt, CBError) as error:
             failure = error
-        finally:
-            if self._loop is not None:
-                self._close_systems(self._loop)
-            if self.store is not None:
-                self.store.close()
-        result = self._result(rows, timing, failure)
-        self._tell(
-            self.observers.finished, RunFinished(self.run_id, result.config["state"], result)
-        )
+        failure = self._close(failure)
+        result = self._result(failure)
+        self._tell(RunFinished(self.run_id, result.config["state"], result))
         if failure is not None:
             raise _stopped(failure, result) from failure
         return result
 
-    def _execute_systems(self, rows: dict[str, list[EvalRow]], timing: dict[str, float]) -> None:
+    def _execute_systems(self) -> None:
+        for system in self.systems:
+            self._rows[system.name] = self._new_rows()
         with contextlib.ExitStack() as spools:
             sources = [
                 attrs.evolve(source, examples=spools.enter_context(self._replayable(source)))
@@ -119,12 +117,30 @@ class Run:
                 started = time.perf_counter()
                 try:
                     for source in sources:
-                        for row in self._rows(system, source):
-                            rows[system.name].append(row)
-                            self._row_finished(row, len(rows[system.name]) - 1)
-                            self._check_errors(row, rows)
+                        self._collect(system, source)
                 finally:
-                    timing[system.name] = time.perf_counter() - started
+                    self._timing[system.name] = time.perf_counter() - started
+
+    def _collect(self, system: Any, source: Source) -> None:
+        lane = _Lane(self, system, source)
+        try:
+            for row in lane.rows():
+                self._keep(row)
+                self._errors.count(row)
+        except KeyboardInterrupt:
+            for row in lane.salvaged():
+                self._keep(row)
+            raise
+        if self.budget.exhausted:
+            raise RunError(
+                f"stopped: {self.budget.exhausted}", hint="run again with a larger budget to go on"
+            )
+
+    def _keep(self, row: EvalRow) -> None:
+        rows = self._rows[row.system]
+        rows.append(row)
+        if self.observers.row:
+            self._tell(RowFinished(self.run_id, row, len(rows) - 1))
 
     def _replayable(self, source: Source) -> contextlib.closing[Replayable]:
         limit = self.options.max_examples
@@ -132,62 +148,51 @@ class Run:
             Replayable(source.examples, limit=limit, passes=len(self.systems))
         )
 
-    def _rows(self, system: Any, source: Source) -> Iterator[EvalRow]:
-        """The rows of one system on one dataset, in the dataset's order."""
-        waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
-        direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
-        work = number(source.examples, source.tag)
-        memo = self._memo(system, source)
-        if memo is not None:
-            work = memo.recall(work)
-        in_flight = self.options.max_workers or (ASYNC_IN_FLIGHT if is_async(system) else 1)
-        done: Iterator[Done]
-        if is_async(system):
+    def _new_rows(self) -> list[EvalRow] | DiskRows:
+        if self.options.rows == "memory":
+            return []
+        folder: Path | None = self.store.path.parent if self.store is not None else None
+        return DiskRows(folder)
 
-            async def acall(item: Work) -> Done:
-                return score(await aprocess(system, item), direct)
-
-            done = executors.run_async(acall, work, in_flight=in_flight, loop=self._get_loop())
-        else:
-
-            def call(item: Work) -> Done:
-                return score(process(system, item), direct)
-
-            if in_flight == 1:
-                done = executors.run_inline(call, work)
-            else:
-                done = executors.run_in_threads(call, work, in_flight=in_flight)
-        if waiting:
-
-            async def judge(item: Done) -> Done:
-                return await ascore(item, waiting)
-
-            done = executors.run_async(judge, done, in_flight=in_flight, loop=self._get_loop())
-        if memo is not None:
-            done = map(memo.remember, done)
-        make = RowMaker(system.name, self.counter, self.secrets).row
-        return map(make, done)
-
-    def _memo(self, system: Any, source: Source) -> Memo | None:
+    def memo(self, system: Any, source: Source) -> Memo | None:
         """What the store can do for one system on one dataset; None without either."""
+        identity = self.identity(system)
+        if self.store is None or identity is None:
+            return None
+        evaluators = [
+            (wired, known)
+            for wired in source.evaluators
+            if (known := self.identity(wired.evaluator)) is not None
+        ]
+        return Memo(self.store, identity, evaluators, secrets=self.secrets, warn=self.warn)
+
+    def identity(self, component: Any) -> bytes | None:
+        """What keys a component's results in the store; None without one, or without a store."""
         if self.store is None:
             return None
-        identity = self._identities.of(system, self.records.get(id(system)))
-        if identity is None:
-            return None
-        evaluators = []
-        for wired in source.evaluators:
-            known = self._identities.of(wired.evaluator, self.records.get(id(wired.evaluator)))
-            if known is not None:
-                evaluators.append((wired, known))
-        return Memo(self.store, identity, evaluators, self.warn)
+        return self._identities.of(component, self.records.get(id(component)))
 
-    def _get_loop(self) -> executors.LoopThread:
+    # -- beginning and end ---------------------------------------------------------------------
+
+    def loop(self) -> executors.LoopThread:
+        """The event loop of the run, started when it is first needed."""
         if self._loop is None:
             self._loop = executors.LoopThread()
         return self._loop
 
-    def _close_systems(self, loop: executors.LoopThread) -> None:
+    def _close(self, failure: BaseException | None) -> BaseException | None:
+        """Close connections and the store. What fails now counts only if nothing did before."""
+        if self._loop is not None:
+            self._close_components(self._loop)
+        if self.store is not None:
+            try:
+                self._save_record(_state(failure), failure)
+                self.store.close()
+            except CBError as error:
+                failure = failure or error
+        return failure
+
+    def _close_components(self, loop: executors.LoopThread) -> None:
         """Let systems and evaluators that hold connections close them, on the loop they used."""
         evaluators = [w.evaluator for source in self.sources for w in source.evaluators]
         for component in [*self.systems, *evaluators]:
@@ -198,22 +203,21 @@ class Run:
                     self.warn(f"closing {component.name!r} failed: {describe_exception(error)}")
         loop.close()
 
-    def _check_errors(self, row: EvalRow, rows: dict[str, list[EvalRow]]) -> None:
-        if row.error is None:
+    def _save_record(self, state: str, failure: BaseException | None = None) -> None:
+        if self.store is None or self.record is None:
             return
-        if self.options.on_error == "raise":
-            raise RunError(
-                f"system {row.system!r} failed on example {row.example_id!r}: {row.error}"
-            )
-        if self.options.max_errors is not None:
-            errors = sum(r.error is not None for some in rows.values() for r in some)
-            if errors > self.options.max_errors:
-                raise RunError(
-                    f"stopped after {errors} errored rows (max_errors is "
-                    f"{self.options.max_errors}); the last: {row.error}"
-                )
-
-    # -- telling -------------------------------------------------------------------------------
+        if state == "running":
+            self.record.manifest["identities"] = {
+                system.name: identity.hex() if (identity := self.identity(system)) else None
+                for system in self.systems
+            }
+        else:
+            total = errored = 0
+            for rows in self._rows.values():
+                total += len(rows)
+                errored += sum(row.error is not None for row in rows)
+            self.record.finish(state, _reason(failure, self.secrets), total, errored)
+        self.store.save_run(self.record)
 
     def _started(self) -> RunStarted:
         return RunStarted(
@@ -221,130 +225,138 @@ class Run:
             self.config,
             systems=tuple(system.name for system in self.systems),
             datasets=tuple(source.tag for source in self.sources),
-            total=self._expected_rows(),
+            total=self.expected_rows(),
         )
 
-    def _expected_rows(self) -> int | None:
+    def expected_rows(self) -> int | None:
+        """How many rows the run will have, where the datasets can tell."""
         limit, total = self.options.max_examples, 0
         for source in self.sources:
             known = len(source.examples) if isinstance(source.examples, Sized) else limit
             if known is None:
                 return None
             total += known if limit is None else min(known, limit)
-        return total * len(self.systems)
+        return total * len(self.systems) * self.options.repeats
 
-    def _row_finished(self, row: EvalRow, index: int) -> None:
-        if self.observers.row:
-            self._tell(self.observers.row, RowFinished(self.run_id, row, index))
+    def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
+        self.observers.tell(event, self.warn)
 
-    def _tell(self, listeners: Sequence[tuple[str, Callable[[Any], Any]]], event: Any) -> None:
-        for owner, listener in listeners:
-            if id(listener) in self._silenced:
-                continue
-            try:
-                listener(event)
-            except Exception as error:  # noqa: BLE001 - the plugin boundary
-                self._silenced.add(id(listener))
-                self.warn(f"an observer of {owner!r} failed: {describe_exception(error)}")
-
-    def _result(
-        self,
-        rows: dict[str, list[EvalRow]],
-        timing: dict[str, float],
-        failure: BaseException | None,
-    ) -> EvalResult:
-        summary, problems = summarize(rows, self.metrics)
-        state = "finished"
-        if failure is not None:
-            state = "interrupted" if isinstance(failure, KeyboardInterrupt) else "failed"
-        config = {**self.config, "state": state}
-        if isinstance(failure, CBError):
-            config["state_reason"] = redact(failure.message, self.secrets)
+    def _result(self, failure: BaseException | None) -> EvalResult:
+        summary, problems = summarize(self._rows, self.metrics)
+        config = {**self.config, "state": _state(failure)}
+        if reason := _reason(failure, self.secrets):
+            config["state_reason"] = reason
+        parts = list(self._rows.values())
+        rows: Sequence[EvalRow] = JoinedRows(parts)
+        if self.options.rows == "memory":
+            rows = [row for part in parts for row in part]
         return EvalResult(
-            rows=[row for system in rows.values() for row in system],
+            rows=rows,
             summary=summary,
-            timing=timing,
+            timing=self._timing,
             config=config,
             problems=problems,
             metrics=self.metrics,
         )
 
 
-def is_async(system: Any) -> bool:
-    """Whether the system is awaited rather than called."""
-    return hasattr(system, "aprocess")
+class _Lane:
+    """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
+    def __init__(self, run: Run, system: Any, source: Source) -> None:
+        self._run = run
+        self._system = system
+        self._source = source
+        self._memo = run.memo(system, source)
+        self._budget = run.budget if run.budget.limited else None
+        self._make_row = RowMaker(system.name, run.counter, run.secrets).row
+        self._waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
+        self._direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
+        self._unscored: list[Done] = []
+        self._unclaimed: list[Done] = []
+        self._done: Iterator[Done] = iter(())
 
-def process(system: Any, work: Work) -> Done:
-    """Give a system its private copy of an example. Only its own time is measured."""
-    if work.problem is not None:
-        return Done(work, None, 0.0, work.problem)
-    if work.recalled is not None:
-        return _recalled(work)
-    example = private_copy(work.example)
-    call = _entry(system, work, "process_conversation", "process")
-    started = time.perf_counter()
-    try:
-        output = call(example)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-        return Done(work, None, time.perf_counter() - started, _explain(error, work, system))
-    return _checked(output, work, time.perf_counter() - started)
+    def rows(self) -> Iterator[EvalRow]:
+        work = number(self._source.examples, self._source.tag, repeats=self._run.options.repeats)
+        if self._memo is not None:
+            work = self._memo.recall(work)
+        if self._budget is not None:
+            work = self._budget.admit(work)
+        self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
+        return map(self._finished, self._done)
 
+    def _finished(self, done: Done) -> EvalRow:
+        if self._memo is not None:
+            self._memo.remember(done)
+        row = self._make_row(done)
+        if self._budget is not None:
+            self._budget.settle(done.work, row)
+        return row
 
-async def aprocess(system: Any, work: Work) -> Done:
-    """As `process`, for a system that is awaited."""
-    if work.problem is not None:
-        return Done(work, None, 0.0, work.problem)
-    if work.recalled is not None:
-        return _recalled(work)
-    example = private_copy(work.example)
-    call = _entry(system, work, "aprocess_conversation", "aprocess")
-    started = time.perf_counter()
-    try:
-        output = await call(example)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-        return Done(work, None, time.perf_counter() - started, _explain(error, work, system))
-    return _checked(output, work, time.perf_counter() - started)
+    def salvaged(self) -> Iterator[EvalRow]:
+        """After an interrupt: the rows that were ready; outputs not yet scored are stored."""
+        if isinstance(self._done, Generator):
+            self._done.close()
+        if self._memo is not None:
+            for done in self._unscored:
+                self._memo.remember(done)
+        yield from map(self._finished, self._unclaimed)
 
+    def _called(self, work: Iterator[Work]) -> Iterator[Done]:
+        """Work through the system, and what can score at once, by the executor that suits it."""
+        system, options, direct = self._system, self._run.options, self._direct
+        unclaimed = self._unscored if self._waiting else self._unclaimed
+        if is_async(system):
+            awaited = AsyncCaller(system, options.timeout_s)
 
-def _recalled(work: Work) -> Done:
-    return Done(work, json.loads(work.recalled.payload), work.recalled.latency)
+            async def acall(item: Work) -> Done:
+                return score(await awaited(item), direct)
 
+            return executors.run_async(
+                acall, work, in_flight=self._in_flight, loop=self._run.loop(), unclaimed=unclaimed
+            )
+        called = SyncCaller(system, options.timeout_s)
 
-def _entry(system: Any, work: Work, conversation: str, single: str) -> Callable[[Any], Any]:
-    """Examples with turns go to the system's conversation method where it has one."""
-    if "turns" in work.example and hasattr(system, conversation):
-        found: Callable[[Any], Any] = getattr(system, conversation)
-        return found
-    plain: Callable[[Any], Any] = getattr(system, single)
-    return plain
+        def call(item: Work) -> Done:
+            return score(called(item), direct)
 
+        if self._in_flight == 1:
+            return executors.run_inline(call, work)
+        return executors.run_in_threads(call, work, in_flight=self._in_flight, unclaimed=unclaimed)
 
-def _checked(output: Any, work: Work, latency: float) -> Done:
-    if isinstance(output, dict):
-        return Done(work, output, latency)
-    kind = type(output).__name__
-    return Done(work, None, latency, f"the system returned {kind}, not a dict")
+    def _judged(self, done: Iterator[Done]) -> Iterator[Done]:
+        """Outputs through the evaluators that wait for something, while more are produced."""
 
+        async def judge(item: Done) -> Done:
+            return await ascore(item, self._waiting)
 
-def _explain(error: BaseException, work: Work, system: Any) -> str:
-    if isinstance(error, CBError):
-        return f"{type(error).__name__}: {error.message}"
-    if (
-        isinstance(error, KeyError)
-        and error.args
-        and error.args[0] in TEXT_FIELDS
-        and error.args[0] not in work.example
-    ):
-        return (
-            f"KeyError: example {work.example_id!r} has no {error.args[0]!r}, "
-            f"which system {system.name!r} asked for"
+        return executors.run_async(
+            judge,
+            done,
+            in_flight=self._in_flight,
+            loop=self._run.loop(),
+            unclaimed=self._unclaimed,
         )
-    return describe_exception(error)
+
+    @property
+    def _in_flight(self) -> int:
+        default = ASYNC_IN_FLIGHT if is_async(self._system) else 1
+        return self._run.options.max_workers or default
+
+
+def _state(failure: BaseException | None) -> str:
+    if failure is None:
+        return "finished"
+    return "failed" if isinstance(failure, CBError) else "interrupted"
+
+
+def _reason(failure: BaseException | None, secrets: Sequence[str]) -> str:
+    return redact(failure.message, secrets) if isinstance(failure, CBError) else ""
 
 
 def _stopped(failure: BaseException, result: EvalResult) -> RunStoppedError:
-    kept = f"{len(result.rows)} finished rows are kept" if result.rows else "no row was finished"
+    n_rows = len(result.rows)
+    kept = f"{n_rows} finished rows are kept" if n_rows else "no row was finished"
     if not isinstance(failure, CBError):
         return RunInterruptedError(f"interrupted; {kept}", result=result)
     stopped = RunStoppedError(f"{failure.message}\n{kept}", result=result, hint=failure.hint)

@@ -103,11 +103,13 @@ class RowMaker:
     def __init__(self, system: str, counter: TokenCounter, secrets: Sequence[str] = ()) -> None:
         self._system = system
         self._counter = counter
+        self._text_fields = frozenset(counter.text_fields)
         self._secrets = tuple(secrets)
 
     def row(self, done: Done) -> EvalRow:
         work, output = done.work, done.output
         row = EvalRow(self._system, work.example_id, latency=done.latency, dataset=work.dataset)
+        row.repeat = work.repeat
         row.input_tokens = self._counter.visible(work.example)
         if output is None:
             row.error = redact(done.error or "", self._secrets)
@@ -124,18 +126,15 @@ class RowMaker:
         if response is not None:
             row.response = response if type(response) is str else str(response)
             row.response_tokens = self._counter.count(row.response)
-        row.output_tokens = self._counter.visible(
-            {
-                field: output[field] if field in output else example.get(field)
-                for field in self._counter.text_fields
-            }
-        )
+        row.output_tokens = row.input_tokens
+        if not self._text_fields.isdisjoint(output):
+            row.output_tokens = self._counter.visible({**example, **output})
         metadata = output.get("metadata")
-        if isinstance(metadata, Mapping):
+        if metadata is not None and isinstance(metadata, Mapping):
             row.metadata.update(metadata)
         for key in _USAGE_KEYS:
             usage = output.get(key)
-            if isinstance(usage, Mapping):
+            if usage is not None and isinstance(usage, Mapping):
                 self._keep_usage(row, usage)
 
     @staticmethod
@@ -151,7 +150,7 @@ class RowMaker:
         if isinstance(scores, BaseException):
             self._keep_reason(row, wired, _reason(scores))
             return
-        if not isinstance(scores, Mapping):
+        if type(scores) is not dict and not isinstance(scores, Mapping):
             kind = type(scores).__name__
             self._keep_reason(row, wired, f"the evaluator returned {kind}, not a dict of scores")
             return

@@ -12,13 +12,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from cbcore._runs import RunRecord
 from cbcore.exceptions import CBError
+from cbcore.identity import canonical_bytes, from_bytes
+from cbcore.results import json_safe
 
 SCHEMA_VERSION = 1
 FILE_NAME = "store.sqlite3"
 TABLES = ("outputs", "scores")
 
-_BATCH_ROWS = 512
+_BATCH_ROWS = 2048
 _BATCH_SECONDS = 1.0
 _KEYS_PER_QUERY = 256
 
@@ -55,11 +58,15 @@ class Store:
             )
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
+        database.execute("PRAGMA wal_autocheckpoint=4000")
         for table in TABLES:
             database.execute(
-                f"CREATE TABLE IF NOT EXISTS {table} "
-                "(key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+                f"CREATE TABLE IF NOT EXISTS {table} (key BLOB UNIQUE, value BLOB NOT NULL)"
             )
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, started TEXT, ended TEXT, "
+            "state TEXT, manifest BLOB NOT NULL)"
+        )
         database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def get(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -91,17 +98,50 @@ class Store:
             self._database.execute("BEGIN IMMEDIATE")
             for table, rows in self._waiting.items():
                 self._database.executemany(
-                    f"INSERT OR REPLACE INTO {table} VALUES (?, ?)",  # noqa: S608
+                    f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608
                     rows,
                 )
             self._database.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BaseException as error:
+            # What is waiting stays so: an interrupt between two statements loses nothing.
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
-            raise self._failure("written", error) from error
+            if isinstance(error, sqlite3.Error):
+                raise self._failure("written", error) from error
+            raise
         for rows in self._waiting.values():
             rows.clear()
         self._last_commit = time.monotonic()
+
+    def save_run(self, record: RunRecord) -> None:
+        """Write down a run, at once, under its id."""
+        self.commit()
+        values = (
+            record.run_id,
+            record.started,
+            record.ended,
+            record.state,
+            canonical_bytes(json_safe(record.manifest)),
+        )
+        try:
+            self._database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", values)
+        except sqlite3.Error as error:
+            raise self._failure("written", error) from error
+
+    def runs(self, prefix: str = "") -> list[RunRecord]:
+        """The runs whose id starts with a prefix, newest first."""
+        query = (
+            "SELECT run_id, started, ended, state, manifest FROM runs "
+            "WHERE substr(run_id, 1, ?) = ? ORDER BY started DESC, rowid DESC"
+        )
+        try:
+            found = self._database.execute(query, (len(prefix), prefix)).fetchall()
+        except sqlite3.Error as error:
+            raise self._failure("read", error) from error
+        return [
+            RunRecord(run_id, started, from_bytes(manifest), state=state, ended=ended)
+            for run_id, started, ended, state, manifest in found
+        ]
 
     def close(self) -> None:
         """Commit and close."""

@@ -34,15 +34,17 @@ def _meets(version: str, operator: str, wanted: str) -> bool:
     mine, theirs = _key(version), _key(wanted)
     if operator == "~=":
         return mine >= theirs and _starts_with(version, _release(wanted)[:-1])
+    is_final = not _is_pre(wanted) and not _is_post(wanted)
     return {
         "==": mine == theirs,
         "===": version == wanted,
         "!=": mine != theirs,
         ">=": mine >= theirs,
         "<=": mine <= theirs,
-        # Neither a post-release of the version above, nor a pre-release of the one below.
-        ">": mine > theirs and (_is_post(wanted) or mine[:2] != theirs[:2]),
-        "<": mine < theirs and (_is_pre(wanted) or mine[:2] != theirs[:2]),
+        # Unless it is asked for, a post-release does not count as later than its version, nor a
+        # pre-release as earlier.
+        ">": mine > theirs and not (mine[:3] == theirs[:3] and _is_post(version) and is_final),
+        "<": mine < theirs and not (mine[:2] == theirs[:2] and _is_pre(version) and is_final),
     }[operator]
 
 
@@ -51,8 +53,11 @@ def _match(version: str) -> re.Match[str] | None:
 
 
 def _release(version: str) -> tuple[int, ...]:
+    """Epoch and release numbers, as many as are written."""
     match = _match(version)
-    return tuple(int(part) for part in match["release"].split(".")) if match else (0,)
+    if match is None:
+        return (0, 0)
+    return int(match["epoch"] or 0), *(int(part) for part in match["release"].split("."))
 
 
 def _starts_with(version: str, prefix: tuple[int, ...]) -> bool:
@@ -74,7 +79,8 @@ def _key(version: str) -> tuple[int, tuple[int, ...], tuple[int, int], int, tupl
     match = _match(version)
     if match is None:
         return 0, (0,), (_FINAL, 0), -1, (1, 0)
-    release = _release(version)
+    epoch, *numbers = _release(version)
+    release = tuple(numbers)
     while len(release) > 1 and release[-1] == 0:
         release = release[:-1]
     pre = (
@@ -84,4 +90,4 @@ def _key(version: str) -> tuple[int, tuple[int, ...], tuple[int, int], int, tupl
     dev = (0, int(match["dev_n"] or 0)) if match["dev"] else (1, 0)
     if match["dev"] and not match["pre"] and not match["post"]:
         pre = (0, 0)  # 1.0.dev1 comes before 1.0a1
-    return int(match["epoch"] or 0), release, pre, post, dev
+    return epoch, release, pre, post, dev

@@ -6,48 +6,28 @@ import secrets as token_source
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 import cbcore
-from cbcore import binding, names, provenance, specs
+from cbcore import names
+from cbcore._announcing import Observers
+from cbcore._building import Builder, Built
 from cbcore._manager import PluginHost, default_host
-from cbcore._runner import Observers, Run, RunOptions, Source
+from cbcore._memo import StoredSystem
+from cbcore._runner import Run, RunOptions, Source
+from cbcore._runs import RunRecord, describe_environment, now
 from cbcore._scoring import Wired
 from cbcore._store import Store
-from cbcore.chains import Chain, Renamed, chain
-from cbcore.components import Component, Owner, describe_exception
-from cbcore.exceptions import (
-    CBError,
-    ParameterError,
-    PluginContractError,
-    PluginError,
-    UsageError,
-)
-from cbcore.introspection import public_attributes, signature_of
-from cbcore.registry import registry
+from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult
-from cbcore.secrets import secret_values
+from cbcore.secrets import redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import DEFAULT_ENCODING, TokenCounter
 
 DEFAULT_SCORE_FIELD = "f1"
 DEFAULT_THRESHOLD = 0.7
-
-
-@attrs.define
-class Built:
-    """A component ready to use, with what a result says of it."""
-
-    value: Any
-    record: dict[str, Any]
-    component: Component | None = None
-
-    @property
-    def name(self) -> str:
-        name: str = self.value.name
-        return name
 
 
 @attrs.define(kw_only=True)
@@ -56,7 +36,7 @@ class Request:
 
     Each list takes spec strings, `Spec`s and ready-made objects alike. `evaluators` and
     `metrics` left at None are chosen: evaluators by the tasks of each dataset, metrics by
-    what they declare.
+    what they declare. `run_id` continues a recorded run; `argv` is how it was asked for.
     """
 
     systems: Sequence[Any]
@@ -71,270 +51,90 @@ class Request:
     seed: int | None = None
     cache_dir: str | Path | None = None
     host: PluginHost | None = None
+    run_id: str | None = None
+    argv: Sequence[str] | None = None
     warnings: list[str] = attrs.Factory(list)
-
-
-class Composer:
-    """Looks names up, makes components, and checks what it made."""
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.host = request.host or default_host()
-        self.secret_values: set[str] = set()
-
-    # -- one component -------------------------------------------------------------------------
-
-    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Built:
-        """A component from a spec string, a Spec, or an object that already is one."""
-        if isinstance(wanted, str):
-            wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
-        if not isinstance(wanted, Spec):
-            return self._given(kind, wanted)
-        self.secret_values |= secret_values(wanted.params)
-        if wanted.name == "py":
-            return self._own_code(kind, wanted, extra)
-        component = registry.get(kind, wanted.name, host=self.host)
-        target = component.load()
-        value, given = self._made(kind, wanted, target, extra, component.plugin)
-        self._check(kind, value, component.plugin)
-        name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
-        record = provenance.describe(value, name=name, component=component, given=given)
-        return Built(value, record, component)
-
-    def _made(
-        self,
-        kind: str,
-        spec: Spec,
-        target: Any,
-        extra: Mapping[str, Any] | None,
-        owner: str,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Call the factory. `name=` renames any system, whether its factory knows it or not."""
-        new_name = None
-        signature = signature_of(target)
-        knows_name = signature is not None and "name" in signature.parameters
-        if kind == "system" and "name" in spec.params and not knows_name:
-            new_name = str(spec.params["name"])
-            spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
-        try:
-            value = binding.make(spec, target, extra=extra)
-        except CBError:
-            raise
-        except Exception as error:
-            raise PluginContractError(
-                owner, f"making the {kind} {spec.name!r} failed: {describe_exception(error)}"
-            ) from error
-        given = binding.named_arguments(spec, target, extra=extra)
-        return (Renamed(value, new_name) if new_name else value), given
-
-    def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Built:
-        """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
-        path = spec.config or ""
-        try:
-            target = binding.import_attribute(path)
-        except ValueError as error:
-            raise UsageError(f"py:{path}: {error}") from error
-        except Exception as error:
-            raise UsageError(
-                f"py:{path}: importing it failed: {describe_exception(error)}"
-            ) from error
-        given: dict[str, Any] = {}
-        if callable(target):
-            inner = Spec(name=path, params=spec.params)
-            value, given = self._made(kind, inner, target, extra, f"py:{path}")
-        elif spec.params:
-            raise ParameterError(path, "is not a class or function, so it takes no parameters")
-        else:
-            value = target
-        self._check(kind, value, f"py:{path}")
-        name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
-        record = provenance.describe(value, name=name, given=given)
-        record["component"] = f"py:{path}"
-        return Built(value, record)
-
-    def _given(self, kind: str, value: Any) -> Built:
-        self._check(kind, value, None)
-        if kind == "dataset":
-            return Built(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
-        self.secret_values |= secret_values(public_attributes(value))
-        if isinstance(value, Chain):
-            stages = [self._given(kind, stage).record for stage in value.stages]
-            return Built(value, provenance.describe_chain(value, stages))
-        return Built(
-            value, provenance.describe(value, name=value.name, owner=self._owner_of(value))
-        )
-
-    def _owner_of(self, value: Any) -> Owner | None:
-        """The plugin whose package an object's class comes from."""
-        package = type(value).__module__.partition(".")[0]
-        for plugin in self.host.plugins:
-            for component in plugin.components:
-                target = component.target
-                if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):
-                    return component.owner
-        return None
-
-    def _check(self, kind: str, value: Any, owner: str | None) -> None:
-        """The boundary: a wrong shape is reported as its author's fault."""
-        lacking = _lacking(kind, value)
-        if not lacking:
-            return
-        text = f"this {kind} ({type(value).__name__}) has no {lacking}"
-        if owner is None or owner.startswith("py:"):
-            raise UsageError(text, hint=f"see the {kind} protocol in the reference")
-        raise PluginContractError(owner, text)
-
-    # -- the parts of a run --------------------------------------------------------------------
-
-    def system(self, wanted: Any) -> Built:
-        """A system, or a chain of them."""
-        stages = specs.parse_chain(wanted) if isinstance(wanted, str) else wanted
-        if isinstance(stages, list):
-            built = [self.build("system", stage, self._extra()) for stage in stages]
-            if len(built) == 1:
-                return built[0]
-            value = chain([stage.value for stage in built], self._chain_name(stages))
-            return Built(value, provenance.describe_chain(value, [b.record for b in built]))
-        return self.build("system", stages, self._extra())
-
-    @staticmethod
-    def _chain_name(stages: list[Any]) -> str | None:
-        """`name=` on the last stage names the whole chain."""
-        last = stages[-1]
-        return (
-            str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
-        )
-
-    def _extra(self) -> dict[str, Any]:
-        return {} if self.request.seed is None else {"seed": self.request.seed}
-
-    def dataset(self, wanted: Any) -> Built:
-        """A dataset, given `n` and `seed` where its loader takes them."""
-        extra = self._extra()
-        if self.request.options.max_examples is not None:
-            extra["n"] = self.request.options.max_examples
-        return self.build("dataset", wanted, extra)
-
-    def automatic_evaluators(self, tasks: Sequence[str]) -> list[Built]:
-        """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
-        chosen = []
-        for component in self._installed("evaluator"):
-            described = self._described(component)
-            if described is not None and ({"*", *tasks} & set(described.applies_to)):
-                chosen.append(self.build("evaluator", Spec(component.qualified_name)))
-        return chosen
-
-    def automatic_metrics(
-        self, n_systems: int, n_datasets: int, extra: Mapping[str, Any]
-    ) -> list[Built]:
-        """Installed metrics that declare themselves automatic for a run of this size."""
-        occasions = {"always"}
-        if n_systems > 1:
-            occasions.add("several-systems")
-        if n_datasets > 1:
-            occasions.add("several-datasets")
-        chosen = []
-        for component in self._installed("metric"):
-            described = self._described(component)
-            if described is not None and described.automatic in occasions:
-                chosen.append(self.build("metric", Spec(component.qualified_name), extra))
-        return chosen
-
-    def _installed(self, kind: str) -> list[Component]:
-        """Every component once, although a plugin may offer it under two names."""
-        unique = {(c.plugin, str(c.target)): c for c in reversed(self.host.components(kind))}
-        return sorted([*unique.values(), *registry.registered(kind)], key=lambda c: c.name)
-
-    def _described(self, component: Component) -> Component | None:
-        try:
-            return component.described()
-        except PluginError as error:
-            if self.host.policy.strict:
-                raise
-            self.request.warnings.append(f"left out: {error.message}")
-            return None
-
-
-class _NoParameters:
-    """Stands for data handed in directly: there is nothing to tell of how it was made."""
-
-
-_ROLES = {
-    "system": ("name", ("process", "aprocess")),
-    "evaluator": ("name", ("score", "ascore")),
-    "metric": ("name", ("compute", "compare")),
-    "reporter": ("name", ("render",)),
-    "tokenizer": ("name", ("count",)),
-    "executor": ("name", ("map",)),
-}
-
-
-def _lacking(kind: str, value: Any) -> str | None:
-    """What an object lacks to play a role, or None."""
-    if kind == "dataset":
-        return None if hasattr(value, "__iter__") and not isinstance(value, str) else "__iter__"
-    attribute, methods = _ROLES[kind]
-    if not any(callable(getattr(value, method, None)) for method in methods):
-        return " or ".join(f"{method}()" for method in methods)
-    return None if isinstance(getattr(value, attribute, None), str) else f"{attribute} (a string)"
-
-
-def _tag_of(examples: Any) -> str:
-    name = getattr(examples, "name", None)
-    return name if isinstance(name, str) else ""
 
 
 def compose(request: Request, *, observers: Observers | None = None) -> Run:
     """Turn a request into a run that only has to be executed. Nothing is spent before this."""
-    composer = Composer(request)
-    systems = [composer.system(wanted) for wanted in request.systems]
+    host = request.host or default_host()
+    builder = Builder(host, offered={} if request.seed is None else {"seed": request.seed})
+    systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
-    datasets = [composer.dataset(wanted) for wanted in request.datasets]
+    limit = request.options.max_examples
+    offered = {} if limit is None else {"n": limit}
+    datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
     if not datasets:
         raise UsageError("a run needs at least one dataset", hint="`cb list datasets` shows them")
     evaluators: dict[str, Built] = {}
-    sources = [_source(composer, dataset, evaluators) for dataset in datasets]
+    sources = [_source(request, builder, dataset, evaluators) for dataset in datasets]
     score_field = _score_field(request, evaluators)
-    extra = {"score_field": score_field, "threshold": request.threshold}
-    if request.metrics is None:
-        metrics = composer.automatic_metrics(len(systems), len(datasets), extra)
-    else:
-        metrics = [composer.build("metric", wanted, extra) for wanted in request.metrics]
+    metrics = _metrics(request, builder, score_field)
     _check_score_fields([m.value for m in metrics], evaluators)
-    tokenizer = composer.build("tokenizer", request.tokenizer)
-    observers = observers or Observers()
-    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    run_id = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + token_source.token_hex(3)
-    config = {
-        "run_id": run_id,
+    tokenizer = builder.build("tokenizer", request.tokenizer)
+    request.warnings += builder.left_out
+    config: dict[str, Any] = {
+        "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
-        "started": started,
+        "started": now(),
         "systems": [built.record for built in systems],
         "datasets": [built.record for built in datasets],
         "evaluators": [built.record for built in evaluators.values()],
         "metrics": [built.record for built in metrics],
         "score_field": score_field,
         "threshold": request.threshold,
-        "max_examples": request.options.max_examples,
+        "max_examples": limit,
         "max_workers": request.options.max_workers,
+        "repeats": request.options.repeats,
         "seed": request.seed,
         "tokenizer": tokenizer.name,
         "text_fields": list(request.text_fields) if request.text_fields is not None else None,
     }
     return Run(
-        run_id=run_id,
+        run_id=config["run_id"],
         systems=[built.value for built in systems],
         sources=sources,
         metrics=[built.value for built in metrics],
         counter=TokenCounter(tokenizer.value, request.text_fields),
         options=request.options,
         config=config,
-        observers=_with_plugins(observers, composer.host),
-        secrets=sorted(composer.secret_values, key=len, reverse=True),
+        observers=_with_plugins(observers or Observers(), host),
+        secrets=sorted(builder.secret_values, key=len, reverse=True),
         warn=request.warnings.append,
         store=Store(request.cache_dir) if request.cache_dir is not None else None,
+        record=_record(request, config, host) if request.cache_dir is not None else None,
         records={id(b.value): b.record for b in [*systems, *evaluators.values()]},
     )
+
+
+def _new_run_id() -> str:
+    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + token_source.token_hex(3)
+
+
+def _metrics(request: Request, builder: Builder, score_field: str) -> list[Built]:
+    extra = {"score_field": score_field, "threshold": request.threshold}
+    if request.metrics is not None:
+        return [builder.build("metric", wanted, extra) for wanted in request.metrics]
+    occasions = {
+        "always": True,
+        "several-systems": len(request.systems) > 1,
+        "several-datasets": len(request.datasets) > 1,
+        "repeats": request.options.repeats > 1,
+    }
+    return builder.automatic_metrics([name for name, holds in occasions.items() if holds], extra)
+
+
+def _record(request: Request, config: Mapping[str, Any], host: PluginHost) -> RunRecord:
+    """What the store writes down of a run before it begins."""
+    by_spec = all(isinstance(dataset, str | Spec) for dataset in request.datasets)
+    manifest = {
+        "config": config,
+        "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
+        "datasets": [str(dataset) for dataset in request.datasets] if by_spec else None,
+        **describe_environment({p.name: p.version for p in host.plugins if p.usable}),
+    }
+    return RunRecord(config["run_id"], config["started"], manifest)
 
 
 def _check_systems(systems: Sequence[Built]) -> None:
@@ -350,22 +150,23 @@ def _check_systems(systems: Sequence[Built]) -> None:
         seen.add(built.name)
 
 
-def _source(composer: Composer, dataset: Built, evaluators: dict[str, Built]) -> Source:
+def _source(
+    request: Request, builder: Builder, dataset: Built, evaluators: dict[str, Built]
+) -> Source:
     """Wire a dataset to its evaluators; those already made for another dataset are shared."""
-    request = composer.request
     if request.evaluators is None:
         described = dataset.component.described() if dataset.component else None
         tasks = getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
-        wired = composer.automatic_evaluators(tasks)
+        wired = builder.automatic_evaluators(tasks)
         if not wired:
-            composer.request.warnings.append(
+            request.warnings.append(
                 f"no installed evaluator applies to {dataset.record['name'] or 'the dataset'}: "
                 "its rows will not be scored"
             )
     elif evaluators:
         wired = list(evaluators.values())
     else:
-        wired = [composer.build("evaluator", wanted) for wanted in request.evaluators]
+        wired = [builder.build("evaluator", wanted) for wanted in request.evaluators]
     shared = [evaluators.setdefault(built.record["digest"], built) for built in wired]
     automatic = request.evaluators is None
     return Source(
@@ -442,8 +243,13 @@ def evaluate(
     threshold: float = DEFAULT_THRESHOLD,
     tokenizer: Any = DEFAULT_ENCODING,
     seed: int | None = None,
-    on_error: str = "continue",
-    max_errors: int | None = None,
+    repeats: int = 1,
+    timeout_s: float | None = None,
+    on_error: Literal["continue", "raise"] = "continue",
+    max_errors: float | None = None,
+    budget_tokens: int | None = None,
+    budget_usd: float | None = None,
+    rows: Literal["memory", "disk"] = "memory",
 ) -> EvalResult:
     """Run systems on a dataset, score what they return, and sum it up.
 
@@ -451,11 +257,17 @@ def evaluate(
     dicts, a spec string, or a list of spec strings. Evaluators and metrics left out are chosen
     automatically. An example that fails becomes a row with `error` set; the run goes on.
 
+    With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
+    nothing is asked twice. `max_errors` is a number of rows or, as a float, a share of them.
+    With `rows="disk"` finished rows are kept in a temporary file instead of in memory.
+
     Raises `RunStoppedError` when the run cannot be finished, and `RunInterruptedError` when
     the user stops it; both carry the finished rows in `.result`.
     """
-    if on_error not in ("continue", "raise"):
-        raise UsageError(f"on_error is 'continue' or 'raise', not {on_error!r}")
+    _check_choice("on_error", on_error, ("continue", "raise"))
+    _check_choice("rows", rows, ("memory", "disk"))
+    if repeats < 1:
+        raise UsageError(f"repeats is at least 1, not {repeats!r}")
     request = Request(
         systems=_listed(systems),
         datasets=_datasets(dataset),
@@ -464,8 +276,13 @@ def evaluate(
         options=RunOptions(
             max_examples=max_examples,
             max_workers=max_workers,
-            on_error=on_error,
+            repeats=repeats,
+            timeout_s=timeout_s,
+            fail_fast=on_error == "raise",
             max_errors=max_errors,
+            budget_tokens=budget_tokens,
+            budget_usd=budget_usd,
+            rows=rows,
         ),
         score_field=score_field,
         threshold=threshold,
@@ -490,11 +307,45 @@ def execute(request: Request, *, progress: bool = True) -> EvalResult:
             get_logger().warning(message)
 
 
+def rescore(
+    record: RunRecord, evaluators: Sequence[Any], *, cache_dir: str | Path, host: PluginHost
+) -> EvalResult:
+    """Score a recorded run's stored outputs with other evaluators. No system is called."""
+    config, identities = record.manifest["config"], record.manifest.get("identities", {})
+    specs = record.manifest.get("datasets")
+    if specs is None:
+        raise UsageError(
+            f"run {record.run_id} was given its data from Python, which cannot be read again here",
+            hint="call evaluate() again with the new evaluators and the same cache_dir",
+        )
+    missing = [name for name, identity in identities.items() if identity is None]
+    if missing:
+        raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
+    request = Request(
+        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items()],
+        datasets=specs,
+        evaluators=evaluators,
+        options=RunOptions(max_examples=config["max_examples"], repeats=config["repeats"]),
+        threshold=config["threshold"],
+        tokenizer=config["tokenizer"],
+        text_fields=config["text_fields"],
+        seed=config["seed"],
+        cache_dir=cache_dir,
+        host=host,
+    )
+    return execute(request)
+
+
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
     """As `evaluate`, for callers that can await; the loop stays free meanwhile."""
     import asyncio
 
     return await asyncio.to_thread(evaluate, *arguments, **keywords)
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UsageError(f"{name} is {' or '.join(map(repr, choices))}, not {value!r}")
 
 
 def _listed(value: Any) -> list[Any]:

@@ -16,8 +16,8 @@ CBError                          exit 1   message, hint, exit_code
 │   ├── ProcessError                      a system failed on an example
 │   ├── ScoringError                      an evaluator failed on an example
 │   │   └── MissingScoreError             no score can be given, for a stated reason
-│   ├── RunStoppedError                   the run ended early; what is done is kept
-│   └── RunInterruptedError      exit 130 the same, by Ctrl-C or SIGTERM
+│   └── RunStoppedError                   the run ended early; what is done is kept
+│       └── RunInterruptedError  exit 130 the same, by Ctrl-C or SIGTERM
 └── ResultError                  exit 5   a result that cannot be read or used
 
 A message says what was tried, with which value; the hint says what to do next.

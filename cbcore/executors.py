@@ -2,16 +2,18 @@
 
 All three take calls in the order of the dataset, keep a bounded number under way, and give
 results back in that order, whatever finishes first. A call reports its own failures in what
-it returns; a `BaseException` that escapes it ends the run.
+it returns; a `BaseException` that escapes it ends the run. When a run ends early, results that
+were ready but not yet due are put into `unclaimed`, so that what was paid for is not lost.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -27,7 +29,11 @@ def run_inline(call: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
 
 
 def run_in_threads(
-    call: Callable[[Item], Result], items: Iterable[Item], *, in_flight: int
+    call: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    in_flight: int,
+    unclaimed: list[Result] | None = None,
 ) -> Iterator[Result]:
     """Calls in `in_flight` threads.
 
@@ -55,7 +61,7 @@ def run_in_threads(
             threading.Thread(target=work, name=f"cb-worker-{started}", daemon=True).start()
 
     try:
-        yield from _in_order(items, submit, finished, window=in_flight * _WINDOW_PER_WORKER)
+        yield from _in_order(items, submit, finished, in_flight * _WINDOW_PER_WORKER, unclaimed)
     finally:
         _drain(tasks)
         for _ in range(started):
@@ -68,6 +74,7 @@ def run_async(
     *,
     in_flight: int,
     loop: LoopThread,
+    unclaimed: list[Result] | None = None,
 ) -> Iterator[Result]:
     """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
     pending: deque[tuple[int, Item]] = deque()
@@ -113,7 +120,7 @@ def run_async(
             worker.cancel()
 
     try:
-        yield from _in_order(items, submit, finished, window=in_flight * _WINDOW_PER_WORKER)
+        yield from _in_order(items, submit, finished, in_flight * _WINDOW_PER_WORKER, unclaimed)
     finally:
         loop.loop.call_soon_threadsafe(stop)
 
@@ -160,35 +167,45 @@ def _in_order(
     items: Iterable[Item],
     submit: Callable[[int, Item], None],
     finished: SimpleQueue[tuple[int, Result | _Escaped]],
-    *,
     window: int,
+    unclaimed: list[Result] | None,
 ) -> Iterator[Result]:
     """Keep up to `window` items submitted and yield their results in the order given."""
     source = iter(items)
-    early: dict[int, Result | _Escaped] = {}
+    ready: dict[int, Result | _Escaped] = {}
     submitted = wanted = 0
     exhausted = False
-    while True:
-        while not exhausted and submitted - wanted < window:
-            try:
-                item = next(source)
-            except StopIteration:
-                exhausted = True
-            else:
-                submit(submitted, item)
-                submitted += 1
-        if wanted == submitted:
-            return
-        while wanted not in early:
-            index, result = finished.get()
-            early[index] = result
-        result = early.pop(wanted)
-        if isinstance(result, _Escaped):
-            raise result.error
-        wanted += 1
-        yield result
+    try:
+        while True:
+            while not exhausted and submitted - wanted < window:
+                try:
+                    item = next(source)
+                except StopIteration:
+                    exhausted = True
+                else:
+                    submit(submitted, item)
+                    submitted += 1
+            if wanted == submitted:
+                return
+            while wanted not in ready:
+                index, result = finished.get()
+                ready[index] = result
+            result = ready.pop(wanted)
+            if isinstance(result, _Escaped):
+                raise result.error
+            wanted += 1
+            yield result
+    finally:
+        if unclaimed is not None:
+            ready.update(_drain(finished))
+            in_order = (ready[index] for index in sorted(ready))
+            unclaimed += [result for result in in_order if not isinstance(result, _Escaped)]
 
 
-def _drain(queue: SimpleQueue[Any]) -> None:
-    while not queue.empty():
-        queue.get_nowait()
+def _drain(queue: SimpleQueue[Any]) -> list[Any]:
+    """Take out whatever is in a queue, without waiting."""
+    taken = []
+    with contextlib.suppress(Empty):
+        while True:
+            taken.append(queue.get_nowait())
+    return taken

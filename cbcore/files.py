@@ -41,11 +41,15 @@ class FileDataset:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows, read anew each time. A file without any is an error."""
         empty = True
-        for row in self._read():
+        for row in self.rows():
             empty = False
             yield row
         if empty:
             raise DataError(f"{self.path}: the file is empty, it has no rows")
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows, of which there may be none: for files that are only part of a dataset."""
+        return self._read()
 
     def _near_files(self) -> str | None:
         folder = self.path.parent
@@ -124,7 +128,8 @@ class FileDataset:
                         )
                     yield dict(row)
             except csv.Error as error:
-                raise self._bad(f"line {reader.line_num}", f"not valid CSV: {error}") from error
+                line = reader.reader.line_num  # the outer reader counts finished rows only
+                raise self._bad(f"line {line}", f"not valid CSV: {error}") from error
             except UnicodeDecodeError as error:
                 raise self._not_utf8() from error
 

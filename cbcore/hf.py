@@ -89,7 +89,7 @@ class HubDataset:
                 hint=f"expected for example {folder / config / self.split}.jsonl",
             )
         for path in files:
-            yield from FileDataset(str(path))
+            yield from FileDataset(str(path)).rows()
 
     def _from_hub(self) -> Iterator[dict[str, Any]]:
         try:

@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import enum
 import functools
-import hashlib
 import inspect
 import json
 import types
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from cbcore.chains import Chain, Renamed
 from cbcore.introspection import public_attributes, type_path
 from cbcore.secrets import visible
 
 _MAX_DEPTH = 6
+_OPTIONS = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 
 
 class UnidentifiableError(ValueError):
@@ -47,9 +55,37 @@ def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """Plain data as bytes that depend on its content and not on the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    """Plain data as JSON bytes that depend on its content and not on the order of its keys.
+
+    Raises TypeError for what JSON cannot hold.
+    """
+    try:
+        return orjson.dumps(value, option=_OPTIONS)
+    except TypeError:
+        # What orjson refuses and JSON can hold: lone surrogates and very large integers.
+        _check_plain(value)
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def from_bytes(data: bytes) -> Any:
+    """Read back what `canonical_bytes` wrote."""
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        return json.loads(data)
+
+
+def _check_plain(value: Any) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"a key is {key!r}, not text")
+            _check_plain(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check_plain(item)
+    elif value is not None and not isinstance(value, bool | int | float | str):
+        raise TypeError(f"a value is of type {type(value).__name__}")
 
 
 def content_key(*parts: bytes) -> bytes:
@@ -58,7 +94,7 @@ def content_key(*parts: bytes) -> bytes:
 
 
 def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
+    return blake2b(data, digest_size=16).digest()
 
 
 def _described(obj: Any, depth: int) -> Any:

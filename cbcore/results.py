@@ -46,6 +46,7 @@ class EvalRow:
     missing: dict[str, str] = attrs.Factory(dict)
     response: str | None = None
     response_tokens: int = 0
+    repeat: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain data, in field order."""

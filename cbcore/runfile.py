@@ -36,14 +36,27 @@ _VALUES: dict[str, tuple[type, ...]] = {
     "score_field": (str,),
     "threshold": (int, float),
     "max_workers": (int,),
-    "max_errors": (int,),
+    "max_errors": (int, float),
+    "repeats": (int,),
+    "timeout": (int, float),
+    "budget_tokens": (int,),
+    "budget_usd": (int, float),
+    "rows": (str,),
     "cache_dir": (str,),
     "seed": (int,),
     "tokenizer": (str,),
     "text_fields": (list,),
     "import": (str, list),
 }
-_LEAST: dict[Any, int] = {"max_examples": 1, "max_workers": 1, "max_errors": 0}
+_LEAST: dict[Any, int] = {
+    "max_examples": 1,
+    "max_workers": 1,
+    "max_errors": 0,
+    "repeats": 1,
+    "timeout": 0,
+    "budget_tokens": 0,
+    "budget_usd": 0,
+}
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -88,7 +101,7 @@ def _setting(path: str, key: Any, value: Any, environ: Mapping[str, str]) -> Any
         raise ConfigError(path, f"{key} must be {wanted}, not {value!r}")
     if isinstance(expanded, list) and not all(isinstance(item, str) for item in expanded):
         raise ConfigError(path, f"{key} must hold strings only, not {value!r}")
-    if isinstance(expanded, int) and expanded < _LEAST.get(key, expanded):
+    if isinstance(expanded, int | float) and expanded < _LEAST.get(key, expanded):
         raise ConfigError(path, f"{key} must be at least {_LEAST[key]}, not {value!r}")
     return expanded
 

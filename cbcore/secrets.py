@@ -19,6 +19,10 @@ _BEARER = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,}")
 _URL_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^/\s:@]+:)[^@/\s]+@")
 
+_ASSIGNMENT = re.compile(
+    r"""(?P<name>[A-Za-z_][\w-]*)=(?P<value>'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,|]*[^,|\s])"""
+)
+
 HIDDEN = "***"
 
 
@@ -37,7 +41,8 @@ class Secret(str):
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a parameter is named like a secret: `api_key`, `auth_token`, `password`, …"""
+    """Whether a parameter or header is named like a secret: `api_key`, `X-Api-Key`, `password`, …"""
+    name = name.replace("-", "_")
     return _SECRET_NAME.search(name) is not None and not name.endswith("_env")
 
 
@@ -64,6 +69,15 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     text = _BEARER.sub(rf"\1{HIDDEN}", text)
     text = _URL_LOGIN.sub(rf"\1{HIDDEN}@", text)
     return _KEY_LIKE.sub(HIDDEN, text)
+
+
+def redact_assignments(text: str) -> str:
+    """A command-line argument without the values of parameters that are named like secrets."""
+
+    def hide(match: re.Match[str]) -> str:
+        return f"{match['name']}={HIDDEN}" if is_secret_name(match["name"]) else match[0]
+
+    return redact(_ASSIGNMENT.sub(hide, text))
 
 
 def secret_values(parameters: Mapping[str, Any]) -> set[str]:

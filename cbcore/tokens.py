@@ -7,6 +7,7 @@ is seven tokens, not a command.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -63,6 +64,7 @@ class Words:
         return len(text.split())
 
 
+@functools.lru_cache(maxsize=4)
 def _load_encoder(encoding: str) -> Callable[[str], Any]:
     try:
         import splintr

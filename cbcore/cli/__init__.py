@@ -20,6 +20,9 @@ _COMMANDS = {
     "list": "cbcore.cli.list_components",
     "list-plugins": "cbcore.cli.list_plugins",
     "info": "cbcore.cli.info",
+    "runs": "cbcore.cli.runs",
+    "resume": "cbcore.cli.resume",
+    "rescore": "cbcore.cli.rescore",
 }
 
 
@@ -103,8 +106,8 @@ def cli() -> None:
 
     \b
     Try:   cb run --system "identity | extractive" --dataset hotpotqa:sample
-    Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed
-           5 a result cannot be read · 130 interrupted
+    Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed or stopped early
+           5 a result cannot be read · 6 the store cannot be used · 130 interrupted
     """
 
 

@@ -22,6 +22,8 @@ class Settings:
     strict: bool = False
     verbosity: int = 0
     log_json: bool = False
+    resuming: str | None = None
+    resuming_argv: list[str] = attrs.Factory(list)
     _host: PluginHost | None = None
 
     def host(self) -> PluginHost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,27 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 if TYPE_CHECKING:
     from cbcore.compose import Request
     from cbcore.results import EvalResult
+
+
+DEFAULT_CACHE_DIR = ".cb"
+
+
+class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A number of rows (`5`) or a share of them (`2%`)."""
+
+    name = "N|P%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, int | float):
+            return value
+        text = str(value).strip()
+        try:
+            limit = float(text[:-1]) / 100 if text.endswith("%") else int(text)
+        except ValueError:
+            limit = -1
+        if limit < 0:
+            self.fail(f"{value!r} is neither a number of rows nor a share such as 5%", param, ctx)
+        return limit
 
 
 @click.command("run", short_help="Benchmark systems on datasets.")
@@ -66,9 +88,45 @@ if TYPE_CHECKING:
     "--max-workers", type=click.IntRange(min=1), metavar="N", help="Examples in flight per system."
 )
 @click.option(
-    "--max-errors", type=click.IntRange(min=0), metavar="N", help="Stop after more errored rows."
+    "--repeats", type=click.IntRange(min=1), metavar="K", help="Run each example K times."
 )
-@click.option("--cache-dir", type=click.Path(file_okay=False), metavar="DIR", help="Store outputs.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Seconds a system may take for one example.",
+)
+@click.option(
+    "--max-errors", type=ErrorLimitType(), help="Stop after more errored rows: N, or P% of rows."
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first errored row.")
+@click.option(
+    "--budget-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop before calls exceed N tokens; stored results are free.",
+)
+@click.option(
+    "--budget-usd",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="X",
+    help="Stop before calls exceed X dollars, for systems that report cost.",
+)
+@click.option(
+    "--rows",
+    type=click.Choice(["memory", "disk"]),
+    help="Where finished rows are kept during the run. Default: memory.",
+)
+@click.option(
+    "--cache-dir",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help=f"Where outputs and scores are stored. Default: {DEFAULT_CACHE_DIR}",
+)
+@click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would run, and how much is stored; call nothing."
+)
 @click.option("--seed", type=int, metavar="N", help="Seed for every component that takes one.")
 @click.option("--tokenizer", metavar="SPEC", help="How tokens are counted. Default: o200k_base.")
 @click.option(
@@ -93,27 +151,38 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     from cbcore.exceptions import RunInterruptedError, RunStoppedError
 
     settings.configure_logging()
-    signal.signal(signal.SIGTERM, _interrupt)
     merged = _merge(run_file, flags)
     _import_modules(merged["imports"])
     request = _request(settings, merged)
-    outputs = _outputs(request, merged["outputs"])
+    if merged["dry_run"]:
+        _dry_run(request)
+        return
+    outputs = make_outputs(settings, merged["outputs"])
+    stop_on_signals()
     try:
         result = execute(request, progress=settings.verbosity >= 0)
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
-            _report(stopped.result, outputs)
+            report(stopped.result, outputs)
             where = "the report above covers them"
             if not isinstance(stopped, RunInterruptedError):
                 where += "; mend the cause and run again"
             stopped.hint = "\n".join(filter(None, [stopped.hint, where]))
         raise
-    _report(result, outputs)
+    report(result, outputs)
     _raise_if_nothing_worked(result)
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+def stop_on_signals() -> None:
+    """Ctrl-C and SIGTERM end the run with what is done; a second one ends the process at once."""
+
+    def stop(*_: object) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
 
 
 def _merge(run_file: str | None, flags: dict[str, Any]) -> dict[str, Any]:
@@ -160,25 +229,54 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
         options=RunOptions(
             max_examples=merged["max_examples"],
             max_workers=merged["max_workers"],
+            repeats=merged["repeats"] or 1,
+            timeout_s=merged["timeout"],
+            fail_fast=bool(merged["fail_fast"]),
             max_errors=merged["max_errors"],
+            budget_tokens=merged["budget_tokens"],
+            budget_usd=merged["budget_usd"],
+            rows=merged["rows"] or "memory",
         ),
         score_field=merged["score_field"],
         threshold=DEFAULT_THRESHOLD if threshold is None else float(threshold),
         tokenizer=merged["tokenizer"] or DEFAULT_ENCODING,
         text_fields=merged.get("text_fields"),
         seed=merged["seed"],
-        cache_dir=merged["cache_dir"],
+        cache_dir=None if merged["no_cache"] else merged["cache_dir"] or DEFAULT_CACHE_DIR,
         host=settings.host(),
+        run_id=settings.resuming,
+        argv=sys.argv[1:] if settings.resuming is None else settings.resuming_argv,
     )
 
 
-def _outputs(request: Request, wanted: Any) -> list[tuple[Any, Path | None]]:
+def _dry_run(request: Request) -> None:
+    from cbcore._plan import plan
+    from cbcore.cli._text import echo_columns
+    from cbcore.compose import compose
+
+    planned = plan(compose(request))
+    echo_columns(
+        ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
+        [
+            (
+                *(work.system, work.dataset, work.examples, work.stored, work.calls),
+                f"{work.input_tokens:,}",
+                "unknown" if work.usd is None else f"{work.usd:.4f}",
+            )
+            for work in planned
+        ],
+    )
+    calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
+    click.echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
+
+
+def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None]]:
     """Reporters and where they write, made before anything is spent."""
-    from cbcore.compose import Composer
+    from cbcore._building import Builder
     from cbcore.exceptions import UsageError
     from cbcore.specs import parse_output
 
-    composer = Composer(request)
+    builder = Builder(settings.host())
     outputs = []
     for text in wanted or ("table",):
         spec, file = parse_output(text)
@@ -189,28 +287,41 @@ def _outputs(request: Request, wanted: Any) -> list[tuple[Any, Path | None]]:
                 path.touch()
             except OSError as error:
                 raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
-        outputs.append((composer.build("reporter", spec).value, path))
+        reporter = builder.build("reporter", spec).value
+        if path is None and not hasattr(reporter, "render"):
+            raise UsageError(
+                f"the format {reporter.name!r} is not text and needs a file",
+                hint=f"--output {reporter.name}=FILE",
+            )
+        outputs.append((reporter, path))
     return outputs
 
 
-def _report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
+def report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
     """Write every report; one that fails does not keep the others from being written."""
     from cbcore._logging import get_logger
     from cbcore.components import describe_exception
 
     for reporter, path in outputs:
         try:
-            document = reporter.render(result)
+            if path is not None and hasattr(reporter, "write"):
+                reporter.write(result, path)
+            else:
+                _write(reporter.render(result), path)
         except Exception as error:  # noqa: BLE001 - the plugin boundary
             get_logger().error(f"reporter {reporter.name!r} failed: {describe_exception(error)}")
             continue
-        # Text of models may hold code points that no file can: they become question marks.
-        document = document.encode("utf-8", "replace").decode()
-        if path is None:
-            click.echo(document.rstrip("\n"))
-        else:
-            path.write_text(document, encoding="utf-8")
+        if path is not None:
             click.echo(f"{reporter.name} report: {path}", err=True)
+
+
+def _write(document: str, path: Path | None) -> None:
+    # Text of models may hold code points that no file can: they become question marks.
+    document = document.encode("utf-8", "replace").decode()
+    if path is None:
+        click.echo(document.rstrip("\n"))
+    else:
+        path.write_text(document, encoding="utf-8")
 
 
 def _raise_if_nothing_worked(result: EvalResult) -> None:

@@ -40,6 +40,7 @@ MINE = textwrap.dedent('''
 
     import os
     import pathlib
+    import threading
 
     from cbcore.registry import register_dataset
 
@@ -114,6 +115,8 @@ MINE = textwrap.dedent('''
         def process(self, example):
             if example["id"] == self.at:
                 os.kill(os.getpid(), self.number)
+            if example["id"] > self.at:
+                threading.Event().wait()
             return {"response": "Paris"}
 ''')
 
@@ -329,11 +332,12 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(cb, data, number, workers):
     spec = f"py:mine:Interrupted,at=6,number={int(number)}"
     process = cb("run", "-s", spec, "-d", data, "-o", "json", "--max-workers", workers)
     assert process.returncode == 130, process.stderr
-    assert "rows are kept" in process.stderr
+    assert "interrupted;" in process.stderr
     assert "Traceback" not in process.stderr
     result = json.loads(process.stdout)
     assert result["config"]["state"] == "interrupted"
-    assert len(result["rows"]) <= 20
+    assert 0 < len(result["rows"]) < 20
+    assert f"{len(result['rows'])} finished rows are kept" in process.stderr
 
 
 def test_the_same_command_resumes_from_its_cache(cb, data, tmp_path):

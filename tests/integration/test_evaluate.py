@@ -413,7 +413,8 @@ def test_a_keyboard_interrupt_keeps_the_finished_rows(max_workers):
     with pytest.raises(RunInterruptedError) as caught:
         evaluate([interrupting], examples(), [AnswerQuality()], F1, max_workers=max_workers)
     result = caught.value.result
-    assert len(result.rows) == 5
+    assert [row.example_id for row in result.rows[:5]] == [0, 1, 2, 3, 4]
+    assert len(result.rows) < 20
     assert result.config["state"] == "interrupted"
 
 

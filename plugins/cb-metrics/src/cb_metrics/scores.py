@@ -22,9 +22,9 @@ def score_of(row: EvalRow, score_field: str) -> float | None:
 
 def finite(value: object) -> float | None:
     """The value as a finite float, or None for anything else."""
-    if isinstance(value, Real) and math.isfinite(value):
-        return float(value)
-    return None
+    if type(value) is not float and not isinstance(value, Real):
+        return None
+    return float(value) if math.isfinite(value) else None
 
 
 def split(rows: Iterable[EvalRow], score_field: str) -> tuple[list[float], int]:

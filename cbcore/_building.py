@@ -1,0 +1,238 @@
+"""Making components: names looked up, parameters bound, what comes out checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore import binding, provenance, specs
+from cbcore._manager import PluginHost
+from cbcore.chains import Chain, Renamed, chain
+from cbcore.components import Component, Owner, describe_exception
+from cbcore.exceptions import (
+    CBError,
+    ParameterError,
+    PluginContractError,
+    PluginError,
+    UsageError,
+)
+from cbcore.introspection import public_attributes, signature_of
+from cbcore.registry import registry
+from cbcore.secrets import secret_values
+from cbcore.specs import Spec
+
+
+@attrs.define
+class Built:
+    """A component ready to use, with what a result says of it."""
+
+    value: Any
+    record: dict[str, Any]
+    component: Component | None = None
+
+    @property
+    def name(self) -> str:
+        name: str = self.value.name
+        return name
+
+
+class Builder:
+    """Looks names up, makes components, and checks what it made.
+
+    `offered` holds values passed to every component that has a parameter of that name.
+    """
+
+    def __init__(self, host: PluginHost, *, offered: Mapping[str, Any] | None = None) -> None:
+        self.host = host
+        self.offered = dict(offered or {})
+        self.secret_values: set[str] = set()
+        self.left_out: list[str] = []
+
+    # -- one component -------------------------------------------------------------------------
+
+    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Built:
+        """A component from a spec string, a Spec, or an object that already is one."""
+        if isinstance(wanted, str):
+            wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
+        if not isinstance(wanted, Spec):
+            return self._given(kind, wanted)
+        extra = {**self.offered, **(extra or {})}
+        self.secret_values |= secret_values(wanted.params)
+        if wanted.name == "py":
+            return self._own_code(kind, wanted, extra)
+        component = registry.get(kind, wanted.name, host=self.host)
+        target = component.load()
+        value, given = self._made(kind, wanted, target, extra, component.plugin)
+        self._check(kind, value, component.plugin)
+        name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
+        record = provenance.describe(value, name=name, component=component, given=given)
+        return Built(value, record, component)
+
+    def _made(
+        self,
+        kind: str,
+        spec: Spec,
+        target: Any,
+        extra: Mapping[str, Any] | None,
+        owner: str,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Call the factory. `name=` renames any system, whether its factory knows it or not."""
+        new_name = None
+        signature = signature_of(target)
+        knows_name = signature is not None and "name" in signature.parameters
+        if kind == "system" and "name" in spec.params and not knows_name:
+            new_name = str(spec.params["name"])
+            spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
+        try:
+            value = binding.make(spec, target, extra=extra)
+        except CBError:
+            raise
+        except Exception as error:
+            raise PluginContractError(
+                owner, f"making the {kind} {spec.name!r} failed: {describe_exception(error)}"
+            ) from error
+        given = binding.named_arguments(spec, target, extra=extra)
+        return (Renamed(value, new_name) if new_name else value), given
+
+    def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Built:
+        """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
+        path = spec.config or ""
+        try:
+            target = binding.import_attribute(path)
+        except ValueError as error:
+            raise UsageError(f"py:{path}: {error}") from error
+        except Exception as error:
+            raise UsageError(
+                f"py:{path}: importing it failed: {describe_exception(error)}"
+            ) from error
+        given: dict[str, Any] = {}
+        if callable(target):
+            inner = Spec(name=path, params=spec.params)
+            value, given = self._made(kind, inner, target, extra, f"py:{path}")
+        elif spec.params:
+            raise ParameterError(path, "is not a class or function, so it takes no parameters")
+        else:
+            value = target
+        self._check(kind, value, f"py:{path}")
+        name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
+        record = provenance.describe(value, name=name, given=given)
+        record["component"] = f"py:{path}"
+        return Built(value, record)
+
+    def _given(self, kind: str, value: Any) -> Built:
+        self._check(kind, value, None)
+        if kind == "dataset":
+            return Built(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
+        self.secret_values |= secret_values(public_attributes(value))
+        if isinstance(value, Chain):
+            stages = [self._given(kind, stage).record for stage in value.stages]
+            return Built(value, provenance.describe_chain(value, stages))
+        return Built(
+            value, provenance.describe(value, name=value.name, owner=self._owner_of(value))
+        )
+
+    def _owner_of(self, value: Any) -> Owner | None:
+        """The plugin whose package an object's class comes from."""
+        package = type(value).__module__.partition(".")[0]
+        for plugin in self.host.plugins:
+            for component in plugin.components:
+                target = component.target
+                if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):
+                    return component.owner
+        return None
+
+    def _check(self, kind: str, value: Any, owner: str | None) -> None:
+        """The boundary: a wrong shape is reported as its author's fault."""
+        lacking = _lacking(kind, value)
+        if not lacking:
+            return
+        text = f"this {kind} ({type(value).__name__}) has no {lacking}"
+        if owner is None or owner.startswith("py:"):
+            raise UsageError(text, hint=f"see the {kind} protocol in the reference")
+        raise PluginContractError(owner, text)
+
+    # -- the parts of a run --------------------------------------------------------------------
+
+    def system(self, wanted: Any) -> Built:
+        """A system, or a chain of them."""
+        stages = specs.parse_chain(wanted) if isinstance(wanted, str) else wanted
+        if isinstance(stages, list):
+            built = [self.build("system", stage) for stage in stages]
+            if len(built) == 1:
+                return built[0]
+            value = chain([stage.value for stage in built], self._chain_name(stages))
+            return Built(value, provenance.describe_chain(value, [b.record for b in built]))
+        return self.build("system", stages)
+
+    @staticmethod
+    def _chain_name(stages: list[Any]) -> str | None:
+        """`name=` on the last stage names the whole chain."""
+        last = stages[-1]
+        return (
+            str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
+        )
+
+    def automatic_evaluators(self, tasks: Sequence[str]) -> list[Built]:
+        """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
+        chosen = []
+        for component in self._installed("evaluator"):
+            described = self._described(component)
+            if described is not None and ({"*", *tasks} & set(described.applies_to)):
+                chosen.append(self.build("evaluator", Spec(component.qualified_name)))
+        return chosen
+
+    def automatic_metrics(
+        self, occasions: Collection[str], extra: Mapping[str, Any]
+    ) -> list[Built]:
+        """Installed metrics that declare themselves automatic on one of these occasions."""
+        chosen = []
+        for component in self._installed("metric"):
+            described = self._described(component)
+            if described is not None and described.automatic in occasions:
+                chosen.append(self.build("metric", Spec(component.qualified_name), extra))
+        return chosen
+
+    def _installed(self, kind: str) -> list[Component]:
+        """Every component once, although a plugin may offer it under two names."""
+        unique = {(c.plugin, str(c.target)): c for c in reversed(self.host.components(kind))}
+        return sorted([*unique.values(), *registry.registered(kind)], key=lambda c: c.name)
+
+    def _described(self, component: Component) -> Component | None:
+        try:
+            return component.described()
+        except PluginError as error:
+            if self.host.policy.strict:
+                raise
+            self.left_out.append(f"left out: {error.message}")
+            return None
+
+
+class _NoParameters:
+    """Stands for data handed in directly: there is nothing to tell of how it was made."""
+
+
+_ROLES = {
+    "system": ("name", ("process", "aprocess")),
+    "evaluator": ("name", ("score", "ascore")),
+    "metric": ("name", ("compute", "compare")),
+    "reporter": ("name", ("render", "write")),
+    "tokenizer": ("name", ("count",)),
+    "executor": ("name", ("map",)),
+}
+
+
+def _lacking(kind: str, value: Any) -> str | None:
+    """What an object lacks to play a role, or None."""
+    if kind == "dataset":
+        return None if hasattr(value, "__iter__") and not isinstance(value, str) else "__iter__"
+    attribute, methods = _ROLES[kind]
+    if not any(callable(getattr(value, method, None)) for method in methods):
+        return " or ".join(f"{method}()" for method in methods)
+    return None if isinstance(getattr(value, attribute, None), str) else f"{attribute} (a string)"
+
+
+def _tag_of(examples: Any) -> str:
+    name = getattr(examples, "name", None)
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,177 @@
+"""One call of a system on one example: a private copy in, an output or an explained error out."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+from cbcore._examples import Work, private_copy
+from cbcore._scoring import Done
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError
+from cbcore.tokens import TEXT_FIELDS
+
+
+def is_async(system: Any) -> bool:
+    """Whether the system is awaited rather than called."""
+    return hasattr(system, "aprocess")
+
+
+class SyncCaller:
+    """Calls a system that blocks. With a time limit, in threads that can be left behind."""
+
+    def __init__(self, system: Any, timeout_s: float | None = None) -> None:
+        self._system = system
+        self._timeout_s = timeout_s
+        self._single = self._timed(system.process)
+        conversation = getattr(system, "process_conversation", None)
+        self._conversation = self._timed(conversation) if conversation else self._single
+
+    def _timed(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return function if self._timeout_s is None else _TimedCalls(function, self._timeout_s)
+
+    def __call__(self, work: Work) -> Done:
+        settled = _settled(work)
+        if settled is not None:
+            return settled
+        example = private_copy(work.example)
+        call = self._conversation if "turns" in example else self._single
+        started = time.perf_counter()
+        try:
+            output = call(example)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+            return _failed(error, work, self._system, time.perf_counter() - started)
+        return _checked(output, work, time.perf_counter() - started)
+
+
+class AsyncCaller:
+    """Awaits a system. With a time limit, a call that exceeds it is cancelled."""
+
+    def __init__(self, system: Any, timeout_s: float | None = None) -> None:
+        self._system = system
+        self._timeout_s = timeout_s
+        self._single = system.aprocess
+        self._conversation = getattr(system, "aprocess_conversation", self._single)
+
+    async def __call__(self, work: Work) -> Done:
+        settled = _settled(work)
+        if settled is not None:
+            return settled
+        example = private_copy(work.example)
+        call = self._conversation if "turns" in example else self._single
+        started = time.perf_counter()
+        try:
+            if self._timeout_s is None:
+                output = await call(example)
+            else:
+                output = await self._limited(call(example), started)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+            return _failed(error, work, self._system, time.perf_counter() - started)
+        return _checked(output, work, time.perf_counter() - started)
+
+    async def _limited(self, awaitable: Any, started: float) -> Any:
+        try:
+            return await asyncio.wait_for(awaitable, self._timeout_s)
+        except asyncio.TimeoutError as error:
+            if time.perf_counter() - started < (self._timeout_s or 0):
+                raise  # the system's own
+            raise _TimeLimitError(self._timeout_s) from error
+
+
+class _TimeLimitError(Exception):
+    def __init__(self, timeout_s: float | None) -> None:
+        super().__init__(f"timed out after {timeout_s:g} s")
+
+
+class _TimedCalls:
+    """Runs calls in a companion thread of each calling thread; one that hangs is abandoned."""
+
+    def __init__(self, function: Callable[[Any], Any], timeout_s: float) -> None:
+        self._function = function
+        self._timeout_s = timeout_s
+        self._local = threading.local()
+
+    def __call__(self, example: Any) -> Any:
+        companion = getattr(self._local, "companion", None)
+        if companion is None:
+            companion = self._local.companion = _Companion(self._function)
+        companion.inbox.put(example)
+        try:
+            value, error = companion.outbox.get(timeout=self._timeout_s)
+        except queue.Empty:
+            companion.inbox.put(_LEAVE)
+            self._local.companion = None
+            raise _TimeLimitError(self._timeout_s) from None
+        if error is not None:
+            raise error
+        return value
+
+
+_LEAVE = object()
+
+
+class _Companion:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.inbox: SimpleQueue[Any] = SimpleQueue()
+        self.outbox: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        thread = threading.Thread(
+            target=_serve,
+            args=(function, self.inbox, self.outbox),
+            name="cb-timed-call",
+            daemon=True,
+        )
+        thread.start()
+
+    def __del__(self) -> None:
+        self.inbox.put(_LEAVE)
+
+
+def _serve(
+    function: Callable[[Any], Any],
+    inbox: SimpleQueue[Any],
+    outbox: SimpleQueue[tuple[Any, BaseException | None]],
+) -> None:
+    while (example := inbox.get()) is not _LEAVE:
+        try:
+            outbox.put((function(example), None))
+        except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+            outbox.put((None, error))
+
+
+def _settled(work: Work) -> Done | None:
+    """What is known without a call: a problem of the example, or an output of the store."""
+    if work.problem is not None:
+        return Done(work, None, 0.0, work.problem)
+    if work.recalled is not None:
+        return Done(work, work.recalled.output(), work.recalled.latency)
+    return None
+
+
+def _checked(output: Any, work: Work, latency: float) -> Done:
+    if isinstance(output, dict):
+        return Done(work, output, latency)
+    kind = type(output).__name__
+    return Done(work, None, latency, f"the system returned {kind}, not a dict")
+
+
+def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Done:
+    return Done(work, None, latency, _explain(error, work, system))
+
+
+def _explain(error: BaseException, work: Work, system: Any) -> str:
+    if isinstance(error, _TimeLimitError):
+        return str(error)
+    if isinstance(error, CBError):
+        return f"{type(error).__name__}: {error.message}"
+    missing = error.args[0] if isinstance(error, KeyError) and error.args else None
+    if missing in TEXT_FIELDS and missing not in work.example:
+        return (
+            f"KeyError: example {work.example_id!r} has no {missing!r}, "
+            f"which system {system.name!r} asked for"
+        )
+    return describe_exception(error)

@@ -1,0 +1,124 @@
+"""When a run ends before its dataset does: too many errors, or a budget used up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from cbcore._examples import Work
+from cbcore.exceptions import RunError
+from cbcore.results import EvalRow
+from cbcore.tokens import TokenCounter
+
+_ROWS_BEFORE_A_SHARE_COUNTS = 20
+
+
+@attrs.define
+class ErrorLimit:
+    """Stops at the first errored row (`fail_fast`) or after more than `max_errors`.
+
+    `max_errors` is a number of rows, or, as a float, a share of all rows. A share is taken of
+    the rows expected; where these are unknown, of the rows so far, once there are enough.
+    """
+
+    max_errors: int | float | None = None
+    fail_fast: bool = False
+    expected: int | None = None
+    _rows: int = 0
+    _errors: int = 0
+
+    def count(self, row: EvalRow) -> None:
+        """Take one row into account; raises `RunError` when the limit is passed."""
+        self._rows += 1
+        if row.error is None:
+            return
+        self._errors += 1
+        if self.fail_fast:
+            raise RunError(
+                f"system {row.system!r} failed on example {row.example_id!r}: {row.error}"
+            )
+        if self.max_errors is not None and self._errors > self._allowed():
+            shown = f"{self.max_errors:.3g}"
+            if isinstance(self.max_errors, float):
+                shown = f"{self.max_errors:.3%} of rows"
+            raise RunError(
+                f"stopped after {self._errors} errored rows (max_errors is {shown}); "
+                f"the last: {row.error}"
+            )
+
+    def _allowed(self) -> float:
+        if not isinstance(self.max_errors, float):
+            return self.max_errors or 0
+        if self.expected is not None:
+            return self.max_errors * self.expected
+        if self._rows < _ROWS_BEFORE_A_SHARE_COUNTS:
+            return math.inf
+        return self.max_errors * self._rows
+
+
+@attrs.define
+class Budget:
+    """Tokens and money a run may spend on calls; what is read from the store is free.
+
+    A call is admitted only when what was spent, what calls under way are expected to spend
+    and its own estimate fit. The estimate of a call is its input and the mean response so
+    far; its cost is the mean cost so far.
+    """
+
+    counter: TokenCounter
+    tokens: int | None = None
+    usd: float | None = None
+    exhausted: str | None = None
+    _spent_tokens: int = 0
+    _spent_usd: float = 0.0
+    _response_tokens: int = 0
+    _calls: int = 0
+    _reserved: int = 0
+    _under_way: int = 0
+
+    @property
+    def limited(self) -> bool:
+        return self.tokens is not None or self.usd is not None
+
+    def admit(self, works: Iterable[Work]) -> Iterator[Work]:
+        """Let work through while the budget lasts; `exhausted` then says why it stopped."""
+        for work in works:
+            if work.problem is None and work.recalled is None:
+                self._reserve(work)
+                if self.exhausted:
+                    return
+            yield work
+
+    def _reserve(self, work: Work) -> None:
+        estimate = self.counter.visible(work.example)
+        if self._calls:
+            estimate += self._response_tokens // self._calls
+        if self.tokens is not None and self._spent_tokens + self._reserved + estimate > self.tokens:
+            self.exhausted = (
+                f"the next call would exceed the budget of {self.tokens:,} tokens "
+                f"({self._spent_tokens + self._reserved:,} spent)"
+            )
+        mean_usd = self._spent_usd / self._calls if self._calls else 0.0
+        if self.usd is not None and self._spent_usd + mean_usd * (self._under_way + 1) > self.usd:
+            self.exhausted = (
+                f"the next call would exceed the budget of ${self.usd:g} "
+                f"(${self._spent_usd:.4f} spent)"
+            )
+        work.reserved_tokens = estimate
+        self._reserved += estimate
+        self._under_way += 1
+
+    def settle(self, work: Work, row: EvalRow) -> None:
+        """Replace a finished call's estimate by what it really spent."""
+        if work.problem is not None or work.recalled is not None:
+            return
+        self._reserved -= work.reserved_tokens
+        self._under_way -= 1
+        self._calls += 1
+        spent = row.output_tokens if row.error is None else row.input_tokens
+        self._spent_tokens += spent + row.response_tokens
+        self._response_tokens += row.response_tokens
+        cost = row.metadata.get("cost_usd")
+        self._spent_usd += cost if isinstance(cost, int | float) else 0.0

@@ -1,0 +1,103 @@
+"""Where finished rows are kept: in memory, or on disk for runs of any length."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+import weakref
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from cbcore.identity import canonical_bytes, from_bytes
+from cbcore.results import EvalRow, json_safe
+
+
+class DiskRows(Sequence[EvalRow]):
+    """Rows in a file of their own; only where each starts is kept in memory.
+
+    The file is temporary: it goes when the last reference to the rows does.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(tempfile.mkdtemp(prefix="cb-rows-", dir=folder))
+        self._path = self._folder / "rows.jsonl"
+        self._file = self._path.open("wb")
+        self._starts = array("Q")
+        self._end = 0
+        weakref.finalize(self, _remove, self._file, self._folder)
+
+    def append(self, row: EvalRow) -> None:
+        data = _encoded(row)
+        self._starts.append(self._end)
+        self._end += self._file.write(data)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        self._file.flush()
+        with self._path.open("rb") as lines:
+            for line in itertools.islice(lines, len(self._starts)):
+                yield EvalRow(**from_bytes(line))
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        self._file.flush()
+        with self._path.open("rb") as lines:
+            lines.seek(self._starts[index])
+            return EvalRow(**from_bytes(lines.readline()))
+
+
+class JoinedRows(Sequence[EvalRow]):
+    """The rows of all systems, one after another, without copying them."""
+
+    def __init__(self, parts: Sequence[Sequence[EvalRow]]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        return itertools.chain.from_iterable(self._parts)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        wanted = index + len(self) if index < 0 else index
+        for part in self._parts:
+            if 0 <= wanted < len(part):
+                return part[wanted]
+            wanted -= len(part)
+        raise IndexError(index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _encoded(row: EvalRow) -> bytes:
+    data = row.to_dict()
+    try:
+        return canonical_bytes(data) + b"\n"
+    except TypeError:  # metadata a system made of other things than plain data
+        return canonical_bytes(json_safe(data)) + b"\n"
+
+
+def _remove(file: Any, folder: Path) -> None:
+    file.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,91 @@
+"""What is recorded of each run, so that it can be listed, continued and reproduced."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+RESUMABLE_STATES = ("running", "interrupted", "failed")
+
+
+@attrs.define
+class RunRecord:
+    """One run: when, in what state, and a manifest of all that is needed to repeat it."""
+
+    run_id: str
+    started: str
+    manifest: dict[str, Any]
+    state: str = "running"
+    ended: str = ""
+
+    def finish(self, state: str, reason: str, total: int, errored: int) -> None:
+        """Note how the run ended and what came of it."""
+        self.state = state
+        self.ended = now()
+        self.manifest["rows"] = {"total": total, "errored": errored, "ok": total - errored}
+        if reason:
+            self.manifest["reason"] = reason
+
+    @property
+    def shown_state(self) -> str:
+        """The state, where a run that says it is running but whose process is gone has crashed."""
+        host = self.manifest.get("host", {})
+        if self.state != "running" or host.get("name") != socket.gethostname():
+            return self.state
+        try:
+            os.kill(int(host["pid"]), 0)
+        except ProcessLookupError:
+            return "crashed"
+        except (KeyError, PermissionError):
+            pass
+        return "running"
+
+
+def now() -> str:
+    """The time in UTC, to the second, as ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def describe_environment(plugins: Mapping[str, str]) -> dict[str, Any]:
+    """The machine, the working directory and the code a run used."""
+    return {
+        "host": {
+            "name": socket.gethostname(),
+            "pid": os.getpid(),
+            "platform": platform.platform(),
+            "python": platform.python_version(),
+            "cpus": os.cpu_count(),
+        },
+        "cwd": str(Path.cwd()),
+        "git_commit": git_commit(),
+        "plugins": dict(plugins),
+    }
+
+
+def git_commit() -> str | None:
+    """The commit checked out in the working directory, marked when files differ from it."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{head}+changes" if changed else head
+
+
+def _git(*arguments: str) -> str:
+    finished = subprocess.run(  # noqa: S603 - fixed arguments, no shell
+        ["git", *arguments],  # noqa: S607 - whichever git the user has
+        capture_output=True,
+        text=True,
+        timeout=5,
+        check=True,
+    )
+    return finished.stdout.strip()

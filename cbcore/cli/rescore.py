@@ -1,0 +1,47 @@
+"""`cb rescore`: score a run's outputs with other evaluators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.runs import cache_option, find_run
+
+
+@click.command("rescore", short_help="Score a finished run with other evaluators.")
+@click.argument("run_id")
+@click.option(
+    "-e",
+    "--evaluator",
+    "evaluators",
+    multiple=True,
+    required=True,
+    metavar="SPEC",
+    help="Evaluator to score the stored outputs with. Repeatable.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help="Report to print, or to write to FILE. Repeatable. Default: table.",
+)
+@cache_option
+@shared_options
+@pass_settings
+def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -> None:
+    """Score the stored outputs of a run with evaluators installed since. No system is called.
+
+    RUN_ID may be shortened to a beginning that only one run has.
+    """
+    from cbcore.cli.run import make_outputs, report
+    from cbcore.compose import rescore
+
+    settings.configure_logging()
+    record = find_run(cache_dir, run_id)
+    outputs = make_outputs(settings, chosen["outputs"])
+    result = rescore(record, list(chosen["evaluators"]), cache_dir=cache_dir, host=settings.host())
+    report(result, outputs)

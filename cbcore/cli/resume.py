@@ -1,0 +1,48 @@
+"""`cb resume`: continue a run that did not finish."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.runs import cache_option, find_run
+
+
+@click.command("resume", short_help="Continue an interrupted run.")
+@click.argument("run_id")
+@cache_option
+@shared_options
+@pass_settings
+def command(settings: Settings, /, run_id: str, cache_dir: str) -> None:
+    """Continue a run without typing its flags again: what is stored is not called again.
+
+    RUN_ID may be shortened to a beginning that only one run has.
+    """
+    from cbcore._runs import RESUMABLE_STATES
+    from cbcore.cli import cli
+    from cbcore.exceptions import UsageError
+    from cbcore.secrets import HIDDEN
+
+    record = find_run(cache_dir, run_id)
+    if record.state not in RESUMABLE_STATES:
+        raise UsageError(f"run {record.run_id} is {record.state}: there is nothing to continue")
+    if record.shown_state == "running":
+        raise UsageError(
+            f"run {record.run_id} is still running, as process {record.manifest['host']['pid']}"
+        )
+    argv = record.manifest["argv"]
+    if argv is None:
+        raise UsageError(
+            f"run {record.run_id} was started from Python",
+            hint="call evaluate() again with the same cache_dir",
+        )
+    if any(HIDDEN in argument for argument in argv):
+        raise UsageError(
+            f"run {record.run_id} was given a secret on the command line, which is not stored",
+            hint="run the whole command again; with ${NAME} in a run file it could be resumed",
+        )
+    os.chdir(record.manifest["cwd"])
+    settings.resuming, settings.resuming_argv = record.run_id, argv
+    cli.main(args=list(argv), standalone_mode=False, obj=settings)
