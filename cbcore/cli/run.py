@@ -148,7 +148,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
     """
     from cbcore.compose import execute
-    from cbcore.exceptions import RunInterruptedError, RunStoppedError
+    from cbcore.exceptions import RunStoppedError
 
     settings.configure_logging()
     merged = _merge(run_file, flags)
@@ -164,10 +164,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
             report(stopped.result, outputs)
-            where = "the report above covers them"
-            if not isinstance(stopped, RunInterruptedError):
-                where += "; mend the cause and run again"
-            stopped.hint = "\n".join(filter(None, [stopped.hint, where]))
+            stopped.hint = stopped.hint or "the reports cover them"
         raise
     report(result, outputs)
     _raise_if_nothing_worked(result)

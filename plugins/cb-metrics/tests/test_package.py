@@ -23,6 +23,7 @@ def test_entry_points():
         "latency",
         "mean_score",
         "pareto_rank",
+        "pass_at_k",
         "pass_rate",
         "per_dataset_breakdown",
     ]

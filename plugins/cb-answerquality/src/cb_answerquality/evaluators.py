@@ -47,7 +47,7 @@ class AnswerQuality:
         for original, output in zip(originals, processed, strict=True):
             try:
                 scores.append(self.score(original, output))
-            except MissingScoreError as error:  # noqa: PERF203  one bad pair must not spoil the rest
+            except MissingScoreError as error:
                 scores.append(error)
         return scores
 

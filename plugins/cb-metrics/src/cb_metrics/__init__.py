@@ -7,6 +7,7 @@ never a zero, and how many there are is reported beside the value, as `<key>_mis
 from cb_metrics.latency import Latency
 from cb_metrics.pareto import ParetoRank, rank
 from cb_metrics.quality import MeanScore, PassRate, PerDatasetBreakdown
+from cb_metrics.repeats import PassAtK, pass_at_k, pass_hat_k
 from cb_metrics.tokens import CompressionRatio, CostOfPass
 
 __all__ = [
@@ -15,7 +16,10 @@ __all__ = [
     "Latency",
     "MeanScore",
     "ParetoRank",
+    "PassAtK",
     "PassRate",
     "PerDatasetBreakdown",
+    "pass_at_k",
+    "pass_hat_k",
     "rank",
 ]

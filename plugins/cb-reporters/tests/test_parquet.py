@@ -1,0 +1,50 @@
+"""Rows as Parquet."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet
+import pytest
+
+from cb_reporters import Parquet
+from cbcore.exceptions import MissingExtraError
+from cbcore.results import EvalResult, EvalRow
+
+
+def test_rows_read_back(result, tmp_path):
+    """Every row is there in order, with a column for each score and null where it has none."""
+    path = tmp_path / "rows.parquet"
+    Parquet().write(result, path)
+    found = pyarrow.parquet.read_table(path).to_pylist()
+    assert [row["system"] for row in found] == [row.system for row in result.rows]
+    assert [row["scores.f1"] for row in found] == [row.scores.get("f1") for row in result.rows]
+    assert [row["latency"] for row in found] == [row.latency for row in result.rows]
+    assert [json.loads(row["missing"]) for row in found] == [row.missing for row in result.rows]
+
+
+def test_many_rows_are_written_in_batches(tmp_path):
+    """More rows than one batch holds, and scores that only later rows have."""
+    rows = [EvalRow("s", i, {"late": 1.0} if i > 15_000 else {}) for i in range(25_000)]
+    Parquet().write(EvalResult(rows), tmp_path / "rows.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "rows.parquet")
+    assert table.num_rows == 25_000
+    assert table["scores.late"].null_count == 15_001
+
+
+def test_hostile_text_and_no_rows(hostile, tmp_path):
+    """What no file can hold is replaced; an empty result is an empty table."""
+    Parquet().write(hostile, tmp_path / "h.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "h.parquet").num_rows == len(hostile.rows)
+    Parquet().write(EvalResult([EvalRow("s", "\ud800", response="\ud800")]), tmp_path / "s.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "s.parquet")["response"].to_pylist() == ["?"]
+    Parquet().write(EvalResult([]), tmp_path / "e.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "e.parquet").num_rows == 0
+
+
+def test_a_missing_library_is_named(result, tmp_path, monkeypatch):
+    """The message says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="pyarrow") as caught:
+        Parquet().write(result, tmp_path / "x.parquet")
+    assert "cb-reporters[parquet]" in caught.value.hint

@@ -1,0 +1,117 @@
+"""Light commands stay light: what they import, how much, and that plugins add nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.fake_distributions import Workplace, write_hooks, write_system
+
+HEAVY = {
+    "aiohttp",
+    "asyncio",
+    "datasets",
+    "httpx",
+    "huggingface_hub",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "requests",
+    "rich",
+    "splintr",
+    "structlog",
+    "yaml",
+}
+"""Top-level packages that no light command needs. `asyncio` stands for the run machinery."""
+
+LIMITS = {"--version": 85, "--help": 190, "list-plugins": 190, "list": 190}
+"""Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
+
+
+def bare_modules(workplace: Workplace) -> set[str]:
+    code = "import json, sys; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=workplace.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(done.stdout))
+
+
+def imported(workplace: Workplace, command: str) -> set[str]:
+    """What a command imports by itself, once plugins are known."""
+    if not command.startswith("-"):
+        assert workplace.cb(command).returncode == 0
+    done, processes = workplace.traced(command)
+    assert done.returncode == 0, done.stderr
+    assert len(processes) == 1
+    return set(processes[0]["modules"])
+
+
+@pytest.mark.parametrize("command", LIMITS)
+def test_light_command(workplace: Workplace, command: str) -> None:
+    """It imports no plugin, nothing heavy, and not more modules than it did."""
+    workplace.install("cb-good-static", "cb-good-hooks", "cb-raises-on-import")
+    (workplace.site / "cb_raises_on_import" / "__init__.py").write_text("class System: name = ''")
+
+    modules = imported(workplace, command)
+
+    tops = {name.partition(".")[0] for name in modules}
+    assert not tops & HEAVY
+    assert {top for top in tops if top.startswith("cb")} == {"cbcore"}
+    assert len(modules - bare_modules(workplace)) <= LIMITS[command]
+
+
+@pytest.mark.parametrize("command", ["--help", "list-plugins"])
+def test_number_of_modules_does_not_grow_with_plugins(workplace: Workplace, command: str) -> None:
+    """Three hundred plugins import what one does."""
+    write_system(workplace.site, "cb-many-first", "first")
+    write_hooks(workplace.site, "cb-many-hooks", "")
+    few = imported(workplace, command)
+    for number in range(300):
+        write_system(workplace.site, f"cb-many-{number}", f"many-{number}")
+
+    assert imported(workplace, command) == few
+
+
+def test_first_listing_starts_one_process_for_all(workplace: Workplace) -> None:
+    """Looking at plugins for the first time costs one child, whatever their number."""
+    for number in range(20):
+        write_system(workplace.site, f"cb-many-{number}", f"many-{number}")
+
+    _, first = workplace.traced("list-plugins")
+    _, second = workplace.traced("list-plugins")
+
+    assert (len(first), len(second)) == (2, 1)
+    assert not any(name.startswith("cb_many") for name in first[0]["modules"])
+
+
+def test_listing_without_a_check_starts_none(workplace: Workplace) -> None:
+    """`--no-check` reads metadata only."""
+    workplace.install("cb-raises-on-import")
+
+    done, processes = workplace.traced("list-plugins", "--no-check")
+
+    assert len(processes) == 1
+    assert "systems: raising" in done.stdout
+
+
+def test_importing_the_package_costs_next_to_nothing(workplace: Workplace) -> None:
+    """`import cbcore` imports itself and little of the standard library."""
+    code = "import json, sys; import cbcore; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=workplace.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    added = set(json.loads(done.stdout)) - bare_modules(workplace)
+    assert {name.partition(".")[0] for name in added} - sys.stdlib_module_names == {"cbcore"}
+    assert len(added) <= 15

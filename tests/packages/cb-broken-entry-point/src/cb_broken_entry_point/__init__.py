@@ -1,0 +1,1 @@
+"""Offers what it does not have."""

@@ -1,0 +1,5 @@
+"""A script mistaken for a module."""
+
+import sys
+
+sys.exit(0)

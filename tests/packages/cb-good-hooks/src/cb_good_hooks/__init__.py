@@ -1,0 +1,1 @@
+"""What needs a hook module: a table of datasets, an observer, a command made on demand."""

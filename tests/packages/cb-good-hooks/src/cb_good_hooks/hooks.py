@@ -1,0 +1,54 @@
+"""The hooks. Kept light: this module is imported by every run."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cbcore import Component, RowFinished, RunFinished, RunStarted
+
+WORDS = {"good-letters": "abc", "good-digits": "123"}
+
+
+def numbered(letters: str) -> Iterator[dict[str, Any]]:
+    for letter in letters:
+        yield {"id": letter, "context": f"the word is {letter}", "answer": letter}
+
+
+def cb_datasets() -> list[Component]:
+    return [
+        Component(
+            kind="dataset",
+            name=name,
+            target=functools.partial(numbered, letters),
+            summary=f"One example for each of {letters}.",
+            tasks=("good-task",),
+        )
+        for name, letters in WORDS.items()
+    ]
+
+
+def cb_commands() -> list[Component]:
+    return [Component(kind="command", name="good-wave", target="cb_good_hooks.commands:make_wave")]
+
+
+def _note(line: str) -> None:
+    path = os.environ.get("CB_GOOD_HOOKS_EVENTS")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as events:
+            events.write(line + "\n")
+
+
+def cb_run_started(event: RunStarted) -> None:
+    _note(f"started {','.join(event.systems)} on {','.join(event.datasets)}")
+
+
+def cb_row_finished(event: RowFinished) -> None:
+    _note(f"row {event.index} {event.row.example_id}")
+
+
+def cb_run_finished(event: RunFinished) -> None:
+    _note(f"{event.state} {len(event.result.rows)} rows")

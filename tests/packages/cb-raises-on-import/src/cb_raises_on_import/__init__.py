@@ -1,0 +1,3 @@
+"""A module with a defect."""
+
+raise RuntimeError("the flux is out of order")

@@ -1,0 +1,5 @@
+"""A hook with a letter missing."""
+
+
+def cb_dataset():
+    return []

@@ -1,0 +1,186 @@
+"""Components by name from Python."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cbcore._discovery import scan
+from cbcore._manager import PluginHost
+from cbcore._policy import PluginPolicy
+from cbcore.exceptions import DuplicateNameError, ParameterError, UnknownComponentError, UsageError
+from cbcore.registry import (
+    Registry,
+    get_metric,
+    load_dataset,
+    register_dataset,
+    register_metric,
+    registry,
+)
+from tests.fake_distributions import write_hooks, write_system
+
+
+def numbers() -> Iterator[dict[str, Any]]:
+    return ({"id": i, "context": str(i)} for i in itertools.count())
+
+
+@pytest.fixture
+def clean() -> Iterator[Registry]:
+    """The registry of this process, left as it was found."""
+    before = dict(registry._components)
+    yield registry
+    registry._components.clear()
+    registry._components.update(before)
+
+
+@pytest.fixture
+def empty_host() -> PluginHost:
+    return PluginHost([], PluginPolicy())
+
+
+@pytest.mark.parametrize("kind", ["dataset", "datasets", "Dataset"])
+def test_registered_name_is_found(empty_host: PluginHost, kind: str) -> None:
+    """Under every spelling of the kind and of the name."""
+    mine = Registry()
+    mine.register(kind, "my-data", numbers)
+
+    assert mine.get("dataset", "my_data", host=empty_host).load() is numbers
+    assert mine.get("dataset", "python/my-data", host=empty_host).load() is numbers
+    assert mine.list("dataset", host=empty_host) == ["my-data"]
+
+
+def test_list_holds_registered_and_installed_names(site: Path) -> None:
+    """Sorted, of one kind."""
+    write_system(site, "cb-one", "b-system")
+    mine = Registry()
+    mine.register("system", "a-system", object)
+    mine.register("metric", "a-metric", object)
+
+    listed = mine.list("system", host=PluginHost(scan([str(site)]), PluginPolicy()))
+
+    assert listed == ["a-system", "b-system"]
+
+
+@pytest.mark.parametrize("name", ["my-data", "my_data"])
+def test_registering_a_name_again_is_refused(name: str) -> None:
+    """Nothing is overwritten silently, however the name is spelled."""
+    mine = Registry()
+    mine.register("dataset", "my-data", numbers)
+
+    with pytest.raises(UsageError, match="already registered") as caught:
+        mine.register("dataset", name, list)
+
+    assert "replace=True" in (caught.value.hint or "")
+    assert mine.registered()[0].target is numbers
+
+
+def test_replacing_on_purpose(empty_host: PluginHost) -> None:
+    """Who says so may overwrite."""
+    mine = Registry()
+    mine.register("dataset", "my-data", numbers)
+    mine.register("dataset", "my-data", list, replace=True)
+
+    assert mine.get("dataset", "my-data", host=empty_host).load() is list
+
+
+def test_unregistering(empty_host: PluginHost) -> None:
+    """The name is free again; a name that is not there is an error."""
+    mine = Registry()
+    mine.register("dataset", "my-data", numbers)
+    mine.unregister("datasets", "my_data")
+
+    with pytest.raises(UnknownComponentError):
+        mine.get("dataset", "my-data", host=empty_host)
+    with pytest.raises(UnknownComponentError):
+        mine.unregister("dataset", "my-data")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "target", "message"),
+    [
+        ("dataset", "No Good", list, "'No Good' is not a component name"),
+        ("dataset", "", list, "'' is not a component name"),
+        ("dataset", "data", [1, 2], "it cannot be called"),
+        ("datas", "data", list, "no kind of component called 'datas'"),
+    ],
+)
+def test_what_cannot_be_registered(kind: str, name: str, target: Any, message: str) -> None:
+    """Refused at once, with the reason."""
+    with pytest.raises(UsageError, match=message):
+        Registry().register(kind, name, target)
+
+
+def test_name_of_a_plugin_registered_by_hand(site: Path) -> None:
+    """The bare name is an error naming both; each full name works."""
+    write_system(site, "cb-one", "shared")
+    host = PluginHost(scan([str(site)]), PluginPolicy())
+    mine = Registry()
+    mine.register("system", "shared", dict)
+
+    with pytest.raises(DuplicateNameError) as caught:
+        mine.get("system", "shared", host=host)
+
+    assert caught.value.owners == ("python", "cb-one")
+    assert mine.get("system", "python/shared", host=host).load() is dict
+    assert mine.get("system", "cb-one/shared", host=host).plugin == "cb-one"
+
+
+def test_unknown_name_suggests_what_was_registered(site: Path) -> None:
+    """Registered names are suggested too, and a broken plugin is still mentioned."""
+    write_hooks(site, "cb-torn", "raise RuntimeError('torn apart')")
+    mine = Registry()
+    mine.register("dataset", "my-numbers", numbers)
+
+    with pytest.raises(UnknownComponentError) as caught:
+        mine.get("dataset", "my-number", host=PluginHost(scan([str(site)]), PluginPolicy()))
+
+    assert caught.value.near == ("my-numbers",)
+    assert "torn apart" in (caught.value.hint or "")
+
+
+def test_load_dataset_with_n_limits_an_endless_one(clean: Registry) -> None:
+    """`n` works for loaders that know nothing of it, and pulls no more than it says."""
+    pulled = []
+
+    def loader() -> Iterator[dict[str, Any]]:
+        for example in numbers():
+            pulled.append(example["id"])
+            yield example
+
+    register_dataset("endless-numbers", loader)
+
+    assert [example["id"] for example in load_dataset("endless-numbers", n=3)] == [0, 1, 2]
+    assert pulled == [0, 1, 2]
+
+
+def test_load_dataset_gives_n_to_a_loader_that_takes_it(clean: Registry) -> None:
+    """Such a loader can fetch less."""
+    register_dataset("counted-numbers", lambda n=None: [{"id": i} for i in range(n)])
+
+    assert len(load_dataset("counted-numbers", n=4)) == 4
+
+
+def test_load_dataset_by_spec(clean: Registry) -> None:
+    """Config and parameters as in a spec string, or as keywords; an unknown one is an error."""
+
+    def loader(config: str = "all", *, size: int = 1) -> list[dict[str, Any]]:
+        return [{"id": config}] * size
+
+    register_dataset("spec-numbers", loader)
+
+    assert load_dataset("spec-numbers:test,size=2") == [{"id": "test"}] * 2
+    assert load_dataset("spec-numbers", size=3) == [{"id": "all"}] * 3
+    with pytest.raises(ParameterError, match="has no parameter 'sise'"):
+        load_dataset("spec-numbers", sise=3)
+
+
+def test_metrics_by_name(clean: Registry) -> None:
+    """Registered alike, and made with their parameters."""
+    register_metric("my-metric", lambda scale=1: {"scale": scale})
+
+    assert get_metric("my-metric:scale=5") == {"scale": 5}
+    assert "my-metric" in registry.list("metric")
