@@ -10,8 +10,8 @@ import attrs
 from cbcore._examples import Work
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
-from cbcore.results import EvalRow
-from cbcore.secrets import redact
+from cbcore.results import EvalRow, json_safe
+from cbcore.secrets import HIDDEN, redact, visible
 from cbcore.tokens import TokenCounter
 
 _NOTHING: Mapping[int, Any] = {}
@@ -124,22 +124,38 @@ class RowMaker:
     ) -> None:
         response = output.get("response")
         if response is not None:
-            row.response = response if type(response) is str else str(response)
+            row.response = self._hidden(response if type(response) is str else str(response))
             row.response_tokens = self._counter.count(row.response)
         row.output_tokens = row.input_tokens
         if not self._text_fields.isdisjoint(output):
             row.output_tokens = self._counter.visible({**example, **output})
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
-            row.metadata.update(metadata)
+            row.metadata.update(self._plain(metadata))
         for key in _USAGE_KEYS:
             usage = output.get(key)
-            if usage is not None and isinstance(usage, Mapping):
-                self._keep_usage(row, usage)
+            if usage is not None:
+                self._keep_usage(row, _added_up(usage))
+        replies = output.get("turn_responses")
+        if replies is not None:
+            row.metadata["turn_responses"] = self._plain({"turns": replies})["turns"]
 
-    @staticmethod
-    def _keep_usage(row: EvalRow, usage: Mapping[str, Any]) -> None:
-        row.metadata.update(usage)
+    def _hidden(self, text: str) -> str:
+        """The text without the secrets of this run; nothing else of it is changed."""
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return text
+
+    def _plain(self, metadata: Mapping[Any, Any]) -> dict[str, Any]:
+        """Metadata as it can be saved and read back: plain data without secrets."""
+        plain: dict[str, Any] = json_safe(visible("", metadata))
+        return {
+            key: self._hidden(value) if type(value) is str else value
+            for key, value in plain.items()
+        }
+
+    def _keep_usage(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
+        row.metadata.update(self._plain(usage))
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if isinstance(prompt, int):
             row.output_tokens = prompt
@@ -155,6 +171,9 @@ class RowMaker:
             self._keep_reason(row, wired, f"the evaluator returned {kind}, not a dict of scores")
             return
         for name, value in scores.items():
+            if type(name) is not str:
+                row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
+                continue
             key = name if name not in row.scores else f"{wired.evaluator.name}.{name}"
             if type(value) is not float:
                 try:
@@ -170,6 +189,18 @@ class RowMaker:
     def _keep_reason(self, row: EvalRow, wired: Wired, reason: str) -> None:
         for name in wired.emits or (wired.evaluator.name,):
             row.missing[name] = redact(reason, self._secrets)
+
+
+def _added_up(usage: Any) -> Mapping[str, Any]:
+    """The usage of a call; a list holds that of every turn, which add up."""
+    if isinstance(usage, Mapping):
+        return usage
+    total: dict[str, Any] = {}
+    for turn in usage if isinstance(usage, list | tuple) else ():
+        for key, value in turn.items() if isinstance(turn, Mapping) else ():
+            if isinstance(value, int | float):
+                total[key] = total.get(key, 0) + value
+    return total
 
 
 def _reason(error: BaseException) -> str:

@@ -434,7 +434,7 @@ def test_a_system_may_be_called_from_several_threads():
 
 
 def test_a_conversation_goes_to_the_method_made_for_it():
-    """Examples with turns are handed to process_conversation where the system has one."""
+    """Turns are handed to process_conversation; every turn's usage and reply is kept."""
 
     class Talker:
         name = "talker"
@@ -443,11 +443,14 @@ def test_a_conversation_goes_to_the_method_made_for_it():
             return {"response": "single"}
 
         def process_conversation(self, example):
-            return {"response": "many", "turn_responses": ["a", "many"]}
+            usage = [{"prompt_tokens": 5, "completion_tokens": 1}] * 2
+            return {"response": "many", "turn_responses": ["a", "many"], "usage": usage}
 
     data = [{"id": 1, "turns": ["hi", "bye"]}, {"id": 2, "context": "x"}]
     result = evaluate([Talker()], data, [], [])
     assert [row.response for row in result.rows] == ["many", "single"]
+    assert result.rows[0].metadata["turn_responses"] == ["a", "many"]
+    assert (result.rows[0].output_tokens, result.rows[0].response_tokens) == (10, 2)
 
 
 def test_secrets_in_errors_are_hidden():

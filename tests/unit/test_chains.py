@@ -1,0 +1,152 @@
+"""Chains: each stage works on what the one before it left, and is blamed for its own faults."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+
+import pytest
+
+from cbcore.chains import AsyncChain, Chain, Renamed, chain
+from cbcore.exceptions import ProcessError, UsageError
+from cbcore.protocols import AsyncSystem, System
+
+
+class Stage:
+    def __init__(self, name, **fields):
+        self.name = name
+        self.fields = fields
+        self.seen = []
+
+    def process(self, example):
+        self.seen.append(dict(example))
+        return self.fields
+
+
+class Awaited(Stage):
+    closed = False
+
+    async def aprocess(self, example):
+        return self.process(example)
+
+    async def aclose(self):
+        self.closed = True
+
+
+class Raising:
+    name = "raising"
+
+    def __init__(self, error):
+        self.error = error
+
+    def process(self, example):
+        raise self.error
+
+
+def run(stages, example):
+    """A chain's output, sync and async alike."""
+    made = chain(stages)
+    if isinstance(made, AsyncChain):
+        return asyncio.run(made.aprocess(example))
+    return made.process(example)
+
+
+def test_each_stage_sees_what_the_one_before_it_returned():
+    """Returned fields replace those of the example; the others stay."""
+    first, second = Stage("a", context="short"), Stage("b", response="answer")
+    output = Chain([first, second]).process({"context": "long", "question": "q"})
+    assert second.seen == [{"context": "short", "question": "q"}]
+    assert output == {"context": "short", "question": "q", "response": "answer"}
+
+
+def test_the_example_itself_is_not_changed_by_merging():
+    """A chain makes new dicts."""
+    example = {"context": "long"}
+    Chain([Stage("a", context="short")]).process(example)
+    assert example == {"context": "long"}
+
+
+def test_a_chain_is_named_after_its_stages_unless_it_is_given_a_name():
+    """As it would be written on the command line."""
+    stages = [Stage("bm25"), Stage("reader")]
+    assert chain(stages).name == "bm25 | reader"
+    assert chain(stages, "mine").name == "mine"
+
+
+def test_a_chain_is_awaited_when_one_of_its_stages_is():
+    """And called otherwise, so that no event loop is needed."""
+    assert not isinstance(chain([Stage("a"), Stage("b")]), AsyncSystem)
+    assert isinstance(chain([Stage("a"), Stage("b")]), System)
+    assert isinstance(chain([Stage("a"), Awaited("b")]), AsyncSystem)
+
+
+def test_awaited_and_called_stages_mix():
+    """In order, whichever kind they are."""
+    stages = [Stage("a", one=1), Awaited("b", two=2), Stage("c", three=3)]
+    assert run(stages, {"id": 0}) == {"id": 0, "one": 1, "two": 2, "three": 3}
+    assert stages[2].seen == [{"id": 0, "one": 1, "two": 2}]
+
+
+def test_a_chain_can_be_a_stage():
+    """Chains nest, and an awaited one inside makes the outer one awaited."""
+    inner = chain([Stage("a", one=1), Awaited("b", two=2)])
+    assert run([inner, Stage("c", three=3)], {}) == {"one": 1, "two": 2, "three": 3}
+
+
+@pytest.mark.parametrize("neighbour", [Stage("ok"), Awaited("ok")], ids=["called", "awaited"])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyError("context"), "stage 'raising': KeyError: 'context'"),
+        (SystemExit(3), "stage 'raising': it called sys.exit(3)"),
+        (UsageError("no context", hint="h"), "stage 'raising': no context"),
+    ],
+)
+def test_a_failing_stage_is_named(neighbour, error, told):
+    """The error says which stage of the chain it was."""
+    with pytest.raises(ProcessError) as caught:
+        run([neighbour, Raising(error)], {})
+    assert caught.value.message == told
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("neighbour", [Stage("ok"), Awaited("ok")], ids=["called", "awaited"])
+def test_a_stage_must_return_a_dict(neighbour):
+    """What it returned instead is told."""
+    wrong = Stage("wrong")
+    wrong.fields = "text"
+    with pytest.raises(ProcessError, match="stage 'wrong' returned str, not a dict"):
+        run([neighbour, wrong], {})
+
+
+def test_an_interrupt_passes_through_a_chain():
+    """Ctrl-C is nobody's fault."""
+    with pytest.raises(KeyboardInterrupt):
+        run([Raising(KeyboardInterrupt())], {})
+
+
+def test_closing_a_chain_closes_the_stages_that_hold_something():
+    """Connections of awaited stages are closed."""
+    awaited = Awaited("b")
+    asyncio.run(chain([Stage("a"), awaited]).aclose())
+    assert awaited.closed
+
+
+def test_a_renamed_system_differs_only_in_name():
+    """All other attributes are the system's own, and methods it lacks stay lacking."""
+    system = Stage("original", response="x")
+    renamed = Renamed(system, "other")
+    assert renamed.name == "other"
+    assert system.name == "original"
+    assert renamed.process({}) == {"response": "x"}
+    assert renamed.fields is system.fields
+    assert not hasattr(renamed, "aprocess")
+    assert hasattr(Renamed(Awaited("a"), "other"), "aprocess")
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_a_renamed_system_can_be_copied(duplicate):
+    """It can be sent to another process."""
+    copied = duplicate(Renamed(Raising(None), "other"))
+    assert (copied.name, type(copied.system).__name__) == ("other", "Raising")

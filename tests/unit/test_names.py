@@ -1,0 +1,76 @@
+"""Names: when two are the same, which are legal, and what a misspelt one may have meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cbcore.names import canonical, is_valid, near_matches
+
+KNOWN = ("hotpotqa", "mean_score", "pass-rate", "truncate", "bm25")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bm25", "bm25"),
+        ("mean_score", "mean-score"),
+        ("mean-score", "mean-score"),
+        ("Mean.Score", "mean-score"),
+        ("a-_.b", "a-b"),
+        ("", ""),
+    ],
+)
+def test_the_canonical_form_is_lower_case_with_single_hyphens(name, expected):
+    """Names that differ only in case or separators compare equal."""
+    assert canonical(name) == expected
+
+
+@given(st.text())
+def test_the_canonical_form_is_a_fixed_point(name):
+    """Making a name canonical twice changes nothing."""
+    assert canonical(canonical(name)) == canonical(name)
+
+
+@pytest.mark.parametrize("name", ["a", "7", "bm25", "tf-idf", "mean_score", "v1.5", "a--b"])
+def test_lower_case_words_with_separators_inside_are_names(name):
+    """Letters, digits and inner separators make a name."""
+    assert is_valid(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "-a", "a-", "_a", "a_", ".a", "A", "a b", "a/b", "a:b", "a|b", "é", "a\n", "a,b"]
+)
+def test_anything_else_is_not_a_name(name):
+    """What would clash with the syntax of specs, or with case-insensitive names, is refused."""
+    assert not is_valid(name)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("hotpoqa", "hotpotqa"),
+        ("meanscore", "mean_score"),
+        ("Pass_Rate", "pass-rate"),
+        ("trunc", "truncate"),
+        ("potqa", "hotpotqa"),
+    ],
+)
+def test_the_best_suggestion_is_the_name_that_was_meant(typed, expected):
+    """Misspellings and parts of a name find it, in the spelling it was registered with."""
+    assert near_matches(typed, KNOWN)[0] == expected
+
+
+@pytest.mark.parametrize("typed", ["zzzzzz", ""])
+def test_nothing_is_suggested_for_what_resembles_nothing(typed):
+    """A far-fetched suggestion is worse than none."""
+    assert near_matches(typed, KNOWN) == []
+
+
+@given(st.text(max_size=6), st.lists(st.text(max_size=6)), st.integers(1, 4))
+def test_suggestions_are_known_distinct_and_few(typed, known, limit):
+    """Whatever is typed, suggestions come from the known names and stay within the limit."""
+    found = near_matches(typed, known, limit=limit)
+    assert set(found) <= set(known)
+    assert len(found) == len(set(found)) <= limit

@@ -1,0 +1,251 @@
+"""Run files: every key, every mistake with the file's name, and secrets that stay secret."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cbcore.exceptions import ConfigError, SpecError
+from cbcore.provenance import describe
+from cbcore.runfile import read_run_file
+from cbcore.secrets import Secret, secret_values
+from cbcore.specs import Spec
+
+ENVIRONMENT = {"API_KEY": "hunter2, 'quoted' | and, more", "HOST": "example.test"}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a run file with the given text, in a known environment."""
+
+    def reader(text):
+        path = tmp_path / "bench.yaml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_run_file(path, ENVIRONMENT)
+
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("systems: [identity]", {"systems": [[Spec("identity")]]}),
+        ("systems: identity", {"systems": [[Spec("identity")]]}),
+        ("systems:\n- a | b:k=1", {"systems": [[Spec("a"), Spec("b", None, {"k": "1"})]]}),
+        (
+            "systems:\n- bm25: {max_tokens: 200}",
+            {"systems": [[Spec("bm25", None, {"max_tokens": 200})]]},
+        ),
+        (
+            "systems:\n- bm25: {max-tokens: 200}",
+            {"systems": [[Spec("bm25", None, {"max_tokens": 200})]]},
+        ),
+        ("systems:\n- bm25:", {"systems": [[Spec("bm25")]]}),
+        (
+            "systems:\n- a | b: {name: both}",
+            {"systems": [[Spec("a"), Spec("b", None, {"name": "both"})]]},
+        ),
+        (
+            "systems:\n- openai:http://h: {model: m}",
+            {"systems": [[Spec("openai", "http://h", {"model": "m"})]]},
+        ),
+        (
+            "datasets: [mmlu:anatomy, data.jsonl]",
+            {"datasets": [Spec("mmlu", "anatomy"), Spec("file", "data.jsonl")]},
+        ),
+        (
+            "datasets:\n- ./my data.csv: {n: 5}",
+            {"datasets": [Spec("file", "./my data.csv", {"n": 5})]},
+        ),
+        (
+            "evaluators: [answer_quality, 'py:./e.py:E']",
+            {"evaluators": [Spec("answer_quality"), Spec("py", "./e.py:E")]},
+        ),
+        (
+            "metrics:\n- mean_score: {score_field: f1}",
+            {"metrics": [Spec("mean_score", None, {"score_field": "f1"})]},
+        ),
+        ("output: table", {"output": "table"}),
+        ("output: [table, json=out.json]", {"output": ["table", "json=out.json"]}),
+        ("max_examples: 50", {"max_examples": 50}),
+        ("score_field: f1", {"score_field": "f1"}),
+        ("threshold: 0.7", {"threshold": 0.7}),
+        ("threshold: 1", {"threshold": 1}),
+        ("max_workers: 4", {"max_workers": 4}),
+        ("max_errors: 0", {"max_errors": 0}),
+        ("max_errors: 0.1", {"max_errors": 0.1}),
+        ("repeats: 3", {"repeats": 3}),
+        ("timeout: 2.5", {"timeout": 2.5}),
+        ("budget_tokens: 1000", {"budget_tokens": 1000}),
+        ("budget_usd: 0.5", {"budget_usd": 0.5}),
+        ("rows: disk", {"rows": "disk"}),
+        ("cache_dir: .cache", {"cache_dir": ".cache"}),
+        ("seed: -1", {"seed": -1}),
+        ("tokenizer: cl100k_base", {"tokenizer": "cl100k_base"}),
+        ("text_fields: [story, query]", {"text_fields": ["story", "query"]}),
+        ("import: my_module", {"import": "my_module"}),
+        ("import: [one, ./two.py]", {"import": ["one", "./two.py"]}),
+        ("cache_dir: /tmp/${HOST}/x", {"cache_dir": "/tmp/example.test/x"}),
+    ],
+)
+def test_every_key_is_read(read, text, expected):
+    """Specs as strings or as one name with parameters; values with the types YAML gives them."""
+    assert read(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("max_examples: many", "max_examples must be int, not 'many'"),
+        ("max_examples: 1.5", "max_examples must be int, not 1.5"),
+        ("max_examples: true", "max_examples must be int, not True"),
+        ("max_examples: 0", "max_examples must be at least 1, not 0"),
+        ("max_workers: 0", "max_workers must be at least 1, not 0"),
+        ("max_errors: -1", "max_errors must be at least 0, not -1"),
+        ("max_workers: [4]", "max_workers must be int, not [4]"),
+        ("max_errors:", "max_errors must be int or float, not None"),
+        ("max_errors: -0.5", "max_errors must be at least 0, not -0.5"),
+        ("repeats: 0", "repeats must be at least 1, not 0"),
+        ("timeout: soon", "timeout must be int or float, not 'soon'"),
+        ("timeout: -1", "timeout must be at least 0, not -1"),
+        ("budget_tokens: 1.5", "budget_tokens must be int, not 1.5"),
+        ("budget_usd: -2", "budget_usd must be at least 0, not -2"),
+        ("rows: 5", "rows must be str, not 5"),
+        ("score_field: 1", "score_field must be str, not 1"),
+        ("threshold: high", "threshold must be int or float, not 'high'"),
+        ("cache_dir: 5", "cache_dir must be str, not 5"),
+        ("seed: x", "seed must be int, not 'x'"),
+        ("tokenizer: [a]", "tokenizer must be str, not ['a']"),
+        ("text_fields: context", "text_fields must be list, not 'context'"),
+        ("text_fields: [1]", "text_fields must hold strings only, not [1]"),
+        ("output: 5", "output must be str or list, not 5"),
+        ("output: [{html: {a: 1}}]", "output must hold strings only"),
+        ("import: 5", "import must be str or list, not 5"),
+        ("systems: [5]", "systems: 5 is neither a name nor one name with its parameters"),
+        ("systems:", "systems: None is neither a name nor"),
+        ("systems: [{a: {}, b: {}}]", "is neither a name nor one name with its parameters"),
+        ("systems: [{a: 5}]", "systems: {'a': 5} is neither a name nor"),
+        ("systems:\n- a:k=1: {k: 2}", "systems: 'a:k=1' is given k twice"),
+        ("systems:\n- a: {a-b: 1, a_b: 2}", "systems: 'a' is given a key twice"),
+        ("- a\n- b", "expected keys such as systems: and datasets:"),
+        ("just text", "expected keys such as systems: and datasets:"),
+        ("", "expected keys such as systems: and datasets:"),
+        ("systems: [a\nmax_examples: 5", "not valid YAML: line 2:"),
+        ("a: b: c", "not valid YAML: line 1:"),
+        ("a: \x07", "not valid YAML"),
+        (b"systems: [\xff]", "not valid UTF-8 at byte 10"),
+        ("cache_dir: ${ABSENT}", "the environment variable 'ABSENT' is not set"),
+        ("systems: ['a:k=${ABSENT}']", "the environment variable 'ABSENT' is not set"),
+        ("systems: [{a: {k: [x, '${ABSENT}']}}]", "the environment variable 'ABSENT' is not set"),
+    ],
+)
+def test_a_mistake_is_told_with_the_file(read, tmp_path, text, reason):
+    """The message names the file, the key and the value."""
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    assert caught.value.source == str(tmp_path / "bench.yaml")
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("sytems", "did you mean systems?"),
+        ("max-examples", "did you mean max_examples?"),
+        ("dataset", "did you mean datasets?"),
+        ("zzzzzz", "known keys: systems, datasets,"),
+        (5, "known keys:"),
+    ],
+)
+def test_an_unknown_key_is_an_error_with_a_suggestion(read, key, hint):
+    """A misspelt key is never ignored."""
+    with pytest.raises(ConfigError, match=f"unknown key {key!r}") as caught:
+        read(f"{key}: 5")
+    assert hint in caught.value.hint
+
+
+def test_a_missing_variable_comes_with_the_command_that_sets_it(read):
+    """The hint can be copied."""
+    with pytest.raises(ConfigError) as caught:
+        read("cache_dir: ${ABSENT}")
+    assert caught.value.hint == "export ABSENT=…"
+
+
+def test_a_malformed_spec_is_a_spec_error(read):
+    """As on the command line."""
+    with pytest.raises(SpecError, match="'a:': nothing follows the colon"):
+        read("systems: ['a:']")
+
+
+def test_a_missing_run_file_is_told(tmp_path):
+    """With its path and the system's reason."""
+    with pytest.raises(ConfigError, match=r"absent\.yaml: cannot be read: No such file"):
+        read_run_file(tmp_path / "absent.yaml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read_run_file(tmp_path)
+
+
+def test_the_environment_of_the_process_is_used_by_default(tmp_path, monkeypatch):
+    """Unless another one is given."""
+    monkeypatch.setenv("CB_TEST_FOLDER", "here")
+    path = tmp_path / "bench.yaml"
+    path.write_text("cache_dir: ${CB_TEST_FOLDER}")
+    assert read_run_file(str(path)) == {"cache_dir": "here"}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "'openai:http://h,key=${API_KEY}'",
+        "{openai: {key: '${API_KEY}'}}",
+        "{'openai:http://h': {headers: {Other: 'Bearer ${API_KEY}'}}}",
+        "{openai: {keys: ['${API_KEY}']}}",
+        "'openai:${API_KEY}'",
+        "'first | openai:key=${API_KEY}'",
+    ],
+)
+def test_an_expanded_secret_is_used_but_never_shown(read, item):
+    """The value reaches the component; `repr`, `str` and the record of the run show its source."""
+    *_, spec = read(f"systems: [{item}]")["systems"][0]
+    assert secret_values({"config": spec.config, **spec.params})
+    for value in secret_values({"config": spec.config, **spec.params}):
+        assert ENVIRONMENT["API_KEY"] in value
+
+    class Component:
+        def __init__(self, config, params):
+            self.config = config
+            self.params = params
+
+    shown = [
+        repr(spec),
+        str(spec),
+        spec.label,
+        json.dumps(describe(Component(spec.config, dict(spec.params)), name="x")),
+    ]
+    for text in shown:
+        assert "hunter2" not in text
+    assert "${API_KEY}" in repr(spec)
+    assert "${API_KEY}" in str(spec)
+
+
+def test_an_expanded_value_is_a_secret_with_its_source(read):
+    """Text around a variable belongs to the source."""
+    [[spec]] = read("systems: [{a: {k: 'x-${HOST}-y', plain: 'a$b'}}]")["systems"]
+    assert spec.params["k"] == "x-example.test-y"
+    assert isinstance(spec.params["k"], Secret)
+    assert spec.params["k"].source == "x-${HOST}-y"
+    assert type(spec.params["plain"]) is str
+
+
+def test_a_secret_with_separators_in_it_stays_in_one_piece(read):
+    """Variables are expanded after the spec was taken apart."""
+    [[spec]] = read("systems: ['a:key=${API_KEY},n=1']")["systems"]
+    assert spec.params == {"key": ENVIRONMENT["API_KEY"], "n": "1"}
+
+
+def test_an_error_about_an_item_does_not_show_its_secrets(read):
+    """What is typed into the file is redacted as well."""
+    with pytest.raises(ConfigError) as caught:
+        read("systems: [{a: {api_key: hunter2}, b: {}}]")
+    assert "hunter2" not in str(caught.value)
