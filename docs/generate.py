@@ -1,0 +1,259 @@
+"""Write the reference pages that are made from the code: hooks, commands, errors, protocols.
+
+`python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
+a page differs from what it would write. The pages depend on the code alone, not on what else
+is installed.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+from cbcore import _store, components, events, exceptions, hookspecs, protocols
+from cbcore._manager import PluginHost
+from cbcore._policy import PluginPolicy
+from cbcore.cli import cli
+from cbcore.cli._settings import Settings
+
+FOLDER = Path(__file__).resolve().parent / "reference"
+HELP_WIDTH = 88
+NOTICE = (
+    "<!-- Made from the code by docs/generate.py; edit the docstrings, then run `make docs`. -->"
+)
+
+
+def hooks_page() -> str:
+    """Every hook with its signature and its docstring."""
+    parts = [
+        *_opening("Hooks", hookspecs),
+        f"The version of this contract is `PLUGIN_API = {hookspecs.PLUGIN_API}`.",
+        "",
+    ]
+    specs = [f for name, f in vars(hookspecs).items() if name.startswith("cb_")]
+    for title, wanted in (("Offering", False), ("Observing", True)):
+        parts += [f"## {title}", ""]
+        for spec in specs:
+            signature = inspect.signature(spec)
+            if bool(signature.parameters) is wanted:
+                arguments = ", ".join(signature.parameters)
+                parts += [f"### `{spec.__name__}({arguments})`", ""]
+                parts += _code(f"def {spec.__name__}{_readable(signature)}: ...")
+                parts += [inspect.getdoc(spec) or "", ""]
+    parts += ["## What observers are given", ""]
+    for event in (events.RunStarted, events.RowFinished, events.RunFinished):
+        parts += _record(event)
+    parts += ["## What offering hooks return", "", *_record(components.Component)]
+    parts += _record(components.Owner)
+    parts += [
+        f"Kinds: {_listed(components.KINDS)}.",
+        "",
+        f"Tasks: {_listed(components.TASKS)}. A plugin may use others.",
+        "",
+    ]
+    return _page(parts)
+
+
+def cli_page() -> str:
+    """The help of every command."""
+    settings = Settings()
+    settings._host = PluginHost([], PluginPolicy())  # plugins may add commands; the core's count
+    parts = ["# Commands", "", NOTICE, "", "What `--help` says, command by command.", ""]
+    top = click.Context(cli, info_name="cb", obj=settings, terminal_width=HELP_WIDTH)
+    parts += ["## `cb`", "", *_code(cli.get_help(top))]
+    for name in cli.list_commands(top):
+        command = cli.get_command(top, name)
+        if command is None:
+            continue
+        context = click.Context(command, info_name=name, parent=top, terminal_width=HELP_WIDTH)
+        parts += [f"## `cb {name}`", "", *_code(command.get_help(context))]
+    return _page(parts)
+
+
+def errors_page() -> str:
+    """The tree of exceptions with their exit codes."""
+    parts = [
+        "# Errors and exit codes",
+        "",
+        NOTICE,
+        "",
+        "Every error raised on purpose is a `CBError`. It has a `message`, which says what was",
+        "tried with which value, and may have a `hint`, which says what to do next. On the",
+        "command line both go to standard error, without a traceback. Any other exception is a",
+        "defect of `cb`; `CB_DEBUG=1` shows its traceback.",
+        "",
+        "## Exit codes",
+        "",
+        "| code | meaning | classes |",
+        "|---|---|---|",
+        "| 0 | Done. | |",
+        "| 1 | Something nobody foresaw. | `CBError` itself, and what is not a `CBError` |",
+    ]
+    classes = list(_tree(exceptions.CBError))
+    by_code: dict[int, list[Any]] = {}
+    for cls, _ in classes[1:]:
+        by_code.setdefault(cls.exit_code, []).append(cls)
+    for code, group in sorted(by_code.items()):
+        meaning = _first_line(group[0])
+        parts.append(f"| {code} | {meaning} | {', '.join(f'`{c.__name__}`' for c in group)} |")
+    parts += [
+        "",
+        "A run that an error ends early exits with the code of that error. Wrong options, which",
+        "the command line itself refuses, exit with 2.",
+        "",
+    ]
+    tree = "".join(f"{'    ' * depth}{cls.__name__}\n" for cls, depth in classes)
+    parts += ["## The tree", "", *_code(tree.rstrip("\n"))]
+    parts += ["## The classes", ""]
+    for cls, _ in classes:
+        parts += [
+            f"### `{cls.__name__}`",
+            "",
+            f"`{cls.__module__}.{cls.__name__}({cls.__base__.__name__})`, exit code {cls.exit_code}.",
+            "",
+            inspect.getdoc(cls) or "",
+            "",
+            *_code(f"{cls.__name__}{_readable(inspect.signature(cls))}"),
+        ]
+    return _page(parts)
+
+
+def protocols_page() -> str:
+    """Every role with its methods."""
+    parts = _opening("Protocols", protocols)
+    parts += ["## Plain data", ""]
+    aliases = re.findall(
+        r'^(\w+): TypeAlias = (.+)\n"""([^"]+)"""', inspect.getsource(protocols), re.MULTILINE
+    )
+    for name, meaning, text in aliases:
+        parts += [f"**`{name}`** is `{meaning}`. {_joined(text)}", ""]
+    roles = [
+        cls
+        for cls in vars(protocols).values()
+        if inspect.isclass(cls) and cls.__module__ == protocols.__name__
+    ]
+    for role in roles:
+        parts += [f"## `{role.__name__}`", "", inspect.getdoc(role) or "", ""]
+        parts += _code("\n".join(_members(role)))
+    return _page(parts)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "hooks.md": hooks_page,
+    "cli.md": cli_page,
+    "errors.md": errors_page,
+    "protocols.md": protocols_page,
+}
+
+
+def _opening(title: str, module: ModuleType) -> list[str]:
+    return [f"# {title}", "", NOTICE, "", inspect.getdoc(module) or "", ""]
+
+
+def _code(text: str, language: str = "text") -> list[str]:
+    return [f"```{language}", text, "```", ""]
+
+
+def _readable(signature: inspect.Signature) -> str:
+    return str(signature).replace("'", "")
+
+
+def _first_line(obj: Any) -> str:
+    return (inspect.getdoc(obj) or "").partition("\n")[0]
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _record(cls: type) -> list[str]:
+    """A frozen record with its fields."""
+    parts = [f"### `{cls.__name__}`", "", inspect.getdoc(cls) or "", ""]
+    fields: Any = cls.__attrs_attrs__  # type: ignore[attr-defined]
+    return [*parts, *_code("\n".join(f"{f.name}: {_type(f.type)}" for f in fields))]
+
+
+def _type(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _members(role: type) -> Iterator[str]:
+    """The attributes and methods of a protocol, each with its docstring as a comment."""
+    for name, member in vars(role).items():
+        if isinstance(member, property):
+            function: Any = member.fget
+            line = f"{name}: {inspect.signature(function).return_annotation}"
+        elif inspect.isfunction(member) and not name.startswith("_"):
+            function = member
+            awaited = "async " if inspect.iscoroutinefunction(member) else ""
+            line = f"{awaited}def {name}{_readable(inspect.signature(member))}: ..."
+        else:
+            continue
+        text = inspect.getdoc(function)
+        if text:
+            yield from textwrap.wrap(text, HELP_WIDTH, initial_indent="# ", subsequent_indent="# ")
+        yield line
+
+
+def _tree(cls: type[exceptions.CBError], depth: int = 0) -> Iterator[tuple[Any, int]]:
+    """The class and those derived from it inside the core, in the order they are defined."""
+    yield cls, depth
+    for derived in cls.__subclasses__():
+        if derived.__module__ in (exceptions.__name__, _store.__name__):
+            yield from _tree(derived, depth + 1)
+
+
+def _page(parts: list[str]) -> str:
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def main() -> int:
+    """Write the pages, or check them."""
+    parser = argparse.ArgumentParser(description="Write the reference pages made from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if stale")
+    arguments = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    stale = 0
+    for name, make in PAGES.items():
+        path = FOLDER / name
+        found = path.read_text(encoding="utf-8") if path.exists() else ""
+        wanted = make()
+        if found == wanted:
+            continue
+        stale += 1
+        if arguments.check:
+            difference = difflib.unified_diff(
+                found.splitlines(),
+                wanted.splitlines(),
+                str(path),
+                "made from the code",
+                lineterm="",
+            )
+            print("\n".join(difference), file=sys.stderr)
+        else:
+            path.write_text(wanted, encoding="utf-8")
+            print(f"written: {path}")
+    if arguments.check and stale:
+        print(f"{stale} pages are stale: run `make docs`", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""The documentation is true: it is up to date, its links lead somewhere, and its code runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote
+
+import pytest
+
+from cbcore import evaluate, hookspecs
+from cbcore.results import ROW_FIELDS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\((?P<target>[^)\s]+)\)")
+FENCED = re.compile(r"^(```+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} (?P<text>.+?)\s*$", re.MULTILINE)
+HOOK = re.compile(r"^### `(?P<name>cb_\w+)\((?P<arguments>[^)]*)\)`$", re.MULTILINE)
+
+
+def load(path: Path) -> ModuleType:
+    """A script of the docs folder as a module."""
+    name = f"docs_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+snippets = load(DOCS / "snippets.py")
+PAGES = [*snippets.pages(), ROOT / "CHANGELOG.md"]
+
+
+def page_id(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings, as they are made for rendered Markdown."""
+    found: set[str] = set()
+    for match in HEADING.finditer(FENCED.sub("", page)):
+        text = re.sub(r"[^\w\- ]", "", match["text"].lower()).replace(" ", "-")
+        unique, number = text, 0
+        while unique in found:
+            number += 1
+            unique = f"{text}-{number}"
+        found.add(unique)
+    return found
+
+
+# -- generated pages ---------------------------------------------------------------------------
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    """What the reference says is what the code says."""
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "generate.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"run `make docs`\n{done.stderr}"
+
+
+def test_every_hook_is_documented_with_exactly_its_arguments() -> None:
+    page = (DOCS / "reference" / "hooks.md").read_text(encoding="utf-8")
+    documented = {
+        match["name"]: [word for word in match["arguments"].split(", ") if word]
+        for match in HOOK.finditer(page)
+    }
+    specified = {
+        name: list(inspect.signature(spec).parameters)
+        for name, spec in vars(hookspecs).items()
+        if name.startswith("cb_")
+    }
+    assert documented == specified
+
+
+def test_every_field_of_a_row_and_key_of_a_config_is_documented() -> None:
+    page = (DOCS / "reference" / "results.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE)
+    documented = {name for cell in listed for name in re.findall(r"`(\w+)`", cell)}
+    example = {"id": 1, "question": "Who?", "answer": "me"}
+    result = evaluate(systems=["identity"], dataset=[example], progress=False)
+    assert {*ROW_FIELDS, *result.config} <= documented
+
+
+# -- links -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_relative_links_resolve(path: Path) -> None:
+    """Files exist, and so do the headings that anchors name."""
+    page = path.read_text(encoding="utf-8")
+    for match in LINK.finditer(FENCED.sub("", page)):
+        target, _, anchor = unquote(match["target"]).partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        linked = path if not target else (path.parent / target).resolve()
+        assert linked.exists(), f"{path.name} links to {target}, which does not exist"
+        if anchor:
+            known = anchors(linked.read_text(encoding="utf-8"))
+            assert anchor in known, f"{path.name} links to #{anchor}; there are {sorted(known)}"
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    linked = {(DOCS / m["target"]).resolve() for m in LINK.finditer(index)}
+    assert {p for p in DOCS.rglob("*.md") if p.name != "index.md"} <= linked
+
+
+# -- code --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_everything_shown_runs(path: Path, tmp_path: Path) -> None:
+    """Every block does what the page says, in an empty folder and without network."""
+    snippets.Page(path, tmp_path).run()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.yaml")), ids=page_id)
+def test_examples_run(path: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ cb run {path.relative_to(ROOT)}\n```\n", encoding="utf-8")
+    assert snippets.Page(page, tmp_path).run() == 1
+
+
+# -- the tests' own tools ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("block", "complaint"),
+    [
+        ("```python\nprint(1)\n```\n```text\n2\n```\n", "but the page shows"),
+        ("```python\n1 / 0\n```\n", "raised ZeroDivisionError"),
+        ("<!-- raises: KeyError -->\n```python\npass\n```\n", "raised nothing"),
+        ("```console\n$ false\n```\n", "exit 1, not 0"),
+        ("<!-- exit: 1 -->\n```console\n$ true\n```\n", "exit 0, not 1"),
+        ("```console\n$ echo one\ntwo\n```\n", "but the page shows"),
+        ("```console\nno command\n```\n", "no line that starts with"),
+        ("<!-- not run: because -->\n```console\n$ true\n```\n", "does not say why"),
+    ],
+)
+def test_a_page_that_is_wrong_is_noticed(block: str, complaint: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(block, encoding="utf-8")
+    with pytest.raises(snippets.SnippetError, match=complaint):
+        snippets.Page(page, tmp_path).run()
+
+
+@pytest.mark.parametrize(
+    ("shown", "real", "equal"),
+    [
+        ("a\n...\nz\n", "a\nb\nc\nz\n", True),
+        ("a\n...\nz\n", "a\nz\n", True),
+        ("a\n...\nz\n", "a\nb\n", False),
+        ("id=...,done\n", "id=17,done\n", True),
+        ("took 12 ms*\n", "took 1.5 s\n", True),
+        ("│ a │ 900 µs  │\n", "│ a   │ 1.20 ms* │\n", True),
+        ("scored 40\n", "scored 39\n", False),
+    ],
+)
+def test_shown_output_is_compared(shown: str, real: str, equal: bool) -> None:
+    """Three dots stand for anything, times may differ, nothing else may."""
+    assert snippets.same(shown, real) is equal
+
+
+def test_output_is_updated_in_place(tmp_path: Path) -> None:
+    """Output that differs is replaced where it stands, also when it stands there twice."""
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ echo one\nx\n\n$ echo two\nx\n```\n", encoding="utf-8")
+    running = snippets.Page(page, tmp_path)
+    running.run(update=True)
+    assert running.updated() == "```console\n$ echo one\none\n\n$ echo two\ntwo\n```\n"
