@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
@@ -24,6 +25,7 @@ from cbcore.identity import (
     content_key,
     from_bytes,
     identity_of,
+    plain_bytes,
 )
 from cbcore.secrets import HIDDEN
 
@@ -96,6 +98,8 @@ class Memo:
         self._store = store
         self._system = system
         self._evaluators = {id(wired): identity for wired, identity in evaluators}
+        self._in_batches = [w for w, _ in evaluators if hasattr(w.evaluator, "score_batch")]
+        self._fingerprint = blake2b(digest_size=16)
         self._secrets = [secret.encode() for secret in secrets]
         self._warn = warn
         self._told = False
@@ -113,6 +117,8 @@ class Memo:
             waited = time.monotonic() - started
             stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
             self._attach(batch)
+            for wired in self._in_batches:
+                self._score_together(wired, [work for work in batch if work.recalled is not None])
             yield from batch
             started = time.monotonic()
 
@@ -137,6 +143,35 @@ class Memo:
             known, wired = wanted[key]
             known.scores[wired] = from_bytes(value)
 
+    def _score_together(self, wired: Wired, works: Sequence[Work]) -> None:
+        """Let an evaluator score stored outputs that it has not seen, many at once.
+
+        What it cannot score, or when it fails, is left to be asked one by one.
+        """
+        unseen = [
+            work
+            for work in works
+            if id(wired) not in work.recalled.scores and wired.applies_to(work.example)
+        ]
+        if not unseen:
+            return
+        outputs = [work.recalled.output() for work in unseen]
+        try:
+            scored = wired.evaluator.score_batch([work.example for work in unseen], outputs)
+            pairs = list(zip(unseen, scored, strict=True))
+        except (Exception, SystemExit):  # noqa: BLE001 - the plugin boundary
+            return
+        for work, scores in pairs:
+            if type(scores) is dict:
+                identity = self._evaluators[id(wired)]
+                self._keep_scores(content_key(identity, work.digest, work.recalled.payload), scores)
+                work.recalled.scores[id(wired)] = scores
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the content of all examples seen, in their order."""
+        return self._fingerprint.hexdigest()
+
     def _address(self, work: Work) -> None:
         """Find the addresses of the example and its output; none when it is not plain data."""
         try:
@@ -147,6 +182,8 @@ class Memo:
             self._tell(f"example {work.example_id!r} is not plain data ({error})")
         else:
             work.key = content_key(self._system, work.digest)
+            if not work.repeat:
+                self._fingerprint.update(work.digest)
 
     def remember(self, done: Done) -> Done:
         """Store what was learned anew from one piece of work."""
@@ -175,7 +212,7 @@ class Memo:
 
     def _keep_scores(self, key: bytes, scores: dict[str, Any]) -> None:
         try:
-            value = canonical_bytes(scores)
+            value = plain_bytes(scores)
         except (TypeError, ValueError):
             return  # not numbers: the row says so, and the evaluator is asked again next time
         self._store.put("scores", key, value)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from cbcore.identity import canonical_bytes, from_bytes
+from cbcore.identity import from_bytes, plain_bytes
 from cbcore.results import EvalRow, json_safe
 
 
@@ -93,9 +93,9 @@ class JoinedRows(Sequence[EvalRow]):
 def _encoded(row: EvalRow) -> bytes:
     data = row.to_dict()
     try:
-        return canonical_bytes(data) + b"\n"
+        return plain_bytes(data) + b"\n"
     except TypeError:  # metadata a system made of other things than plain data
-        return canonical_bytes(json_safe(data)) + b"\n"
+        return plain_bytes(json_safe(data)) + b"\n"
 
 
 def _remove(file: Any, folder: Path) -> None:

@@ -57,6 +57,7 @@ class RunOptions:
     budget_tokens: int | None = None
     budget_usd: float | None = None
     rows: str = "memory"
+    executor: Any = None
 
 
 @attrs.define
@@ -131,6 +132,8 @@ class Run:
             for row in lane.salvaged():
                 self._keep(row)
             raise
+        if self.record is not None and lane.fingerprint:
+            self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
         if self.budget.exhausted:
             raise RunError(
                 f"stopped: {self.budget.exhausted}", hint="run again with a larger budget to go on"
@@ -260,6 +263,17 @@ class Run:
         )
 
 
+@attrs.frozen
+class _CallAndScore:
+    """What an executor is given to do with each example; it can be sent to another process."""
+
+    called: SyncCaller
+    evaluators: Sequence[Wired]
+
+    def __call__(self, work: Work) -> Done:
+        return score(self.called(work), self.evaluators)
+
+
 class _Lane:
     """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
@@ -293,6 +307,11 @@ class _Lane:
             self._budget.settle(done.work, row)
         return row
 
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the examples this lane has seen; empty without a store."""
+        return self._memo.fingerprint if self._memo is not None else ""
+
     def salvaged(self) -> Iterator[EvalRow]:
         """After an interrupt: the rows that were ready; outputs not yet scored are stored."""
         if isinstance(self._done, Generator):
@@ -315,11 +334,10 @@ class _Lane:
             return executors.run_async(
                 acall, work, in_flight=self._in_flight, loop=self._run.loop(), unclaimed=unclaimed
             )
-        called = SyncCaller(system, options.timeout_s)
-
-        def call(item: Work) -> Done:
-            return score(called(item), direct)
-
+        call = _CallAndScore(SyncCaller(system, options.timeout_s), direct)
+        if options.executor is not None:
+            done: Iterator[Done] = options.executor.map(call, work, in_flight=self._in_flight)
+            return done
         if self._in_flight == 1:
             return executors.run_inline(call, work)
         return executors.run_in_threads(call, work, in_flight=self._in_flight, unclaimed=unclaimed)

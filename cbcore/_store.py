@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cbcore._runs import RunRecord
-from cbcore.exceptions import CBError
+from cbcore.exceptions import StoreError
 from cbcore.identity import canonical_bytes, from_bytes
 from cbcore.results import json_safe
 
@@ -24,12 +24,6 @@ TABLES = ("outputs", "scores")
 _BATCH_ROWS = 2048
 _BATCH_SECONDS = 1.0
 _KEYS_PER_QUERY = 256
-
-
-class StoreError(CBError):
-    """The store cannot be opened, read or written."""
-
-    exit_code = 6
 
 
 class Store:

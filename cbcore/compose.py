@@ -30,6 +30,10 @@ DEFAULT_SCORE_FIELD = "f1"
 DEFAULT_THRESHOLD = 0.7
 
 
+def _field_names(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    return (value,) if isinstance(value, str) else None if value is None else tuple(value)
+
+
 @attrs.define(kw_only=True)
 class Request:
     """Everything that defines a run, before names are looked up.
@@ -47,7 +51,7 @@ class Request:
     score_field: str | None = None
     threshold: float = DEFAULT_THRESHOLD
     tokenizer: Any = DEFAULT_ENCODING
-    text_fields: Iterable[str] | None = None
+    text_fields: tuple[str, ...] | None = attrs.field(default=None, converter=_field_names)
     seed: int | None = None
     cache_dir: str | Path | None = None
     host: PluginHost | None = None
@@ -67,12 +71,13 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
     if not datasets:
         raise UsageError("a run needs at least one dataset", hint="`cb list datasets` shows them")
-    evaluators: dict[str, Built] = {}
+    evaluators: dict[str | int, Built] = {}
     sources = [_source(request, builder, dataset, evaluators) for dataset in datasets]
     score_field = _score_field(request, evaluators)
     metrics = _metrics(request, builder, score_field)
     _check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
+    options = _options(request, builder, systems)
     request.warnings += builder.left_out
     config: dict[str, Any] = {
         "run_id": request.run_id or _new_run_id(),
@@ -97,7 +102,7 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         sources=sources,
         metrics=[built.value for built in metrics],
         counter=TokenCounter(tokenizer.value, request.text_fields),
-        options=request.options,
+        options=options,
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         secrets=sorted(builder.secret_values, key=len, reverse=True),
@@ -106,6 +111,20 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         record=_record(request, config, host) if request.cache_dir is not None else None,
         records={id(b.value): b.record for b in [*systems, *evaluators.values()]},
     )
+
+
+def _options(request: Request, builder: Builder, systems: Sequence[Built]) -> RunOptions:
+    """The run's options, with the executor made from its spec."""
+    if request.options.executor is None:
+        return request.options
+    awaited = [built.name for built in systems if hasattr(built.value, "aprocess")]
+    if awaited:
+        raise UsageError(
+            f"{', '.join(awaited)} is awaited, so it cannot be run by an executor",
+            hint="leave --executor out: awaited systems overlap by themselves",
+        )
+    executor = builder.build("executor", request.options.executor)
+    return attrs.evolve(request.options, executor=executor.value)
 
 
 def _new_run_id() -> str:
@@ -151,7 +170,7 @@ def _check_systems(systems: Sequence[Built]) -> None:
 
 
 def _source(
-    request: Request, builder: Builder, dataset: Built, evaluators: dict[str, Built]
+    request: Request, builder: Builder, dataset: Built, evaluators: dict[str | int, Built]
 ) -> Source:
     """Wire a dataset to its evaluators; those already made for another dataset are shared."""
     if request.evaluators is None:
@@ -167,7 +186,11 @@ def _source(
         wired = list(evaluators.values())
     else:
         wired = [builder.build("evaluator", wanted) for wanted in request.evaluators]
-    shared = [evaluators.setdefault(built.record["digest"], built) for built in wired]
+    # Those made from a name are equal when their records are; an object is only itself.
+    shared = [
+        evaluators.setdefault(built.record["digest"] if built.component else id(built.value), built)
+        for built in wired
+    ]
     automatic = request.evaluators is None
     return Source(
         tag=dataset.record["name"],
@@ -176,7 +199,7 @@ def _source(
     )
 
 
-def _emitted(evaluators: Mapping[str, Built]) -> list[str] | None:
+def _emitted(evaluators: Mapping[str | int, Built]) -> list[str] | None:
     """Every score name the evaluators declare; None when one of them does not say."""
     found: list[str] = []
     for built in evaluators.values():
@@ -189,7 +212,7 @@ def _emitted(evaluators: Mapping[str, Built]) -> list[str] | None:
     return found
 
 
-def _score_field(request: Request, evaluators: Mapping[str, Built]) -> str:
+def _score_field(request: Request, evaluators: Mapping[str | int, Built]) -> str:
     emitted = _emitted(evaluators)
     if request.score_field is not None:
         _check_emitted(request.score_field, emitted, "--score-field")
@@ -199,7 +222,7 @@ def _score_field(request: Request, evaluators: Mapping[str, Built]) -> str:
     return emitted[0]
 
 
-def _check_score_fields(metrics: Sequence[Any], evaluators: Mapping[str, Built]) -> None:
+def _check_score_fields(metrics: Sequence[Any], evaluators: Mapping[str | int, Built]) -> None:
     emitted = _emitted(evaluators)
     if not evaluators:
         return  # nothing is scored at all, which was said already
@@ -250,6 +273,7 @@ def evaluate(
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
     rows: Literal["memory", "disk"] = "memory",
+    executor: Any = None,
 ) -> EvalResult:
     """Run systems on a dataset, score what they return, and sum it up.
 
@@ -283,6 +307,7 @@ def evaluate(
             budget_tokens=budget_tokens,
             budget_usd=budget_usd,
             rows=rows,
+            executor=executor,
         ),
         score_field=score_field,
         threshold=threshold,

@@ -18,7 +18,8 @@ CBError                          exit 1   message, hint, exit_code
 │   │   └── MissingScoreError             no score can be given, for a stated reason
 │   └── RunStoppedError                   the run ended early; what is done is kept
 │       └── RunInterruptedError  exit 130 the same, by Ctrl-C or SIGTERM
-└── ResultError                  exit 5   a result that cannot be read or used
+├── ResultError                  exit 5   a result that cannot be read or used
+└── StoreError                   exit 6   the store cannot be opened, read or written
 
 A message says what was tried, with which value; the hint says what to do next.
 """
@@ -200,3 +201,9 @@ class ResultError(CBError):
     """A result cannot be read, or cannot answer what it was asked."""
 
     exit_code = 5
+
+
+class StoreError(CBError):
+    """The store of outputs and scores cannot be opened, read or written."""
+
+    exit_code = 6

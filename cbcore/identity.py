@@ -67,8 +67,17 @@ def canonical_bytes(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
+def plain_bytes(value: Any) -> bytes:
+    """Plain data as JSON bytes in its own order. Raises TypeError for what JSON cannot hold."""
+    try:
+        return orjson.dumps(value, option=_OPTIONS & ~orjson.OPT_SORT_KEYS)
+    except TypeError:
+        _check_plain(value)
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
 def from_bytes(data: bytes) -> Any:
-    """Read back what `canonical_bytes` wrote."""
+    """Read back what `canonical_bytes` or `plain_bytes` wrote."""
     try:
         return orjson.loads(data)
     except ValueError:

@@ -47,7 +47,11 @@ class AsyncSystem(Protocol):
 
 @runtime_checkable
 class ConversationalSystem(Protocol):
-    """A system that takes the turns of a multi-turn example one after another."""
+    """A system that, besides `process`, takes the turns of a multi-turn example itself.
+
+    It returns the last reply as `response`, all as `turn_responses`, and may return the usage
+    of every turn as a list. An awaited system has `aprocess_conversation`.
+    """
 
     @property
     def name(self) -> str: ...

@@ -42,6 +42,7 @@ _VALUES: dict[str, tuple[type, ...]] = {
     "budget_tokens": (int,),
     "budget_usd": (int, float),
     "rows": (str,),
+    "executor": (str,),
     "cache_dir": (str,),
     "seed": (int,),
     "tokenizer": (str,),

@@ -178,11 +178,13 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
         if equals and not file:
             raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
         return parse(head), file or None
-    *_, last = _split(text, ",", text)
-    pieces = list(_split(last, "=", text))
-    if len(pieces) < 3:
+    first, *rest = _split(text, ",", text)
+    pieces = list(_split(rest[-1] if rest else first, "=", text))
+    # The own code of `py:./mine.py:Name=FILE` has no parameter before the file.
+    n_before_file = 1 if head.startswith("py:") and not rest else 2
+    if len(pieces) <= n_before_file:
         return parse(text), None
-    file = "=".join(pieces[2:])
+    file = "=".join(pieces[n_before_file:])
     if not file:
         raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
     return parse(text[: -len(file) - 1]), file

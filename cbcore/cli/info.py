@@ -82,6 +82,9 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore.results import json_safe
 
     spec = component.qualified_name if "/" in asked_as else component.name
+    parameters = parameters_of(component.load())
+    if parameters and parameters[0].required:
+        spec += f":{parameters[0].name.upper()}"
     example = _EXAMPLES.get(component.kind, "cb list {kind}s").format(
         spec=spec, kind=component.kind
     )
@@ -102,7 +105,7 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
                 "required": parameter.required,
                 "default": json_safe(parameter.default),
             }
-            for parameter in parameters_of(component.load())
+            for parameter in parameters
         ],
         "example": example,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from pathlib import Path
@@ -88,6 +89,9 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     "--max-workers", type=click.IntRange(min=1), metavar="N", help="Examples in flight per system."
 )
 @click.option(
+    "--executor", metavar="SPEC", help="Who makes the calls, instead of threads of this process."
+)
+@click.option(
     "--repeats", type=click.IntRange(min=1), metavar="K", help="Run each example K times."
 )
 @click.option(
@@ -160,7 +164,9 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     outputs = make_outputs(settings, merged["outputs"])
     stop_on_signals()
     try:
-        result = execute(request, progress=settings.verbosity >= 0)
+        # Only reports belong on standard output, whatever components print.
+        with contextlib.redirect_stdout(sys.stderr):
+            result = execute(request, progress=settings.verbosity >= 0)
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
             report(stopped.result, outputs)
@@ -233,6 +239,7 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
             budget_tokens=merged["budget_tokens"],
             budget_usd=merged["budget_usd"],
             rows=merged["rows"] or "memory",
+            executor=merged["executor"],
         ),
         score_field=merged["score_field"],
         threshold=DEFAULT_THRESHOLD if threshold is None else float(threshold),

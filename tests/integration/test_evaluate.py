@@ -478,3 +478,60 @@ def test_every_component_is_recorded_with_its_origin():
     assert metric["params"] == {"score_field": "f1", "threshold": 0.5}
     assert result.config["systems"][0]["plugin"] == "python"
     assert result.config["evaluators"][0]["version"] == "0.1.0"
+
+
+class InProcesses:
+    """An executor that sends calls to other processes."""
+
+    name = "processes"
+
+    def map(self, call, items, *, in_flight):
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        with ProcessPoolExecutor(in_flight, mp_context=get_context("fork")) as pool:
+            yield from pool.map(call, items)
+
+
+def test_an_executor_makes_the_calls_where_it_likes():
+    """What it is given to do can be pickled; rows come out as ever."""
+    result = evaluate(
+        ["identity | extractive"], "hotpotqa:sample", max_examples=4, executor=InProcesses()
+    )
+    again = evaluate(["identity | extractive"], "hotpotqa:sample", max_examples=4)
+    assert [row.scores for row in result.rows] == [row.scores for row in again.rows]
+
+
+def test_an_executor_does_not_take_awaited_systems():
+    """They overlap by themselves; the message says so."""
+    with pytest.raises(UsageError, match="async-constant is awaited"):
+        evaluate([AsyncConstant()], examples(1), [], [], executor=InProcesses())
+
+
+def test_stored_outputs_are_scored_in_batches_where_the_evaluator_can(tmp_path):
+    """A new evaluator with score_batch is asked once for many; what it leaves out, singly."""
+
+    class Batched:
+        name = "batched"
+        emits = ("b",)
+        batches = []
+        single = []
+
+        def score(self, original, processed):
+            Batched.single.append(original["id"])
+            raise MissingScoreError("not this one")
+
+        def score_batch(self, originals, processed):
+            Batched.batches.append(len(originals))
+            return [
+                MissingScoreError("no") if example["id"] == 3 else {"b": 1.0}
+                for example in originals
+            ]
+
+    evaluate([Constant()], examples(), [AnswerQuality()], [], cache_dir=tmp_path)
+    result = evaluate([Constant()], examples(), [Batched()], [], cache_dir=tmp_path)
+    assert sum(Batched.batches) == 20
+    assert len(Batched.batches) < 10
+    assert Batched.single == [3]
+    assert result.rows[3].missing == {"b": "not this one"}
+    assert sum("b" in row.scores for row in result.rows) == 19

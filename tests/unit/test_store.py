@@ -9,7 +9,8 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store, StoreError
+from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store
+from cbcore.exceptions import StoreError
 
 
 class Counting:

@@ -131,7 +131,10 @@ def test_status_and_problems(stopped):
     assert any(
         text.startswith("Run interrupted: stopped by the user.") for text in page.inside("p")
     )
-    assert page.inside("li") == ["metric 'novelty' failed: ValueError: no"]
+    assert page.inside("li") == [
+        "metric 'novelty' failed: ValueError: no",
+        "f1 is missing in 1 row: no gold answer",
+    ]
 
 
 def test_rows_show_errors_and_reasons(result):

@@ -60,7 +60,12 @@ started 2026-03-01 12:00 UTC · rows 5 · scored 3 · errored 1 · missing 1 · 
 
 | system | output tokens | run time |
 """)
-    assert text.endswith("\n### Notes\n\n- metric 'novelty' failed: ValueError: no\n")
+    assert text.endswith("""
+### Notes
+
+- metric 'novelty' failed: ValueError: no
+- f1 is missing in 1 row: no gold answer
+""")
 
 
 def test_hostile_text_is_only_text(hostile):

@@ -48,6 +48,8 @@ By dataset
 │ b       │ 1.000  │     –  │
 └─────────┴────────┴────────┘
 * best
+
+- f1 is missing in 1 row: no gold answer
 """
     )
 
@@ -87,6 +89,7 @@ By dataset
 * best
 
 - metric 'novelty' failed: ValueError: no
+- f1 is missing in 1 row: no gold answer
 """
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from cb_reporters.formats import ABSENT, Format
 from cbcore.results import Counts, EvalResult
 
 _DATASET = "dataset:"
+_MOST_REASONS = 3
 _QUALIFIED = re.compile(r"(?P<key>.+)\[(?P<parameters>\w+=.*)\]'*", re.DOTALL)
 
 
@@ -110,12 +112,24 @@ class View:
             details=tuple(details),
             datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
             counts=tuple(_count_columns(counts)),
-            notes=tuple(map(str, result.problems)),
+            notes=(*map(str, result.problems), *_missing_reasons(result)),
         )
 
     def first(self, key: str) -> Column | None:
         """The column of a metric, if the run computed it."""
         return next((c for c in (*self.columns, *self.details) if c.key == key), None)
+
+
+def _missing_reasons(result: EvalResult) -> list[str]:
+    """Why rows lack the score that quality means, most frequent first."""
+    field = result.config.get("score_field")
+    reasons = Counter(
+        row.missing[field] for row in result.rows if row.error is None and field in row.missing
+    )
+    return [
+        f"{field} is missing in {count} row{'' if count == 1 else 's'}: {reason}"
+        for reason, count in reasons.most_common(_MOST_REASONS)
+    ]
 
 
 def components(config: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
