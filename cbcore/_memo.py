@@ -32,6 +32,8 @@ from cbcore.secrets import HIDDEN
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
+_PREFIX = 8
+"""Bytes of a component's identity that begin the keys of all its results."""
 
 
 @attrs.define
@@ -96,8 +98,10 @@ class Memo:
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
-        self._system = system
-        self._evaluators = {id(wired): identity for wired, identity in evaluators}
+        self._system = system[:_PREFIX]
+        self._evaluators = {id(wired): identity[:_PREFIX] for wired, identity in evaluators}
+        # A system that is new to the store is not looked up example by example.
+        self._is_known = store.holds_any("outputs", self._system)
         self._in_batches = [w for w, _ in evaluators if hasattr(w.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
         self._secrets = [secret.encode() for secret in secrets]
@@ -123,22 +127,21 @@ class Memo:
             started = time.monotonic()
 
     def _attach(self, batch: Sequence[Work]) -> None:
-        by_key: dict[bytes, Work] = {}
         for work in batch:
             if work.problem is None:
                 self._address(work)
-                if work.key:
-                    by_key[work.key] = work
+        if not self._is_known:
+            return
         wanted: dict[bytes, tuple[Recalled, int]] = {}
-        outputs = self._store.get("outputs", list(by_key))
+        outputs = self._store.get("outputs", list({work.key for work in batch}))
         for work in batch:
             value = outputs.get(work.key)
             if value is None:
                 continue
             (latency,) = _LATENCY.unpack_from(value)
             work.recalled = known = Recalled(value[_LATENCY.size :], latency)
-            for wired, identity in self._evaluators.items():
-                wanted[content_key(identity, work.digest, known.payload)] = (known, wired)
+            for wired in self._evaluators:
+                wanted[self._score_key(wired, work, known.payload)] = (known, wired)
         for key, value in self._store.get("scores", list(wanted)).items():
             known, wired = wanted[key]
             known.scores[wired] = from_bytes(value)
@@ -163,8 +166,8 @@ class Memo:
             return
         for work, scores in pairs:
             if type(scores) is dict:
-                identity = self._evaluators[id(wired)]
-                self._keep_scores(content_key(identity, work.digest, work.recalled.payload), scores)
+                key = self._score_key(id(wired), work, work.recalled.payload)
+                self._keep_scores(key, scores)
                 work.recalled.scores[id(wired)] = scores
 
     @property
@@ -181,7 +184,7 @@ class Memo:
         except (TypeError, ValueError) as error:
             self._tell(f"example {work.example_id!r} is not plain data ({error})")
         else:
-            work.key = content_key(self._system, work.digest)
+            work.key = self._system + work.digest
             if not work.repeat:
                 self._fingerprint.update(work.digest)
 
@@ -203,12 +206,14 @@ class Memo:
                 return done
             self._store.put("outputs", work.key, _LATENCY.pack(done.latency) + payload)
         for wired, scores in done.scores:
-            identity = self._evaluators.get(id(wired))
-            if identity is None or type(scores) is not dict:
+            if id(wired) not in self._evaluators or type(scores) is not dict:
                 continue
             if known is None or id(wired) not in known.scores:
-                self._keep_scores(content_key(identity, work.digest, payload), scores)
+                self._keep_scores(self._score_key(id(wired), work, payload), scores)
         return done
+
+    def _score_key(self, wired: int, work: Work, payload: bytes) -> bytes:
+        return self._evaluators[wired] + content_key(work.digest, payload)
 
     def _keep_scores(self, key: bytes, scores: dict[str, Any]) -> None:
         try:

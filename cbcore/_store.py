@@ -76,6 +76,15 @@ class Store:
             raise self._failure("read", error) from error
         return found
 
+    def holds_any(self, table: str, prefix: bytes) -> bool:
+        """Whether any key starts with a prefix."""
+        query = f"SELECT 1 FROM {table} WHERE key >= ? AND key < ? LIMIT 1"  # noqa: S608
+        try:
+            found = self._database.execute(query, (prefix, prefix + b"\xff" * 32)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failure("read", error) from error
+        return found is not None
+
     def put(self, table: str, key: bytes, value: bytes) -> None:
         """Store a value, at the latest with the next batch."""
         waiting = self._waiting[table]

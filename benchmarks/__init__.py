@@ -1,0 +1,1 @@
+"""Measurements of `cb` beside other tools. Run with `make bench` or `python -m benchmarks`."""

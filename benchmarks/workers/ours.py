@@ -1,0 +1,81 @@
+"""`cb`, through its public interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import workload
+
+from cb_answerquality import AnswerQuality
+from cb_metrics import MeanScore, PassRate
+from cbcore import evaluate
+
+
+def _evaluate(system: Any, dataset: Any, **options: Any) -> Any:
+    return evaluate(
+        systems=[system],
+        dataset=dataset,
+        evaluators=[AnswerQuality()],
+        metrics=[MeanScore(score_field="f1"), PassRate(score_field="f1")],
+        progress=False,
+        **options,
+    )
+
+
+def _measure(system: Any, dataset: Any, **options: Any) -> dict[str, Any]:
+    warm = {key: value for key, value in options.items() if key != "cache_dir"}
+    _evaluate(system, list(workload.examples(workload.WARM_UP)), **warm)
+    result, taken = workload.measured(lambda: _evaluate(system, dataset, **options))
+    if any(row.error for row in result.rows):
+        raise RuntimeError("some rows have errors")
+    return {**taken, "rows": len(result.rows), "mean_f1": result.summary[system.name]["mean_score"]}
+
+
+def sequential(n: int, cache_dir: str | None = None) -> dict[str, Any]:
+    options = {"cache_dir": cache_dir} if cache_dir else {}
+    return _measure(workload.Constant(), list(workload.examples(n)), **options)
+
+
+def streamed(n: int, **options: Any) -> dict[str, Any]:
+    """As `sequential`, but examples are made as they are asked for: memory is what is kept."""
+    return _measure(workload.Constant(), workload.examples(n), **options)
+
+
+def threads(n: int, latency_s: float, in_flight: int) -> dict[str, Any]:
+    system = workload.Blocking(latency_s)
+    return _measure(system, list(workload.examples(n)), max_workers=in_flight)
+
+
+def awaited(n: int, latency_s: float, in_flight: int) -> dict[str, Any]:
+    system = workload.Awaited(latency_s)
+    return _measure(system, list(workload.examples(n)), max_workers=in_flight)
+
+
+def quality(n: int) -> dict[str, Any]:
+    score = AnswerQuality().score
+    pairs = [({"answer": gold}, {"response": said}) for said, gold in workload.answer_pairs(n)]
+    for original, processed in pairs[: workload.WARM_UP]:
+        score(original, processed)
+    scores, taken = workload.measured(lambda: [score(*pair) for pair in pairs])
+    compared = [[s["f1"], s["exact_match"], s["recall"]] for s in scores]
+    return {**taken, "rows": n, "digest": workload.digest(compared)}
+
+
+def rows_option() -> dict[str, Any]:
+    """Whether rows can be kept on disk."""
+    import inspect
+
+    return {"exists": "rows" in inspect.signature(evaluate).parameters}
+
+
+if __name__ == "__main__":
+    workload.answer(
+        {
+            "sequential": sequential,
+            "streamed": streamed,
+            "threads": threads,
+            "awaited": awaited,
+            "quality": quality,
+            "rows_option": rows_option,
+        }
+    )
