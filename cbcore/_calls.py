@@ -16,6 +16,9 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
 from cbcore.tokens import TEXT_FIELDS
 
+_FAILURES = (Exception, SystemExit, asyncio.CancelledError)
+"""What a system may raise without ending the run: the plugin boundary."""
+
 
 def is_async(system: Any) -> bool:
     """Whether the system is awaited rather than called."""
@@ -44,7 +47,7 @@ class SyncCaller:
         started = time.perf_counter()
         try:
             output = call(example)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+        except _FAILURES as error:
             return _failed(error, work, self._system, time.perf_counter() - started)
         return _checked(output, work, time.perf_counter() - started)
 
@@ -70,7 +73,9 @@ class AsyncCaller:
                 output = await call(example)
             else:
                 output = await self._limited(call(example), started)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+        except _FAILURES as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             return _failed(error, work, self._system, time.perf_counter() - started)
         return _checked(output, work, time.perf_counter() - started)
 
@@ -81,6 +86,15 @@ class AsyncCaller:
             if time.perf_counter() - started < (self._timeout_s or 0):
                 raise  # the system's own
             raise _TimeLimitError(self._timeout_s) from error
+
+
+def _is_cancelled() -> bool:
+    """Whether the run cancelled this task; else a `CancelledError` is the system's own.
+
+    Python 3.10 cannot tell: there it always counts as the run's.
+    """
+    cancelling = getattr(asyncio.current_task(), "cancelling", None)
+    return cancelling is None or cancelling() > 0
 
 
 class _TimeLimitError(Exception):

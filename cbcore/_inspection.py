@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import cbcore
-from cbcore._manager import Plugin, PluginHost
+from cbcore._manager import PluginHost
+from cbcore._plugins import Plugin
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
 

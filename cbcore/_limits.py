@@ -40,9 +40,9 @@ class ErrorLimit:
                 f"system {row.system!r} failed on example {row.example_id!r}: {row.error}"
             )
         if self.max_errors is not None and self._errors > self._allowed():
-            shown = f"{self.max_errors:.3g}"
+            shown = str(self.max_errors)
             if isinstance(self.max_errors, float):
-                shown = f"{self.max_errors:.3%} of rows"
+                shown = f"{self.max_errors * 100:.3g}% of rows"
             raise RunError(
                 f"stopped after {self._errors} errored rows (max_errors is {shown}); "
                 f"the last: {row.error}"
@@ -63,8 +63,9 @@ class Budget:
     """Tokens and money a run may spend on calls; what is read from the store is free.
 
     A call is admitted only when what was spent, what calls under way are expected to spend
-    and its own estimate fit. The estimate of a call is its input and the mean response so
-    far; its cost is the mean cost so far.
+    and its own estimate fit. A call is estimated to take its input and the most that any call
+    so far took beyond its own; its cost is the highest so far. So a system whose calls take
+    alike stays within the budget, but for those made before the first has come back.
     """
 
     counter: TokenCounter
@@ -73,8 +74,8 @@ class Budget:
     exhausted: str | None = None
     _spent_tokens: int = 0
     _spent_usd: float = 0.0
-    _response_tokens: int = 0
-    _calls: int = 0
+    _most_extra_tokens: int = 0
+    _most_usd: float = 0.0
     _reserved: int = 0
     _under_way: int = 0
 
@@ -92,16 +93,14 @@ class Budget:
             yield work
 
     def _reserve(self, work: Work) -> None:
-        estimate = self.counter.visible(work.example)
-        if self._calls:
-            estimate += self._response_tokens // self._calls
+        estimate = self.counter.visible(work.example) + self._most_extra_tokens
         if self.tokens is not None and self._spent_tokens + self._reserved + estimate > self.tokens:
             self.exhausted = (
                 f"the next call would exceed the budget of {self.tokens:,} tokens "
                 f"({self._spent_tokens + self._reserved:,} spent)"
             )
-        mean_usd = self._spent_usd / self._calls if self._calls else 0.0
-        if self.usd is not None and self._spent_usd + mean_usd * (self._under_way + 1) > self.usd:
+        expected_usd = self._spent_usd + self._most_usd * (self._under_way + 1)
+        if self.usd is not None and expected_usd > self.usd:
             self.exhausted = (
                 f"the next call would exceed the budget of ${self.usd:g} "
                 f"(${self._spent_usd:.4f} spent)"
@@ -116,9 +115,11 @@ class Budget:
             return
         self._reserved -= work.reserved_tokens
         self._under_way -= 1
-        self._calls += 1
         spent = row.output_tokens if row.error is None else row.input_tokens
-        self._spent_tokens += spent + row.response_tokens
-        self._response_tokens += row.response_tokens
+        spent += row.response_tokens
+        self._spent_tokens += spent
+        self._most_extra_tokens = max(self._most_extra_tokens, spent - row.input_tokens)
         cost = row.metadata.get("cost_usd")
-        self._spent_usd += cost if isinstance(cost, int | float) else 0.0
+        usd = cost if isinstance(cost, int | float) else 0.0
+        self._spent_usd += usd
+        self._most_usd = max(self._most_usd, usd)

@@ -6,6 +6,7 @@ not stored: what went wrong is tried again.
 
 from __future__ import annotations
 
+import json
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ from cbcore.secrets import HIDDEN
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
+_SHORTEST_SECRET = 4
+"""Shorter texts are no secrets, and are part of too many others."""
 _PREFIX = 8
 """Bytes of a component's identity that begin the keys of all its results."""
 
@@ -104,15 +107,22 @@ class Memo:
         self._is_known = store.holds_any("outputs", self._system)
         self._in_batches = [w for w, _ in evaluators if hasattr(w.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
-        self._secrets = [secret.encode() for secret in secrets]
+        self._secrets = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+        # As they look inside a payload: with quotes escaped, and beyond ASCII in either way.
+        self._hints = [
+            form
+            for secret in self._secrets
+            for form in (plain_bytes(secret)[1:-1], json.dumps(secret)[1:-1].encode())
+        ]
         self._warn = warn
         self._told = False
 
-    def recall(self, works: Iterable[Work]) -> Iterator[Work]:
+    def recall(self, works: Iterable[Work], *, scoring: bool = True) -> Iterator[Work]:
         """Attach to each piece of work what is stored for it.
 
         Looks ahead in strides that grow only while examples come at once, so that finished
-        work is read back quickly and a slow dataset is not waited for.
+        work is read back quickly and a slow dataset is not waited for. With `scoring`,
+        evaluators that can score many outputs at once are asked to.
         """
         source = iter(works)
         stride = 1
@@ -121,7 +131,7 @@ class Memo:
             waited = time.monotonic() - started
             stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
             self._attach(batch)
-            for wired in self._in_batches:
+            for wired in self._in_batches if scoring else ():
                 self._score_together(wired, [work for work in batch if work.recalled is not None])
             yield from batch
             started = time.monotonic()
@@ -133,15 +143,19 @@ class Memo:
         if not self._is_known:
             return
         wanted: dict[bytes, tuple[Recalled, int]] = {}
+        recalled: dict[bytes, Recalled] = {}
         outputs = self._store.get("outputs", list({work.key for work in batch}))
         for work in batch:
             value = outputs.get(work.key)
             if value is None:
                 continue
-            (latency,) = _LATENCY.unpack_from(value)
-            work.recalled = known = Recalled(value[_LATENCY.size :], latency)
-            for wired in self._evaluators:
-                wanted[self._score_key(wired, work, known.payload)] = (known, wired)
+            known = recalled.get(work.key)
+            if known is None:
+                (latency,) = _LATENCY.unpack_from(value)
+                known = recalled[work.key] = Recalled(value[_LATENCY.size :], latency)
+                for wired in self._evaluators:
+                    wanted[self._score_key(wired, work, known.payload)] = (known, wired)
+            work.recalled = known  # shared by examples of equal content
         for key, value in self._store.get("scores", list(wanted)).items():
             known, wired = wanted[key]
             known.scores[wired] = from_bytes(value)
@@ -198,7 +212,7 @@ class Memo:
             payload = known.payload
         else:
             try:
-                payload = self._without_secrets(canonical_bytes(done.output))
+                payload = self._without_secrets(done.output)
             except (TypeError, ValueError) as error:
                 self._tell(
                     f"the output for example {work.example_id!r} is not plain data ({error})"
@@ -220,15 +234,30 @@ class Memo:
             value = plain_bytes(scores)
         except (TypeError, ValueError):
             return  # not numbers: the row says so, and the evaluator is asked again next time
+        if b"null" in value:
+            return  # nor is NaN, which JSON turns into this
         self._store.put("scores", key, value)
 
-    def _without_secrets(self, payload: bytes) -> bytes:
-        for secret in self._secrets:
-            if secret in payload:
-                payload = payload.replace(secret, HIDDEN.encode())
+    def _without_secrets(self, output: dict[str, Any]) -> bytes:
+        payload = canonical_bytes(output)
+        if any(hint in payload for hint in self._hints):
+            return canonical_bytes(_hidden(output, self._secrets))
         return payload
 
     def _tell(self, reason: str) -> None:
         if not self._told:
             self._told = True
             self._warn(f"not stored: {reason}")
+
+
+def _hidden(value: Any, secrets: Sequence[str]) -> Any:
+    """Plain data with these texts blotted out wherever they stand in one, or in a key."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+        return value
+    if isinstance(value, dict):
+        return {_hidden(key, secrets): _hidden(item, secrets) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hidden(item, secrets) for item in value]
+    return value

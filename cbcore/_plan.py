@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import attrs
 
 from cbcore._examples import Replayable, number
 from cbcore._runner import Run
+from cbcore.components import describe_exception
 
 
 @attrs.frozen
@@ -26,26 +28,24 @@ class PlannedWork:
 
 def plan(run: Run) -> list[PlannedWork]:
     """Count what each system has to do on each dataset. No system is called."""
-    planned = []
-    replays = [
-        Replayable(source.examples, limit=run.options.max_examples, passes=len(run.systems) + 1)
-        for source in run.sources
-    ]
-    for system in run.systems:
-        for source, examples in zip(run.sources, replays, strict=True):
-            planned.append(_planned(run, system, attrs.evolve(source, examples=examples)))
-    for replay in replays:
-        replay.close()
-    if run.store is not None:
-        run.store.close()
-    return planned
+    with contextlib.ExitStack() as opened:
+        if run.store is not None:
+            opened.callback(run.store.close)
+        sources = []
+        for source in run.sources:
+            replay = Replayable(
+                source.examples, limit=run.options.max_examples, passes=len(run.systems)
+            )
+            opened.callback(replay.close)
+            sources.append(attrs.evolve(source, examples=replay))
+        return [_planned(run, system, source) for system in run.systems for source in sources]
 
 
 def _planned(run: Run, system: Any, source: Any) -> PlannedWork:
     work = number(source.examples, source.tag, repeats=run.options.repeats)
     memo = run.memo(system, source)
     if memo is not None:
-        work = memo.recall(work)
+        work = memo.recall(work, scoring=False)
     examples = stored = unusable = tokens = 0
     for item in work:
         examples += 1
@@ -56,7 +56,17 @@ def _planned(run: Run, system: Any, source: Any) -> PlannedWork:
         else:
             tokens += run.counter.visible(item.example)
     calls = examples - stored - unusable
-    # A system that knows its prices says what this many calls and tokens would cost.
-    estimate = getattr(system, "estimate_usd", None)
-    usd = estimate(calls, tokens) if callable(estimate) else None
+    usd = _estimated_usd(run, system, calls, tokens)
     return PlannedWork(system.name, source.tag, examples, stored, calls, unusable, tokens, usd)
+
+
+def _estimated_usd(run: Run, system: Any, calls: int, tokens: int) -> float | None:
+    """What this many calls and tokens would cost, where the system knows its prices."""
+    estimate = getattr(system, "estimate_usd", None)
+    if not callable(estimate):
+        return None
+    try:
+        return float(estimate(calls, tokens))
+    except Exception as error:  # noqa: BLE001 - the plugin boundary
+        run.warn(f"{system.name!r} could not estimate its cost: {describe_exception(error)}")
+        return None

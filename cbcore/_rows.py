@@ -11,39 +11,74 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from cbcore.exceptions import StoreError
 from cbcore.identity import from_bytes, plain_bytes
 from cbcore.results import EvalRow, json_safe
+
+_BUFFERED_BYTES = 1 << 16
 
 
 class DiskRows(Sequence[EvalRow]):
     """Rows in a file of their own; only where each starts is kept in memory.
 
-    The file is temporary: it goes when the last reference to the rows does.
+    The file is temporary: it goes when the last reference to the rows does. When it cannot be
+    written, rows appended before stay readable.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        self._folder = Path(tempfile.mkdtemp(prefix="cb-rows-", dir=folder))
-        self._path = self._folder / "rows.jsonl"
-        self._file = self._path.open("wb")
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix="cb-rows-", dir=folder))
+            self._path = self._folder / "rows.jsonl"
+            self._file = self._path.open("wb", buffering=0)
+        except OSError as error:
+            raise _failure(folder or "the temporary folder", error) from error
         self._starts = array("Q")
-        self._end = 0
+        self._written = 0
+        self._buffer = bytearray()
         weakref.finalize(self, _remove, self._file, self._folder)
 
     def append(self, row: EvalRow) -> None:
+        """Add a row. Raises `StoreError` when there is no room for it."""
         data = _encoded(row)
-        self._starts.append(self._end)
-        self._end += self._file.write(data)
+        if len(self._buffer) + len(data) > _BUFFERED_BYTES:
+            self._write()
+        self._starts.append(self._written + len(self._buffer))
+        self._buffer += data
+
+    def _write(self) -> None:
+        try:
+            # What a failed attempt left behind is written over.
+            self._file.seek(self._written)
+            unwritten = memoryview(self._buffer)
+            while unwritten:
+                unwritten = unwritten[self._file.write(unwritten) or 0 :]
+        except OSError as error:
+            raise _failure(self._path, error) from error
+        self._written += len(self._buffer)
+        self._buffer = bytearray()
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def __iter__(self) -> Iterator[EvalRow]:
-        self._file.flush()
-        with self._path.open("rb") as lines:
-            for line in itertools.islice(lines, len(self._starts)):
-                yield EvalRow(**from_bytes(line))
+        return self._between(0, len(self._starts), bytes(self._buffer), self._written)
+
+    def _between(self, start: int, stop: int, rest: bytes, written: int) -> Iterator[EvalRow]:
+        """Rows by number, from the file and then from what was not yet written to it."""
+        if start >= stop:
+            return
+        position = self._starts[start]
+        if position < written:
+            with self._path.open("rb") as lines:
+                lines.seek(position)
+                while start < stop and self._starts[start] < written:
+                    yield EvalRow(**from_bytes(lines.readline()))
+                    start += 1
+        for number in range(start, stop):
+            line = rest[self._starts[number] - written :].partition(b"\n")[0]
+            yield EvalRow(**from_bytes(line))
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -52,10 +87,14 @@ class DiskRows(Sequence[EvalRow]):
     def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        self._file.flush()
-        with self._path.open("rb") as lines:
-            lines.seek(self._starts[index])
-            return EvalRow(**from_bytes(lines.readline()))
+        start = self._starts[index]
+        if start >= self._written:
+            line = self._buffer[start - self._written :].partition(b"\n")[0]
+        else:
+            with self._path.open("rb") as lines:
+                lines.seek(start)
+                line = lines.readline()
+        return EvalRow(**from_bytes(line))
 
 
 class JoinedRows(Sequence[EvalRow]):
@@ -96,6 +135,13 @@ def _encoded(row: EvalRow) -> bytes:
         return plain_bytes(data) + b"\n"
     except TypeError:  # metadata a system made of other things than plain data
         return plain_bytes(json_safe(data)) + b"\n"
+
+
+def _failure(where: object, error: OSError) -> StoreError:
+    return StoreError(
+        f"finished rows cannot be written to {where}: {error.strerror}",
+        hint="free some space and run again, or name another folder with --cache-dir",
+    )
 
 
 def _remove(file: Any, folder: Path) -> None:

@@ -40,6 +40,8 @@ class RunRecord:
         host = self.manifest.get("host", {})
         if self.state != "running" or host.get("name") != socket.gethostname():
             return self.state
+        if host.get("pid") == os.getpid():
+            return "crashed"  # whoever asks is another process that was given the same number
         try:
             os.kill(int(host["pid"]), 0)
         except ProcessLookupError:

@@ -8,7 +8,9 @@ store at once.
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,27 +26,55 @@ TABLES = ("outputs", "scores")
 _BATCH_ROWS = 2048
 _BATCH_SECONDS = 1.0
 _KEYS_PER_QUERY = 256
+_LOCK_WAIT_S = 60.0
+_LOCK_RETRY_S = 0.005
 
 
 class Store:
-    """Keyed values in two tables. Used from the thread that opened it."""
+    """Keyed values in two tables. May be used from any thread.
+
+    What was put waits in memory, where it is found at once, until its batch is committed: when
+    the batch is full, or a second later even if nothing more is put.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder).expanduser() / FILE_NAME
-        self._waiting: dict[str, list[tuple[bytes, bytes]]] = {table: [] for table in TABLES}
-        self._last_commit = time.monotonic()
+        self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
+        self._lock = threading.RLock()
+        self._closed = threading.Event()
+        self._committer: threading.Thread | None = None
+        self._behind = False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-            self._prepare()
+            self._database = sqlite3.connect(
+                self.path, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False
+            )
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
+        try:
+            self._prepare_patiently()
+        except BaseException as error:
+            self._database.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._failure("opened", error) from error
+            raise
+
+    def _prepare_patiently(self) -> None:
+        # Where two processes make the store at once SQLite does not wait by itself: each
+        # holds what the other needs to change the journal mode.
+        deadline = time.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                return self._prepare()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_LOCK_RETRY_S)
 
     def _prepare(self) -> None:
         database = self._database
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
-            database.close()
             raise StoreError(
                 f"the store {self.path} was written by a newer version of cb "
                 f"(schema {version}, this one reads {SCHEMA_VERSION})",
@@ -53,68 +83,92 @@ class Store:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute("PRAGMA wal_autocheckpoint=4000")
-        for table in TABLES:
+        if version < SCHEMA_VERSION:  # an up-to-date store opens without a write: disks are full
+            for table in TABLES:
+                database.execute(
+                    f"CREATE TABLE IF NOT EXISTS {table} (key BLOB UNIQUE, value BLOB NOT NULL)"
+                )
             database.execute(
-                f"CREATE TABLE IF NOT EXISTS {table} (key BLOB UNIQUE, value BLOB NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, started TEXT, "
+                "ended TEXT, state TEXT, manifest BLOB NOT NULL)"
             )
-        database.execute(
-            "CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, started TEXT, ended TEXT, "
-            "state TEXT, manifest BLOB NOT NULL)"
-        )
-        database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def get(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values stored under these keys; absent ones are left out."""
         found: dict[bytes, bytes] = {}
-        try:
-            for start in range(0, len(keys), _KEYS_PER_QUERY):
-                chunk = keys[start : start + _KEYS_PER_QUERY]
-                marks = ",".join("?" * len(chunk))
-                query = f"SELECT key, value FROM {table} WHERE key IN ({marks})"  # noqa: S608
-                found.update(self._database.execute(query, chunk))
-        except sqlite3.Error as error:
-            raise self._failure("read", error) from error
+        with self._lock:
+            try:
+                for start in range(0, len(keys), _KEYS_PER_QUERY):
+                    chunk = keys[start : start + _KEYS_PER_QUERY]
+                    marks = ",".join("?" * len(chunk))
+                    query = f"SELECT key, value FROM {table} WHERE key IN ({marks})"  # noqa: S608
+                    found.update(self._database.execute(query, chunk))
+            except sqlite3.Error as error:
+                raise self._failure("read", error) from error
+            if waiting := self._waiting[table]:
+                found.update({key: waiting[key] for key in keys if key in waiting})
         return found
 
     def holds_any(self, table: str, prefix: bytes) -> bool:
-        """Whether any key starts with a prefix."""
+        """Whether any stored key starts with a prefix."""
         query = f"SELECT 1 FROM {table} WHERE key >= ? AND key < ? LIMIT 1"  # noqa: S608
-        try:
-            found = self._database.execute(query, (prefix, prefix + b"\xff" * 32)).fetchone()
-        except sqlite3.Error as error:
-            raise self._failure("read", error) from error
-        return found is not None
+        with self._lock:
+            try:
+                found = self._database.execute(query, (prefix, prefix + b"\xff" * 32)).fetchone()
+            except sqlite3.Error as error:
+                raise self._failure("read", error) from error
+            return found is not None or any(k.startswith(prefix) for k in self._waiting[table])
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """Store a value, at the latest with the next batch."""
-        waiting = self._waiting[table]
-        waiting.append((key, value))
-        if len(waiting) >= _BATCH_ROWS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
-            self.commit()
+        """Store a value, with the next batch; at once when the last could not be written."""
+        with self._lock:
+            waiting = self._waiting[table]
+            waiting.setdefault(key, value)
+            if len(waiting) >= _BATCH_ROWS or self._behind:
+                self.commit()
+        if self._committer is None:
+            self._committer = threading.Thread(
+                target=_commit_regularly,
+                args=(weakref.ref(self), self._closed),
+                name="cb-store",
+                daemon=True,
+            )
+            self._committer.start()
 
     def commit(self) -> None:
         """Write what is waiting, whole or not at all."""
-        if not any(self._waiting.values()):
-            self._last_commit = time.monotonic()
-            return
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
-            for table, rows in self._waiting.items():
-                self._database.executemany(
-                    f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608
-                    rows,
-                )
-            self._database.execute("COMMIT")
-        except BaseException as error:
-            # What is waiting stays so: an interrupt between two statements loses nothing.
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise self._failure("written", error) from error
-            raise
-        for rows in self._waiting.values():
-            rows.clear()
-        self._last_commit = time.monotonic()
+        with self._lock:
+            if not any(self._waiting.values()):
+                return
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+                for table, rows in self._waiting.items():
+                    self._database.executemany(
+                        f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608
+                        rows.items(),
+                    )
+                self._database.execute("COMMIT")
+            except BaseException as error:
+                # What is waiting stays so: an interrupt between two statements loses nothing.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise self._failure("written", error) from error
+                raise
+            for rows in self._waiting.values():
+                rows.clear()
+            self._behind = False
+
+    def commit_in_background(self) -> None:
+        """As `commit`, but a failure is left to the next `put`, whose caller can be told."""
+        with self._lock:
+            if self._closed.is_set():
+                return
+            try:
+                self.commit()
+            except StoreError:
+                self._behind = True
 
     def save_run(self, record: RunRecord) -> None:
         """Write down a run, at once, under its id."""
@@ -127,7 +181,8 @@ class Store:
             canonical_bytes(json_safe(record.manifest)),
         )
         try:
-            self._database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", values)
+            with self._lock:
+                self._database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", values)
         except sqlite3.Error as error:
             raise self._failure("written", error) from error
 
@@ -138,7 +193,8 @@ class Store:
             "WHERE substr(run_id, 1, ?) = ? ORDER BY started DESC, rowid DESC"
         )
         try:
-            found = self._database.execute(query, (len(prefix), prefix)).fetchall()
+            with self._lock:
+                found = self._database.execute(query, (len(prefix), prefix)).fetchall()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
         return [
@@ -148,10 +204,12 @@ class Store:
 
     def close(self) -> None:
         """Commit and close."""
-        try:
-            self.commit()
-        finally:
-            self._database.close()
+        with self._lock:
+            self._closed.set()
+            try:
+                self.commit()
+            finally:
+                self._database.close()
 
     def count(self, table: str) -> int:
         """How many values a table holds."""
@@ -161,8 +219,18 @@ class Store:
     def _failure(self, verb: str, error: Exception) -> StoreError:
         text = str(error)
         hint = "name another folder with --cache-dir"
-        if "full" in text:
+        if "full" in text or "I/O error" in text:
             hint = "free some space and run again; what was stored before is kept and readable"
         elif "not a database" in text or "malformed" in text:
             hint = f"move {self.path} away, or {hint}"
         return StoreError(f"the store {self.path} cannot be {verb}: {text}", hint=hint)
+
+
+def _commit_regularly(store: weakref.ref[Store], closed: threading.Event) -> None:
+    """Keep what was put from waiting when nothing more is, until the store is closed or gone."""
+    while not closed.wait(_BATCH_SECONDS):
+        alive = store()
+        if alive is None:
+            return
+        alive.commit_in_background()
+        del alive

@@ -43,6 +43,13 @@ def command(settings: Settings, /, run_id: str, cache_dir: str) -> None:
             f"run {record.run_id} was given a secret on the command line, which is not stored",
             hint="run the whole command again; with ${NAME} in a run file it could be resumed",
         )
-    os.chdir(record.manifest["cwd"])
+    folder = record.manifest["cwd"]
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise UsageError(
+            f"run {record.run_id} was started in {folder}, which cannot be entered: "
+            f"{error.strerror}"
+        ) from error
     settings.resuming, settings.resuming_argv = record.run_id, argv
     cli.main(args=list(argv), standalone_mode=False, obj=settings)

@@ -32,7 +32,7 @@ def find_run(cache_dir: str, run_id: str) -> RunRecord:
             f"no run in {cache_dir} has an id that starts with {run_id!r}",
             hint="`cb runs` lists them; --cache-dir names another store",
         )
-    if len(found) > 1 and found[0].run_id != run_id:
+    if len(found) > 1:
         listed = ", ".join(record.run_id for record in found[:5])
         raise UsageError(
             f"{run_id!r} stands for {len(found)} runs: {listed}", hint="write more of it"
@@ -45,7 +45,7 @@ def _records(cache_dir: str, prefix: str = "") -> list[RunRecord]:
 
     from cbcore._store import FILE_NAME, Store
 
-    if not (Path(cache_dir) / FILE_NAME).is_file():
+    if not (Path(cache_dir).expanduser() / FILE_NAME).is_file():
         return []
     store = Store(cache_dir)
     try:

@@ -17,7 +17,17 @@ LAYERS = (
     {"", "_versions", "components", "exceptions", "introspection", "names"}
     | {"results", "secrets", "summary"},
     {"_logging", "events", "hookspecs", "protocols", "tokens"},
-    {"_discovery", "_inspection", "_manager", "_policy", "binding", "chains", "files", "hf"}
+    {
+        "_discovery",
+        "_inspection",
+        "_manager",
+        "_plugins",
+        "_policy",
+        "binding",
+        "chains",
+        "files",
+        "hf",
+    }
     | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"},
     {"_announcing", "_calls", "_limits", "_memo", "_plan", "_progress", "_rows", "_runner"}
     | {"_scoring", "executors"},

@@ -1,0 +1,114 @@
+"""What is known of each installed plugin before any of its code runs, and in what state it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+import cbcore
+from cbcore import _discovery, names
+from cbcore._policy import CORE, PluginPolicy
+from cbcore._versions import satisfies
+from cbcore.components import Component, Owner
+from cbcore.exceptions import PluginContractError, PluginError
+
+
+@attrs.define
+class Plugin:
+    """One installed plugin and what is known of it.
+
+    `state` is available, loaded, disabled, incompatible, shadowed, broken or unreadable.
+    """
+
+    name: str
+    version: str = ""
+    summary: str = ""
+    location: str = ""
+    stamp: str = ""
+    components: list[Component] = attrs.Factory(list)
+    hook_modules: list[str] = attrs.Factory(list)
+    state: str = "available"
+    reason: str = ""
+    remedy: str = ""
+    error: PluginError | None = None
+
+    @property
+    def usable(self) -> bool:
+        return self.state in ("available", "loaded")
+
+    @property
+    def status(self) -> str:
+        """The state in one of three words: ok, broken or disabled."""
+        if self.usable:
+            return "ok"
+        return "disabled" if self.state in ("disabled", "shadowed") else "broken"
+
+    def set_aside(self, state: str, reason: str, remedy: str = "") -> None:
+        self.state, self.reason, self.remedy = state, reason, remedy
+
+    def quarantine(self, error: PluginError) -> None:
+        """Mark as broken; keep the error so that whoever needs the plugin gets its cause."""
+        self.set_aside("broken", error.reason, error.hint or f"update or uninstall {self.name}")
+        self.error = error
+
+
+def plugins_from(
+    distributions: Iterable[_discovery.Distribution], policy: PluginPolicy
+) -> list[Plugin]:
+    """A plugin per distribution, by name, with those set aside that may not or cannot be used."""
+    distributions = list(distributions)
+    policy.check_names(d.name for d in distributions)
+    plugins = []
+    seen: dict[str, Plugin] = {}
+    for distribution in distributions:
+        plugin = _plugin_from(distribution)
+        refusal = policy.refusal(plugin.name)
+        specifier = distribution.core_specifier
+        first = seen.setdefault(names.canonical(plugin.name), plugin)
+        if first is not plugin:
+            plugin.set_aside(
+                "shadowed",
+                f"another copy comes first on the import path, in {first.location or 'an archive'}",
+                "uninstall one of the two",
+            )
+        elif refusal:
+            plugin.set_aside("disabled", refusal, "take it off that list to use it")
+        elif plugin.usable and not satisfies(cbcore.__version__, specifier):
+            plugin.set_aside(
+                "incompatible",
+                f"it requires cbcore {specifier}; installed is {cbcore.__version__}",
+                f"pip install -U {plugin.name} {CORE}",
+            )
+        plugins.append(plugin)
+    return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
+
+
+def _plugin_from(distribution: _discovery.Distribution) -> Plugin:
+    plugin = Plugin(
+        name=distribution.name,
+        version=distribution.version,
+        summary=distribution.summary,
+        location=distribution.location,
+        stamp=distribution.stamp,
+    )
+    owner = Owner(distribution.name, distribution.version)
+    for entry in distribution.entries:
+        kind = _discovery.KIND_BY_GROUP.get(entry.group)
+        if kind is None:
+            plugin.hook_modules.append(entry.value)
+            continue
+        try:
+            component = Component(kind=kind, name=entry.name, target=entry.value, owner=owner)
+        except ValueError as error:
+            plugin.quarantine(
+                PluginContractError(
+                    plugin.name, f"entry point {entry.name!r} in {entry.group}: {error}"
+                )
+            )
+            continue
+        plugin.components.append(component)
+    if distribution.problem:
+        state = "broken" if distribution.entries else "unreadable"
+        plugin.set_aside(state, distribution.problem, f"reinstall {distribution.name}")
+    return plugin
