@@ -8,7 +8,7 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench docs clean
+.PHONY: help demo test lint types unit bench docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ bench: .make/dev ## Measure start-up and overhead beside other tools; results in
 
 docs: .make/dev ## Write the generated reference pages anew.
 	$(BIN)/python docs/generate.py
+
+site: docs ## Build the documentation as a static site in site/; warnings are errors.
+	$(BIN)/zensical build --strict --clean
 
 clean: ## Remove the environment and everything that was built.
 	rm -rf $(VENV) .make dist build demo-results .mypy_cache .ruff_cache .pytest_cache

@@ -76,7 +76,7 @@ class Run:
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
     store: Store | None = None
     record: RunRecord | None = None
-    records: Mapping[int, Mapping[str, Any]] = attrs.Factory(dict)
+    described: Mapping[int, Mapping[str, Any]] = attrs.Factory(dict)
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
@@ -173,7 +173,7 @@ class Run:
         """What keys a component's results in the store; None without one, or without a store."""
         if self.store is None:
             return None
-        return self._identities.of(component, self.records.get(id(component)))
+        return self._identities.of(component, self.described.get(id(component)))
 
     # -- beginning and end ---------------------------------------------------------------------
 

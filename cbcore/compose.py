@@ -109,7 +109,7 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         warn=request.warnings.append,
         store=Store(request.cache_dir) if request.cache_dir is not None else None,
         record=_record(request, config, host) if request.cache_dir is not None else None,
-        records={id(b.value): b.record for b in [*systems, *evaluators.values()]},
+        described={id(b.value): b.record for b in [*systems, *evaluators.values()]},
     )
 
 
