@@ -6,7 +6,7 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
 from typing import Any
 
@@ -72,20 +72,29 @@ class AsyncCaller:
             if self._timeout_s is None:
                 output = await call(example)
             else:
-                output = await self._limited(call(example), started)
+                output = await self._limited(call(example))
         except _FAILURES as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             return _failed(error, work, self._system, time.perf_counter() - started)
         return _checked(output, work, time.perf_counter() - started)
 
-    async def _limited(self, awaitable: Any, started: float) -> Any:
+    async def _limited(self, awaitable: Awaitable[Any]) -> Any:
         try:
-            return await asyncio.wait_for(awaitable, self._timeout_s)
-        except asyncio.TimeoutError as error:
-            if time.perf_counter() - started < (self._timeout_s or 0):
-                raise  # the system's own
-            raise _TimeLimitError(self._timeout_s) from error
+            output, error = await asyncio.wait_for(_outcome(awaitable), self._timeout_s)
+        except asyncio.TimeoutError as late:
+            raise _TimeLimitError(self._timeout_s) from late
+        if error is not None:
+            raise error
+        return output
+
+
+async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """What came of it. Raised inside a task, some exceptions would end the whole event loop."""
+    try:
+        return await awaitable, None
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - raised outside
+        return None, error
 
 
 def _is_cancelled() -> bool:

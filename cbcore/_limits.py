@@ -9,6 +9,7 @@ import attrs
 
 from cbcore._examples import Work
 from cbcore.exceptions import RunError
+from cbcore.executors import HOLD
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter
 
@@ -28,6 +29,11 @@ class ErrorLimit:
     expected: int | None = None
     _rows: int = 0
     _errors: int = 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit to keep."""
+        return self.fail_fast or self.max_errors is not None
 
     def count(self, row: EvalRow) -> None:
         """Take one row into account; raises `RunError` when the limit is passed."""
@@ -64,8 +70,9 @@ class Budget:
 
     A call is admitted only when what was spent, what calls under way are expected to spend
     and its own estimate fit. A call is estimated to take its input and the most that any call
-    so far took beyond its own; its cost is the highest so far. So a system whose calls take
-    alike stays within the budget, but for those made before the first has come back.
+    so far took beyond its own; its cost is the highest so far. The first call is made alone,
+    to learn what calls take, and a call that would not fit waits until those under way have
+    shown what they really take. So a system whose calls take alike stays within the budget.
     """
 
     counter: TokenCounter
@@ -78,6 +85,7 @@ class Budget:
     _most_usd: float = 0.0
     _reserved: int = 0
     _under_way: int = 0
+    _calls: int = 0
 
     @property
     def limited(self) -> bool:
@@ -87,27 +95,34 @@ class Budget:
         """Let work through while the budget lasts; `exhausted` then says why it stopped."""
         for work in works:
             if work.problem is None and work.recalled is None:
-                self._reserve(work)
+                while self._under_way and (not self._calls or self._refusal(work)):
+                    yield HOLD
+                self.exhausted = self._refusal(work)
                 if self.exhausted:
                     return
+                work.reserved_tokens = self._estimate(work)
+                self._reserved += work.reserved_tokens
+                self._under_way += 1
             yield work
 
-    def _reserve(self, work: Work) -> None:
-        estimate = self.counter.visible(work.example) + self._most_extra_tokens
-        if self.tokens is not None and self._spent_tokens + self._reserved + estimate > self.tokens:
-            self.exhausted = (
+    def _estimate(self, work: Work) -> int:
+        return self.counter.visible(work.example) + self._most_extra_tokens
+
+    def _refusal(self, work: Work) -> str | None:
+        """Why one more call does not fit, or None."""
+        expected = self._spent_tokens + self._reserved + self._estimate(work)
+        if self.tokens is not None and expected > self.tokens:
+            return (
                 f"the next call would exceed the budget of {self.tokens:,} tokens "
-                f"({self._spent_tokens + self._reserved:,} spent)"
+                f"({self._spent_tokens:,} spent)"
             )
         expected_usd = self._spent_usd + self._most_usd * (self._under_way + 1)
         if self.usd is not None and expected_usd > self.usd:
-            self.exhausted = (
+            return (
                 f"the next call would exceed the budget of ${self.usd:g} "
                 f"(${self._spent_usd:.4f} spent)"
             )
-        work.reserved_tokens = estimate
-        self._reserved += estimate
-        self._under_way += 1
+        return None
 
     def settle(self, work: Work, row: EvalRow) -> None:
         """Replace a finished call's estimate by what it really spent."""
@@ -115,6 +130,7 @@ class Budget:
             return
         self._reserved -= work.reserved_tokens
         self._under_way -= 1
+        self._calls += 1
         spent = row.output_tokens if row.error is None else row.input_tokens
         spent += row.response_tokens
         self._spent_tokens += spent

@@ -28,13 +28,11 @@ from cbcore.identity import (
     identity_of,
     plain_bytes,
 )
-from cbcore.secrets import HIDDEN
+from cbcore.secrets import hide
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
-_SHORTEST_SECRET = 4
-"""Shorter texts are no secrets, and are part of too many others."""
 _PREFIX = 8
 """Bytes of a component's identity that begin the keys of all its results."""
 
@@ -107,7 +105,7 @@ class Memo:
         self._is_known = store.holds_any("outputs", self._system)
         self._in_batches = [w for w, _ in evaluators if hasattr(w.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
-        self._secrets = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+        self._secrets = tuple(secrets)
         # As they look inside a payload: with quotes escaped, and beyond ASCII in either way.
         self._hints = [
             form
@@ -191,6 +189,7 @@ class Memo:
 
     def _address(self, work: Work) -> None:
         """Find the addresses of the example and its output; none when it is not plain data."""
+        work.recalled = None  # a repeat is made from work that was already looked up
         try:
             content = canonical_bytes(work.example)
             repeat = [str(work.repeat).encode()] if work.repeat else []
@@ -212,7 +211,11 @@ class Memo:
             payload = known.payload
         else:
             try:
-                payload = self._without_secrets(done.output)
+                payload = canonical_bytes(done.output)
+                if self._hints and any(hint in payload for hint in self._hints):
+                    # The row is made of what is stored, so that a resumed run has the same.
+                    done.output = hide(done.output, self._secrets)
+                    payload = canonical_bytes(done.output)
             except (TypeError, ValueError) as error:
                 self._tell(
                     f"the output for example {work.example_id!r} is not plain data ({error})"
@@ -238,26 +241,7 @@ class Memo:
             return  # nor is NaN, which JSON turns into this
         self._store.put("scores", key, value)
 
-    def _without_secrets(self, output: dict[str, Any]) -> bytes:
-        payload = canonical_bytes(output)
-        if any(hint in payload for hint in self._hints):
-            return canonical_bytes(_hidden(output, self._secrets))
-        return payload
-
     def _tell(self, reason: str) -> None:
         if not self._told:
             self._told = True
             self._warn(f"not stored: {reason}")
-
-
-def _hidden(value: Any, secrets: Sequence[str]) -> Any:
-    """Plain data with these texts blotted out wherever they stand in one, or in a key."""
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, HIDDEN)
-        return value
-    if isinstance(value, dict):
-        return {_hidden(key, secrets): _hidden(item, secrets) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_hidden(item, secrets) for item in value]
-    return value

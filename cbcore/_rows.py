@@ -15,7 +15,7 @@ from cbcore.exceptions import StoreError
 from cbcore.identity import from_bytes, plain_bytes
 from cbcore.results import EvalRow, json_safe
 
-_BUFFERED_BYTES = 1 << 16
+_BUFFERED_ROWS = 128
 
 
 class DiskRows(Sequence[EvalRow]):
@@ -36,49 +36,39 @@ class DiskRows(Sequence[EvalRow]):
             raise _failure(folder or "the temporary folder", error) from error
         self._starts = array("Q")
         self._written = 0
-        self._buffer = bytearray()
+        self._buffered: list[bytes] = []
         weakref.finalize(self, _remove, self._file, self._folder)
 
     def append(self, row: EvalRow) -> None:
         """Add a row. Raises `StoreError` when there is no room for it."""
-        data = _encoded(row)
-        if len(self._buffer) + len(data) > _BUFFERED_BYTES:
+        if len(self._buffered) >= _BUFFERED_ROWS:
             self._write()
-        self._starts.append(self._written + len(self._buffer))
-        self._buffer += data
+        self._buffered.append(_encoded(row))
 
     def _write(self) -> None:
+        data = memoryview(b"".join(self._buffered))
         try:
             # What a failed attempt left behind is written over.
             self._file.seek(self._written)
-            unwritten = memoryview(self._buffer)
-            while unwritten:
-                unwritten = unwritten[self._file.write(unwritten) or 0 :]
+            while data:
+                data = data[self._file.write(data) or 0 :]
         except OSError as error:
             raise _failure(self._path, error) from error
-        self._written += len(self._buffer)
-        self._buffer = bytearray()
+        ends = list(itertools.accumulate(map(len, self._buffered), initial=self._written))
+        self._buffered = []
+        self._written = ends.pop()
+        self._starts.extend(ends)
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._starts) + len(self._buffered)
 
     def __iter__(self) -> Iterator[EvalRow]:
-        return self._between(0, len(self._starts), bytes(self._buffer), self._written)
+        return self._read(len(self._starts), tuple(self._buffered))
 
-    def _between(self, start: int, stop: int, rest: bytes, written: int) -> Iterator[EvalRow]:
-        """Rows by number, from the file and then from what was not yet written to it."""
-        if start >= stop:
-            return
-        position = self._starts[start]
-        if position < written:
-            with self._path.open("rb") as lines:
-                lines.seek(position)
-                while start < stop and self._starts[start] < written:
-                    yield EvalRow(**from_bytes(lines.readline()))
-                    start += 1
-        for number in range(start, stop):
-            line = rest[self._starts[number] - written :].partition(b"\n")[0]
-            yield EvalRow(**from_bytes(line))
+    def _read(self, n_written: int, buffered: Sequence[bytes]) -> Iterator[EvalRow]:
+        with self._path.open("rb") as lines:
+            for line in itertools.chain(itertools.islice(lines, n_written), buffered):
+                yield EvalRow(**from_bytes(line))
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -87,14 +77,12 @@ class DiskRows(Sequence[EvalRow]):
     def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        start = self._starts[index]
-        if start >= self._written:
-            line = self._buffer[start - self._written :].partition(b"\n")[0]
-        else:
-            with self._path.open("rb") as lines:
-                lines.seek(start)
-                line = lines.readline()
-        return EvalRow(**from_bytes(line))
+        number = range(len(self))[index]
+        if number >= len(self._starts):
+            return EvalRow(**from_bytes(self._buffered[number - len(self._starts)]))
+        with self._path.open("rb") as lines:
+            lines.seek(self._starts[number])
+            return EvalRow(**from_bytes(lines.readline()))
 
 
 class JoinedRows(Sequence[EvalRow]):

@@ -124,11 +124,15 @@ class Run:
 
     def _collect(self, system: Any, source: Source) -> None:
         lane = _Lane(self, system, source)
+        rows = self._rows[system.name]
+        keep = self._keep if self.observers.row else rows.append
+        limited = self._errors.limited
         try:
             for row in lane.rows():
-                self._keep(row)
-                self._errors.count(row)
-        except KeyboardInterrupt:
+                keep(row)
+                if limited:
+                    self._errors.count(row)
+        except BaseException:
             for row in lane.salvaged():
                 self._keep(row)
             raise
@@ -297,6 +301,8 @@ class _Lane:
         if self._budget is not None:
             work = self._budget.admit(work)
         self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
+        if self._memo is None and self._budget is None:
+            return map(self._make_row, self._done)
         return map(self._finished, self._done)
 
     def _finished(self, done: Done) -> EvalRow:
@@ -313,7 +319,7 @@ class _Lane:
         return self._memo.fingerprint if self._memo is not None else ""
 
     def salvaged(self) -> Iterator[EvalRow]:
-        """After an interrupt: the rows that were ready; outputs not yet scored are stored."""
+        """After an early end: the rows that were ready; outputs not yet scored are stored."""
         if isinstance(self._done, Generator):
             self._done.close()
         if self._memo is not None:

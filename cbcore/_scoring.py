@@ -11,7 +11,7 @@ from cbcore._examples import Work
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.results import EvalRow, json_safe
-from cbcore.secrets import HIDDEN, redact, visible
+from cbcore.secrets import hide, redact, visible
 from cbcore.tokens import TokenCounter
 
 _NOTHING: Mapping[int, Any] = {}
@@ -103,7 +103,6 @@ class RowMaker:
     def __init__(self, system: str, counter: TokenCounter, secrets: Sequence[str] = ()) -> None:
         self._system = system
         self._counter = counter
-        self._text_fields = frozenset(counter.text_fields)
         self._secrets = tuple(secrets)
 
     def row(self, done: Done) -> EvalRow:
@@ -124,11 +123,14 @@ class RowMaker:
     ) -> None:
         response = output.get("response")
         if response is not None:
-            row.response = self._hidden(response if type(response) is str else str(response))
+            text = response if type(response) is str else str(response)
+            row.response = hide(text, self._secrets) if self._secrets else text
             row.response_tokens = self._counter.count(row.response)
         row.output_tokens = row.input_tokens
-        if not self._text_fields.isdisjoint(output):
-            row.output_tokens = self._counter.visible({**example, **output})
+        for field in self._counter.text_fields:
+            if field in output and output[field] != example.get(field):
+                row.output_tokens = self._counter.visible({**example, **output})
+                break
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
             row.metadata.update(self._plain(metadata))
@@ -140,19 +142,10 @@ class RowMaker:
         if replies is not None:
             row.metadata["turn_responses"] = self._plain({"turns": replies})["turns"]
 
-    def _hidden(self, text: str) -> str:
-        """The text without the secrets of this run; nothing else of it is changed."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
-
     def _plain(self, metadata: Mapping[Any, Any]) -> dict[str, Any]:
         """Metadata as it can be saved and read back: plain data without secrets."""
-        plain: dict[str, Any] = json_safe(visible("", metadata))
-        return {
-            key: self._hidden(value) if type(value) is str else value
-            for key, value in plain.items()
-        }
+        plain: dict[str, Any] = hide(json_safe(visible("", metadata)), self._secrets)
+        return plain
 
     def _keep_usage(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
         row.metadata.update(self._plain(usage))

@@ -83,6 +83,7 @@ class Store:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute("PRAGMA wal_autocheckpoint=4000")
+        database.execute("PRAGMA cache_size=-16384")  # KiB: look-ups jump about the index
         if version < SCHEMA_VERSION:  # an up-to-date store opens without a write: disks are full
             for table in TABLES:
                 database.execute(

@@ -22,7 +22,7 @@ from cbcore._scoring import Wired
 from cbcore._store import Store
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult
-from cbcore.secrets import redact_assignments
+from cbcore.secrets import HIDDEN, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import DEFAULT_ENCODING, TokenCounter
 
@@ -117,6 +117,8 @@ def _options(request: Request, builder: Builder, systems: Sequence[Built]) -> Ru
     """The run's options, with the executor made from its spec."""
     if request.options.executor is None:
         return request.options
+    if request.options.budget_tokens is not None or request.options.budget_usd is not None:
+        raise UsageError("a budget cannot be kept by an executor", hint="leave one of them out")
     awaited = [built.name for built in systems if hasattr(built.value, "aprocess")]
     if awaited:
         raise UsageError(
@@ -150,7 +152,9 @@ def _record(request: Request, config: Mapping[str, Any], host: PluginHost) -> Ru
     manifest = {
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
-        "datasets": [str(dataset) for dataset in request.datasets] if by_spec else None,
+        "datasets": (
+            [redact_assignments(str(dataset)) for dataset in request.datasets] if by_spec else None
+        ),
         **describe_environment({p.name: p.version for p in host.plugins if p.usable}),
     }
     return RunRecord(config["run_id"], config["started"], manifest)
@@ -333,7 +337,12 @@ def execute(request: Request, *, progress: bool = True) -> EvalResult:
 
 
 def rescore(
-    record: RunRecord, evaluators: Sequence[Any], *, cache_dir: str | Path, host: PluginHost
+    record: RunRecord,
+    evaluators: Sequence[Any],
+    *,
+    cache_dir: str | Path,
+    host: PluginHost,
+    argv: Sequence[str] | None = None,
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called."""
     config, identities = record.manifest["config"], record.manifest.get("identities", {})
@@ -342,6 +351,11 @@ def rescore(
         raise UsageError(
             f"run {record.run_id} was given its data from Python, which cannot be read again here",
             hint="call evaluate() again with the new evaluators and the same cache_dir",
+        )
+    if any(HIDDEN in spec for spec in specs):
+        raise UsageError(
+            f"run {record.run_id} was given a secret for its data, which is not stored",
+            hint="run the whole command again with the new evaluators: no system is called twice",
         )
     missing = [name for name, identity in identities.items() if identity is None]
     if missing:
@@ -357,6 +371,7 @@ def rescore(
         seed=config["seed"],
         cache_dir=cache_dir,
         host=host,
+        argv=argv,
     )
     return execute(request)
 

@@ -156,6 +156,11 @@ class LoopThread:
             self._thread.join(timeout_s)
 
 
+_END: Any = object()
+HOLD: Any = object()
+"""Yielded by a source that has nothing to give until another result has been taken."""
+
+
 class _Escaped:
     """A `BaseException` on its way from a worker to the thread that runs the benchmark."""
 
@@ -178,15 +183,19 @@ def _in_order(
     try:
         while True:
             while not exhausted and submitted - wanted < window:
-                try:
-                    item = next(source)
-                except StopIteration:
+                item = next(source, _END)
+                if item is _END:
                     exhausted = True
+                elif item is HOLD:
+                    break
                 else:
                     submit(submitted, item)
                     submitted += 1
             if wanted == submitted:
-                return
+                if exhausted:
+                    return
+                yield HOLD  # what is waited for is further down the line
+                continue
             while wanted not in ready:
                 index, result = finished.get()
                 ready[index] = result

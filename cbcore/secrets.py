@@ -7,7 +7,7 @@ like one. Where it came from is shown in its place, never the value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _SECRET_NAME = re.compile(
@@ -24,6 +24,7 @@ _ASSIGNMENT = re.compile(
 )
 
 HIDDEN = "***"
+_SHORTEST_SECRET = 4
 
 
 class Secret(str):
@@ -64,7 +65,7 @@ def visible(name: str, value: Any) -> Any:
 def redact(text: str, known: Iterable[str] = ()) -> str:
     """A text without known secret values and without what looks like a credential."""
     for value in known:
-        if len(value) >= 4:
+        if len(value) >= _SHORTEST_SECRET:
             text = text.replace(value, HIDDEN)
     text = _BEARER.sub(rf"\1{HIDDEN}", text)
     text = _URL_LOGIN.sub(rf"\1{HIDDEN}@", text)
@@ -80,12 +81,30 @@ def redact_assignments(text: str) -> str:
     return redact(_ASSIGNMENT.sub(hide, text))
 
 
+def hide(value: Any, known: Sequence[str]) -> Any:
+    """Plain data with these texts blotted out wherever they stand in one, or in a key."""
+    if isinstance(value, str):
+        for secret in known:
+            if len(secret) >= _SHORTEST_SECRET:
+                value = value.replace(secret, HIDDEN)
+        return value
+    if isinstance(value, dict):
+        return {hide(key, known): hide(item, known) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [hide(item, known) for item in value]
+    return value
+
+
 def secret_values(parameters: Mapping[str, Any]) -> set[str]:
-    """The secret strings among a component's parameters, to be removed from messages."""
+    """The secret strings among a component's parameters, to be removed from what is written.
+
+    Very short ones are left out: blotting out every `1` would hide nothing and ruin all else.
+    """
     found: set[str] = set()
     for name, value in parameters.items():
         if isinstance(value, Secret) or (isinstance(value, str) and is_secret_name(name)):
-            found.add(str.__str__(value))
+            if len(value) >= _SHORTEST_SECRET:
+                found.add(str.__str__(value))
         elif isinstance(value, Mapping):
             found |= secret_values({str(k): v for k, v in value.items()})
         elif isinstance(value, list | tuple):

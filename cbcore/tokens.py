@@ -93,11 +93,11 @@ class TokenCounter:
             text_fields = (text_fields,)
         self.text_fields = tuple(text_fields) if text_fields is not None else TEXT_FIELDS
         self._count = tokenizer.count
-        self._seen: dict[tuple[int, int], int] = {}
+        self._seen: dict[int, int] = {}
 
     def count(self, text: str) -> int:
         """The number of tokens in one text."""
-        key = (hash(text), len(text))
+        key = hash(text)  # not the text itself: remembering it would keep the dataset in memory
         found = self._seen.get(key)
         if found is None:
             if len(self._seen) >= _CACHE_LIMIT:

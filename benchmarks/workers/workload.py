@@ -11,7 +11,6 @@ import hashlib
 import json
 import random
 import resource
-import string
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,14 +21,23 @@ RESPONSE = "The capital is Paris."
 ANSWERS = ("Paris", "London")
 WORDS_PER_TEXT = 20
 WARM_UP = 20
-_VOCABULARY = 5000
 
 
-def vocabulary(seed: int = 7) -> list[str]:
-    """Made-up words of four to nine letters, so that none of them is an article."""
-    source = random.Random(seed)
-    letters = string.ascii_lowercase
-    return ["".join(source.choices(letters, k=source.randint(4, 9))) for _ in range(_VOCABULARY)]
+def vocabulary() -> list[str]:
+    """Plain words without articles, as a context holds them: about one token each."""
+    return (
+        "river bridge city winter morning garden letter engine market window teacher island "
+        "mountain summer village history music forest kitchen library doctor station paper "
+        "captain harbor museum painter valley railway journal student farmer desert council "
+        "novel castle colony senate league science weather product problem number answer "
+        "question reason method system result process change growth energy pressure surface "
+        "measure record report section chapter paragraph sentence language meaning purpose "
+        "opened founded built wrote moved joined served became married studied worked lived "
+        "sailed painted directed produced discovered measured described collected returned "
+        "early later famous small large northern southern eastern western modern ancient "
+        "quiet narrow broad deep bright common several second third final first other many "
+        "before after during between under across around without within toward because while"
+    ).split()
 
 
 def examples(number: int) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -43,5 +44,11 @@ def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -
     settings.configure_logging()
     record = find_run(cache_dir, run_id)
     outputs = make_outputs(settings, chosen["outputs"])
-    result = rescore(record, list(chosen["evaluators"]), cache_dir=cache_dir, host=settings.host())
+    result = rescore(
+        record,
+        list(chosen["evaluators"]),
+        cache_dir=cache_dir,
+        host=settings.host(),
+        argv=sys.argv[1:],
+    )
     report(result, outputs)

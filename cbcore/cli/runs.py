@@ -91,15 +91,20 @@ def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The whole manifest as JSON.")
 @cache_option
 @shared_options
-def show(run_id: str, as_json: bool, cache_dir: str) -> None:
+@click.pass_context
+def show(ctx: click.Context, run_id: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome.
 
     RUN_ID may be shortened to a beginning that only one run has.
     """
     from cbcore.cli._text import clean, echo_json
 
+    # Options given before `show` count too.
+    before = ctx.parent.params if ctx.parent else {}
+    if ctx.get_parameter_source("cache_dir") is click.core.ParameterSource.DEFAULT:
+        cache_dir = before["cache_dir"]
     record = find_run(cache_dir, run_id)
-    if as_json:
+    if as_json or before["as_json"]:
         echo_json({**_summary(record), "manifest": record.manifest})
         return
     manifest = record.manifest

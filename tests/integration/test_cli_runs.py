@@ -1,0 +1,594 @@
+"""`cb runs`, `cb resume`, `cb rescore` and `cb run --dry-run`: real processes on real stores."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import cbcore
+from cbcore._store import Store
+
+MINE = '''
+"""A user's own components; those that fall ill are well again when a file says so."""
+
+import os
+import pathlib
+import signal
+
+from cbcore import _store
+
+
+def called(example):
+    with open("calls.log", "a") as log:
+        log.write(f"{example['id']} ")
+
+
+class Counted:
+    def __init__(self, answer: str = "Paris", name: str = "counted"):
+        self.answer = answer
+        self.name = name
+
+    def process(self, example):
+        called(example)
+        return {"response": self.answer}
+
+
+class Ill(Counted):
+    """Its process gets a signal at one example."""
+
+    def __init__(self, at: int = 5, number: int = 9):
+        super().__init__(name="ill")
+        self.at = at
+        self.number = number
+
+    def process(self, example):
+        if example["id"] == self.at and not pathlib.Path("well").exists():
+            os.kill(os.getpid(), self.number)
+        return super().process(example)
+
+
+class Keyed(Ill):
+    def __init__(self, api_key: str, number: int = 2):
+        super().__init__(number=number)
+        self._key = api_key
+
+
+class Length:
+    name = "length"
+    emits = ("length",)
+
+    def __init__(self, unit: float = 1.0):
+        self.unit = unit
+
+    def score(self, original, processed):
+        return {"length": len(processed["response"]) / self.unit}
+
+
+def stream():
+    """Can be read once."""
+    for i in range(4):
+        yield {"id": i, "context": f"three words {i}", "answer": "Paris"}
+
+
+_store._BATCH_ROWS = 1  # a kill finds all that was done stored
+'''
+
+
+@pytest.fixture
+def place(workplace):
+    """A folder with components and data in it, in no git repository."""
+    workplace.write("mine.py", MINE)
+    write_data(workplace, 10)
+    return workplace
+
+
+def write_data(place, n, answer="Paris"):
+    lines = [json.dumps({"id": i, "context": f"c {i}", "answer": answer}) for i in range(n)]
+    place.write("data.jsonl", "\n".join(lines))
+
+
+def take_calls(place):
+    """Ids called since this was asked last."""
+    log = place.folder / "calls.log"
+    calls = [int(i) for i in log.read_text().split()] if log.exists() else []
+    log.unlink(missing_ok=True)
+    return calls
+
+
+def run(place, *arguments, system="py:mine:Counted", code=0, **environ):
+    """`cb run` on the data; the finished process."""
+    done = place.cb("run", "-s", system, "-d", "data.jsonl", *arguments, **environ)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def only_run(place, *arguments):
+    (listed,) = place.json("runs", *arguments)
+    return listed
+
+
+def fails(place, *arguments, code=2):
+    """Run `cb`, expect one message and no traceback; the text of standard error."""
+    done = place.cb(*arguments)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.count("cb: error:") == 1
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+# -- where it is stored, and what is listed ----------------------------------------------------
+
+
+def test_the_store_is_made_beside_the_working_directory(place):
+    """`.cb/` by default; the second run calls nothing."""
+    run(place)
+    assert (place.folder / ".cb" / "store.sqlite3").is_file()
+    assert take_calls(place) == list(range(10))
+    run(place)
+    assert take_calls(place) == []
+
+
+def test_without_a_cache_nothing_is_written(place):
+    """`--no-cache` leaves the folder as it was, and reads nothing stored."""
+    run(place)
+    take_calls(place)
+    shutil.move(place.folder / ".cb", place.folder / "aside")
+    before = {path.name for path in place.folder.iterdir()}
+    run(place, "--no-cache")
+    assert take_calls(place) == list(range(10))
+    assert {path.name for path in place.folder.iterdir()} == before
+
+
+def test_runs_are_listed_newest_first_as_text_and_json(place):
+    """Id, when, systems, datasets, rows and state of each."""
+    run(place)
+    run(place, "-n", "3", system="py:mine:Counted,answer=Rome,name=rome")
+    run(place, system="py:mine:Ill,number=9", code=-9)
+    crashed, rome, first = place.json("runs")
+    assert list(first) == ["run_id", "state", "started", "ended", "systems", "datasets", "rows"]
+    assert (first["state"], first["systems"], first["datasets"]) == (
+        "finished",
+        ["counted"],
+        ["data"],
+    )
+    assert first["rows"] == {"total": 10, "errored": 0, "ok": 10}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", first["started"])
+    assert first["started"] <= first["ended"]
+    assert (rome["systems"], rome["rows"]["total"]) == (["rome"], 3)
+    assert (crashed["state"], crashed["ended"], crashed["rows"]) == ("crashed", None, None)
+    shown = place.cb("runs")
+    header, *lines = shown.stdout.splitlines()
+    assert header.split() == [
+        "RUN",
+        "STARTED",
+        "STATE",
+        "OK",
+        "/",
+        "ERRORED",
+        "/",
+        "ROWS",
+        "SYSTEMS",
+        "DATASETS",
+    ]
+    assert [line.split()[0] for line in lines] == [r["run_id"] for r in (crashed, rome, first)]
+    assert re.search(r"finished +10 / 0 / 10 +counted +data", lines[2])
+    assert re.search(r"crashed +– +ill +data", lines[0])
+
+
+@pytest.mark.parametrize("arguments", [(), ("--cache-dir", "absent")])
+def test_where_nothing_was_run_nothing_is_listed_or_made(place, arguments):
+    """No error, no folder."""
+    listed = place.cb("runs", *arguments)
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert "no runs are recorded" in listed.stderr
+    assert place.json("runs", *arguments) == []
+    assert not (place.folder / (arguments[-1] if arguments else ".cb")).exists()
+
+
+def test_a_store_of_a_newer_version_is_refused_by_every_command(place):
+    """Exit code 6; it is not touched."""
+    (place.folder / ".cb").mkdir()
+    path = place.folder / ".cb" / "store.sqlite3"
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version=99")
+    database.close()
+    before = path.read_bytes()
+    for command in (("run", "-s", "identity", "-d", "data.jsonl"), ("runs",), ("resume", "x")):
+        assert "newer version of cb (schema 99" in fails(place, *command, code=6)
+    assert path.read_bytes() == before
+
+
+# -- the manifest ------------------------------------------------------------------------------
+
+
+def git(place, *arguments):
+    identity = {f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in NAMED}
+    return subprocess.run(
+        ["git", *arguments],
+        cwd=place.folder,
+        env={**place.environment(), **identity},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+
+
+NAMED = ("NAME", "EMAIL")
+SECRET = "tops3cret-value"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
+    """Versions, specs with parameters, data, seed, machine, commit, times, command; no secret."""
+    git(place, "init", "-q")
+    git(place, "add", "mine.py", "data.jsonl")
+    git(place, "commit", "-qm", "first")
+    (place.folder / "well").touch()
+    spec = f"py:mine:Keyed,api_key={SECRET}"
+    run(place, "--seed", "7", "-n", "8", "-e", "py:mine:Length,unit=2.0", system=spec)
+    listed = only_run(place)
+    shown = place.json("runs", "show", listed["run_id"])
+    manifest = shown.pop("manifest")
+    assert shown == listed
+    config = manifest["config"]
+    (system,) = config["systems"]
+    assert (system["component"], system["params"]["api_key"]) == ("py:mine:Keyed", "***")
+    assert config["evaluators"][0]["params"] == {"unit": 2.0}
+    assert (config["cbcore"], config["seed"]) == (cbcore.__version__, 7)
+    assert (config["max_examples"], config["repeats"]) == (8, 1)
+    assert set(manifest["plugins"]) >= {"cb-metrics", "cb-answerquality"}
+    assert manifest["plugins"]["cb-metrics"] == config["metrics"][0]["version"]
+    assert manifest["host"]["name"] == socket.gethostname()
+    assert manifest["host"]["python"] == platform.python_version()
+    assert manifest["git_commit"] == git(place, "rev-parse", "HEAD")
+    assert manifest["cwd"] == str(place.folder)
+    assert manifest["argv"][:3] == ["run", "-s", "py:mine:Keyed,api_key=***"]
+    assert manifest["argv"][-2:] == ["-e", "py:mine:Length,unit=2.0"]
+    (fingerprint,) = manifest["fingerprints"].items()
+    assert fingerprint[0] == "data"
+    assert re.fullmatch("[0-9a-f]{32}", fingerprint[1])
+    text = place.cb("runs", "show", listed["run_id"]).stdout
+    for part in (
+        *(listed["run_id"], "finished", manifest["git_commit"], platform.python_version()),
+        *("cb run -s py:mine:Keyed,api_key=***", str(place.folder), "api_key=***"),
+        "unit=2.0",
+    ):
+        assert part in text
+    written = b"".join(p.read_bytes() for p in (place.folder / ".cb").iterdir())
+    assert SECRET.encode() not in written
+    assert SECRET not in text + json.dumps(manifest)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_a_changed_working_directory_is_marked_beside_its_commit(place):
+    """The number was not made by that commit alone; without a repository there is none."""
+    outside = {"GIT_CEILING_DIRECTORIES": str(place.folder.parent)}
+    run(place, "-n", "1", **outside)
+    git(place, "init", "-q")
+    git(place, "add", "mine.py")
+    git(place, "commit", "-qm", "first")
+    place.write("mine.py", MINE + "\n# changed\n")
+    run(place, "-n", "1")
+    changed, none = (
+        place.json("runs", "show", listed["run_id"])["manifest"]["git_commit"]
+        for listed in place.json("runs")
+    )
+    assert changed == git(place, "rev-parse", "HEAD") + "+changes"
+    assert none is None
+
+
+def test_the_fingerprint_is_that_of_the_data(place):
+    """The same examples have the same one, whatever ran on them; others another."""
+
+    def fingerprint():
+        newest = place.json("runs")[0]["run_id"]
+        return place.json("runs", "show", newest)["manifest"]["fingerprints"]["data"]
+
+    run(place)
+    first = fingerprint()
+    run(place, "--repeats", "2", system="py:mine:Counted,answer=Rome")
+    assert fingerprint() == first
+    write_data(place, 10, answer="Rome")
+    run(place)
+    assert fingerprint() != first
+
+
+def test_a_secret_in_the_spec_of_a_dataset_is_not_written_down(place):
+    """Datasets take keys too."""
+    place.write(
+        "guarded.py",
+        "class Guarded:\n    name = 'guarded'\n\n    def __init__(self, api_key: str):\n"
+        "        self._key = api_key\n\n    def __iter__(self):\n"
+        "        yield {'id': 0, 'context': 'c', 'answer': 'Paris'}\n",
+    )
+    done = place.cb("run", "-s", "py:mine:Counted", "-d", f"py:guarded:Guarded,api_key={SECRET}")
+    assert done.returncode == 0, done.stderr
+    written = b"".join(p.read_bytes() for p in (place.folder / ".cb").iterdir())
+    assert SECRET.encode() not in written
+
+
+# -- ids ---------------------------------------------------------------------------------------
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(place):
+    """When only one starts so; otherwise the candidates are named."""
+    run(place, "-n", "1")
+    run(place, "-n", "2")
+    newest, oldest = (listed["run_id"] for listed in place.json("runs"))
+    assert place.json("runs", "show", newest[:-1])["run_id"] == newest
+    assert place.json("runs", "show", oldest)["run_id"] == oldest
+    message = fails(place, "runs", "show", "2")
+    assert "stands for 2 runs" in message
+    assert newest in message
+    assert oldest in message
+    for command in (("runs", "show"), ("resume",)):
+        message = fails(place, *command, "1999")
+        assert "no run in .cb has an id that starts with '1999'" in message
+        assert "cb runs" in message
+
+
+def test_the_store_may_be_named_before_or_after_show(place):
+    """`cb runs --cache-dir DIR show ID` looks in DIR, as `cb runs show ID --cache-dir DIR` does."""
+    run(place, "-n", "1", "--cache-dir", "there")
+    run_id = only_run(place, "--cache-dir", "there")["run_id"]
+    assert place.cb("runs", "--cache-dir", "there", "show", run_id).returncode == 0
+    assert place.cb("runs", "show", run_id, "--cache-dir", "there").returncode == 0
+
+
+# -- resume ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "state"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 130, "interrupted"),
+        (signal.SIGKILL, -9, "crashed"),
+    ],
+)
+def test_an_unfinished_run_is_continued_without_typing_it_again(place, number, code, state):
+    """The same id, flags and folder; what is stored is not called again; then it is finished."""
+    whole = run(place, "--no-cache", "-o", "json", system="py:mine:Ill,at=99")
+    take_calls(place)
+    system = f"py:mine:Ill,number={int(number)}"
+    flags = ("-o", "json=out.json", "--threshold", "0.4", "--cache-dir", "store")
+    run(place, *flags, system=system, code=code)
+    done = take_calls(place)
+    assert done[:5] == [0, 1, 2, 3, 4]
+    before = only_run(place, "--cache-dir", "store")
+    assert before["state"] == state
+    (place.folder / "well").touch()
+    resumed = place.cb("resume", before["run_id"][:-2], "--cache-dir", "store")
+    assert resumed.returncode == 0, resumed.stderr
+    assert take_calls(place) == [i for i in range(10) if i not in done]
+    after = only_run(place, "--cache-dir", "store")
+    assert (after["run_id"], after["state"]) == (before["run_id"], "finished")
+    assert after["rows"]["total"] == 10
+    result = json.loads((place.folder / "out.json").read_text())
+    assert result["config"]["threshold"] == 0.4
+    expected = json.loads(whole.stdout)["rows"]
+    assert without_latency(result["rows"]) == without_latency(expected)
+
+
+def without_latency(rows):
+    return [{k: v for k, v in row.items() if k != "latency"} for row in rows]
+
+
+def test_a_run_is_continued_where_it_was_started(place):
+    """From any folder, when the store is named; not when that folder is gone."""
+    run(place, system="py:mine:Ill", code=-9)
+    (place.folder / "well").touch()
+    elsewhere = place.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    place.folder, home = elsewhere, place.folder
+    store = str(home / ".cb")
+    run_id = only_run(place, "--cache-dir", store)["run_id"]
+    home.rename(home.parent / "moved")
+    moved = str(home.parent / "moved" / ".cb")
+    message = fails(place, "resume", run_id, "--cache-dir", moved)
+    assert f"was started in {home}, which cannot be entered" in message
+    (home.parent / "moved").rename(home)
+    resumed = place.cb("resume", run_id, "--cache-dir", store)
+    assert resumed.returncode == 0, resumed.stderr
+    assert only_run(place, "--cache-dir", store)["state"] == "finished"
+
+
+def test_a_run_that_failed_can_be_continued_when_its_cause_is_gone(place):
+    """A budget, an error limit or broken data: stored rows are free."""
+    run(place, "--budget-tokens", "20", "--tokenizer", "words", code=4)
+    done = take_calls(place)
+    assert 0 < len(done) < 10
+    assert only_run(place)["state"] == "failed"
+    resumed = place.cb("resume", only_run(place)["run_id"])
+    assert take_calls(place) == [i for i in range(10) if i not in done][: len(done)]
+    assert resumed.returncode in (0, 4)
+
+
+def test_what_cannot_be_continued_says_why(place):
+    """A finished run, one from Python, one with a secret on its command line, one still running."""
+    run(place, "-n", "1")
+    assert "is finished: there is nothing to continue" in fails(
+        place, "resume", only_run(place)["run_id"]
+    )
+    shutil.rmtree(place.folder / ".cb")
+    run(place, system=f"py:mine:Keyed,api_key={SECRET}", code=130)
+    message = fails(place, "resume", only_run(place)["run_id"])
+    assert "was given a secret on the command line" in message
+    assert "${NAME}" in message
+    shutil.rmtree(place.folder / ".cb")
+    place.write(
+        "from_python.py",
+        "import mine\nfrom cbcore import evaluate\n\n"
+        "data = [{'id': i, 'context': 'c', 'answer': 'Paris'} for i in range(9)]\n"
+        "evaluate([mine.Ill()], data, [mine.Length()], [], cache_dir='.cb')\n",
+    )
+    from_python(place)
+    assert only_run(place)["state"] == "crashed"
+    message = fails(place, "resume", only_run(place)["run_id"])
+    assert "was started from Python" in message
+    assert "evaluate()" in message
+    store = Store(place.folder / ".cb")
+    (record,) = store.runs()
+    record.manifest["host"]["pid"] = os.getpid()
+    store.save_run(record)
+    store.close()
+    message = fails(place, "resume", record.run_id)
+    assert f"is still running, as process {os.getpid()}" in message
+
+
+def from_python(place):
+    subprocess.run(
+        [sys.executable, "from_python.py"],
+        cwd=place.folder,
+        env=place.environment(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_run_file_with_a_secret_can_be_continued(place):
+    """The secret is read from the environment again."""
+    place.write(
+        "bench.yaml",
+        "systems:\n  - py:mine:Keyed: {api_key: '${MY_KEY}'}\ndatasets: [data.jsonl]\n",
+    )
+    interrupted = place.cb("run", "bench.yaml", MY_KEY=SECRET)
+    assert interrupted.returncode == 130, interrupted.stderr
+    done = take_calls(place)
+    (place.folder / "well").touch()
+    resumed = place.cb("resume", only_run(place)["run_id"], MY_KEY=SECRET)
+    assert resumed.returncode == 0, resumed.stderr
+    assert take_calls(place) == [i for i in range(10) if i not in done]
+    written = b"".join(p.read_bytes() for p in (place.folder / ".cb").iterdir())
+    assert SECRET.encode() not in written
+
+
+# -- rescore -----------------------------------------------------------------------------------
+
+
+def test_a_run_is_scored_anew_without_a_call(place):
+    """Its stored outputs, by evaluators of today; the new run is recorded beside the old."""
+    run(place, "-n", "6", "--repeats", "2")
+    take_calls(place)
+    run_id = only_run(place)["run_id"]
+    rescored = place.cb(
+        *("rescore", run_id, "-e", "py:mine:Length", "-e", "py:mine:Length,unit=5.0"),
+        *("-o", "json"),
+    )
+    assert rescored.returncode == 0, rescored.stderr
+    assert take_calls(place) == []
+    rows = json.loads(rescored.stdout)["rows"]
+    assert [(row["example_id"], row["repeat"]) for row in rows] == [
+        (i, k) for i in range(6) for k in range(2)
+    ]
+    assert all(sorted(row["scores"].values()) == [1.0, 5.0] for row in rows)
+    assert all(row["system"] == "counted" for row in rows)
+    newest, oldest = place.json("runs")
+    assert (oldest["run_id"], newest["state"]) == (run_id, "finished")
+
+
+def test_a_rescored_run_says_how_it_was_made(place):
+    """Its manifest holds the command, as that of any other run."""
+    run(place, "-n", "1")
+    run_id = only_run(place)["run_id"]
+    assert place.cb("rescore", run_id, "-e", "py:mine:Length").returncode == 0
+    newest = place.json("runs")[0]["run_id"]
+    manifest = place.json("runs", "show", newest)["manifest"]
+    assert manifest["argv"] == ["rescore", run_id, "-e", "py:mine:Length"]
+
+
+def test_data_that_changed_meanwhile_has_no_stored_output(place):
+    """Such rows say so; the others are scored."""
+    run(place, "-n", "3")
+    take_calls(place)
+    text = (place.folder / "data.jsonl").read_text().replace("c 1", "changed")
+    place.write("data.jsonl", text)
+    rescored = place.cb("rescore", only_run(place)["run_id"], "-e", "py:mine:Length", "-o", "json")
+    assert rescored.returncode == 0, rescored.stderr
+    assert take_calls(place) == []
+    errors = [row["error"] for row in json.loads(rescored.stdout)["rows"]]
+    assert errors == [None, "ProcessError: no output is stored for this example", None]
+
+
+def test_what_cannot_be_rescored_says_why(place):
+    """No such run, no evaluator, data that was given from Python."""
+    assert "no run in .cb" in fails(place, "rescore", "2", "-e", "py:mine:Length")
+    place.write(
+        "from_python.py",
+        "import mine\nfrom cbcore import evaluate\n\n"
+        "data = [{'id': 1, 'context': 'c', 'answer': 'Paris'}]\n"
+        "evaluate([mine.Counted()], data, [mine.Length()], [], cache_dir='.cb')\n",
+    )
+    from_python(place)
+    message = fails(place, "rescore", only_run(place)["run_id"], "-e", "py:mine:Length")
+    assert "was given its data from Python" in message
+    assert place.cb("rescore", "2").returncode == 2
+
+
+# -- dry runs ----------------------------------------------------------------------------------
+
+
+def planned(done):
+    """The lines of a dry run, as lists of words, and its last line."""
+    header, *lines, _, total = done.stdout.splitlines()
+    assert header.split() == [
+        "SYSTEM",
+        "DATASET",
+        "EXAMPLES",
+        "STORED",
+        "CALLS",
+        "INPUT",
+        "TOKENS",
+        "USD",
+    ]
+    return [line.split() for line in lines], total
+
+
+def test_a_dry_run_counts_and_calls_nothing(place):
+    """Examples, what is stored, calls, tokens; the run is not recorded."""
+    run(place, "-n", "4")
+    take_calls(place)
+    both = ("-s", "py:mine:Counted,answer=Rome,name=rome", "--dry-run", "--tokenizer", "words")
+    lines, total = planned(run(place, *both))
+    assert lines == [
+        ["counted", "data", "10", "4", "6", "12", "unknown"],
+        ["rome", "data", "10", "0", "10", "20", "unknown"],
+    ]
+    assert total == "16 calls with 32 input tokens would be made; nothing was called."
+    assert take_calls(place) == []
+    assert len(place.json("runs")) == 1
+
+
+def test_a_dry_run_reads_a_dataset_that_can_be_read_once(place):
+    """Also for two systems."""
+    done = place.cb(
+        *("run", "-s", "py:mine:Counted", "-s", "py:mine:Counted,answer=Rome,name=rome"),
+        *("-d", "py:mine:stream", "--dry-run", "--no-cache", "--tokenizer", "words"),
+        *("--repeats", "2"),
+    )
+    assert done.returncode == 0, done.stderr
+    lines, total = planned(done)
+    assert [line[2:6] for line in lines] == [["8", "0", "8", "24"]] * 2
+    assert total.startswith("16 calls")
+    assert take_calls(place) == []
+
+
+def test_a_dry_run_says_what_a_run_then_does(place):
+    """The calls counted are the calls made."""
+    write_data(place, 7)
+    _, total = planned(run(place, "--dry-run", "--repeats", "3"))
+    run(place, "--repeats", "3")
+    assert total.startswith(f"{len(take_calls(place))} calls")
+    _, total = planned(run(place, "--dry-run", "--repeats", "3"))
+    assert total.startswith("0 calls with 0 input tokens")

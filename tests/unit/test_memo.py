@@ -1,0 +1,350 @@
+"""Between a run and its store: what is known is attached, what is learned is kept."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+import pytest
+
+from cbcore import _memo
+from cbcore._examples import Work, number
+from cbcore._memo import Identities, Memo, StoredSystem
+from cbcore._scoring import Done, Wired
+from cbcore._store import Store
+from cbcore.exceptions import ProcessError
+
+
+class Evaluator:
+    name = "evaluator"
+    emits = ("s",)
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def memo(store, told):
+    """Makes memos on one store, each as a new run would."""
+
+    def make(system=b"system" * 3, evaluators=(), secrets=()):
+        pairs = [(wired, identity) for wired, identity in evaluators]
+        return Memo(store, system, pairs, secrets=secrets, warn=told.append)
+
+    return make
+
+
+def works(*contents, repeats=1):
+    return number([{"context": content} for content in contents], "d", repeats=repeats)
+
+
+def learn(memo, *contents, output=None, scores=(), repeats=1):
+    """Run through a memo: what is not recalled is answered; the work as it came back."""
+    seen = []
+    for work in memo.recall(works(*contents, repeats=repeats)):
+        seen.append(work)
+        if work.recalled is None:
+            answer = {"response": work.example["context"]} if output is None else output
+            memo.remember(Done(work, answer, 0.25, scores=list(scores)))
+    return seen
+
+
+def test_what_was_learned_is_recalled_with_its_latency(memo):
+    """By the next run; what is new is not there."""
+    learn(memo(), "a", "b")
+    seen = learn(memo(), "a", "new", "b")
+    assert [work.recalled and work.recalled.output() for work in seen] == [
+        {"response": "a"},
+        None,
+        {"response": "b"},
+    ]
+    assert seen[0].recalled.latency == 0.25
+
+
+def test_systems_do_not_see_each_others_outputs(memo):
+    """The same example, another system."""
+    learn(memo(b"one-----" * 2), "a")
+    (work,) = memo(b"other---" * 2).recall(works("a"))
+    assert work.recalled is None
+
+
+def test_scores_are_found_for_their_evaluator_example_and_output(memo):
+    """Another evaluator has none; one without identity is not stored at all."""
+    wired, other, nameless = (Wired.of(Evaluator()) for _ in range(3))
+    first = [(wired, b"wired---"), (other, b"other---")]
+    learn(memo(evaluators=first), "a", scores=[(wired, {"s": 0.5}), (nameless, {"s": 1.0})])
+    (work,) = memo(evaluators=first).recall(works("a"))
+    assert work.recalled.scores == {id(wired): {"s": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [
+        ({"s": 0.5, "t": 1}, True),
+        ({}, True),
+        ({"s": True}, True),
+        ({"s": float("nan")}, False),
+        ({"s": float("inf")}, False),
+        ({"s": None}, False),
+        ({"s": object()}, False),
+        ({1: 0.5}, False),
+        (ValueError("failed"), False),
+        ("text", False),
+    ],
+)
+def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, kept):
+    """What is no number, or a failure, is asked again; the row says so each time."""
+    wired = Wired.of(Evaluator())
+    evaluators = [(wired, b"wired---")]
+    learn(memo(evaluators=evaluators), "a", scores=[(wired, scores)])
+    (work,) = memo(evaluators=evaluators).recall(works("a"))
+    assert work.recalled.scores == ({id(wired): scores} if kept else {})
+    assert told == []
+
+
+def test_failures_are_not_stored(memo, store):
+    """No output, nothing to keep."""
+    made = memo()
+    for work in made.recall(works("a")):
+        made.remember(Done(work, None, 0.1, "boom"))
+    store.commit()
+    assert store.count("outputs") == 0
+
+
+def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
+    """A new evaluator's scores join; those known are not written again."""
+    old, new = Wired.of(Evaluator()), Wired.of(Evaluator())
+    learn(memo(evaluators=[(old, b"old-----")]), "a", scores=[(old, {"s": 0.1})])
+    both = [(old, b"old-----"), (new, b"new-----")]
+    made = memo(evaluators=both)
+    (work,) = made.recall(works("a"))
+    made.remember(
+        Done(work, work.recalled.output(), 0.25, scores=[(old, {"s": 0.1}), (new, {"s": 0.9})])
+    )
+    (work,) = memo(evaluators=both).recall(works("a"))
+    assert work.recalled.scores == {id(old): {"s": 0.1}, id(new): {"s": 0.9}}
+    store.commit()
+    assert (store.count("outputs"), store.count("scores")) == (1, 2)
+
+
+def test_examples_of_equal_content_share_what_is_known(memo):
+    """Also their scores: none of them is scored again."""
+    wired = Wired.of(Evaluator())
+    evaluators = [(wired, b"wired---")]
+    learn(memo(evaluators=evaluators), "a", scores=[(wired, {"s": 0.5})])
+    seen = list(memo(evaluators=evaluators).recall(works("x", "a", "a", "a", "a")))
+    assert [bool(work.recalled) for work in seen] == [False, True, True, True, True]
+    assert all(work.recalled.scores == {id(wired): {"s": 0.5}} for work in seen[1:])
+
+
+# -- repeats -----------------------------------------------------------------------------------
+
+
+def test_each_repeat_has_an_address_of_its_own(memo):
+    """The first is that of an unrepeated run."""
+    learn(memo(), "a", "b")
+    seen = learn(memo(), "a", "b", repeats=3)
+    assert [bool(work.recalled) for work in seen] == [True, False, False] * 2
+    assert len({work.key for work in seen}) == 6
+    assert all(work.recalled for work in learn(memo(), "a", "b", repeats=3))
+
+
+def test_a_copy_of_recalled_work_does_not_bring_its_output_along(memo):
+    """Whatever the work was before, what counts is what is stored for it."""
+    learn(memo(), "a")
+    (work,) = memo().recall(works("a"))
+    (repeat,) = memo().recall([attrs.evolve(work, repeat=1)])
+    assert repeat.recalled is None
+
+
+# -- what cannot be stored ---------------------------------------------------------------------
+
+
+def test_an_example_that_is_no_plain_data_is_passed_and_told_once(memo, told, store):
+    """It is run each time; those beside it are stored."""
+    made = memo()
+    data = [{"context": object()}, {"context": "a"}, {"context": {1, 2}}]
+    for work in made.recall(number(data, "d")):
+        made.remember(Done(work, {"response": "x"}, 0.1))
+    assert len(told) == 1
+    assert told[0].startswith("not stored: example 0 is not plain data")
+    store.commit()
+    assert store.count("outputs") == 1
+
+
+def test_an_output_that_is_no_plain_data_is_told_once(memo, told):
+    """With the example it belongs to."""
+    for _ in range(2):
+        assert not any(w.recalled for w in learn(memo(), "a", "b", output={"x": object()}))
+    assert len(told) == 2  # once per run
+    assert told[0].startswith("not stored: the output for example 0 is not plain data")
+
+
+def test_an_unusable_example_is_not_looked_up(memo):
+    """It has a problem and no address."""
+    (work,) = memo().recall([Work(0, 0, {"id": 1}, "d", "no context")])
+    assert (work.key, work.recalled) == (b"", None)
+
+
+def test_a_component_without_identity_is_told_once_with_the_reason():
+    """Asked for every lane, reported once; the others are known."""
+    told = []
+    namespace = {"__name__": "typed_at_a_prompt"}
+    exec("class Typed:\n    name = 'typed'", namespace)
+    typed, known = namespace["Typed"](), Evaluator()
+    identities = Identities(told.append)
+    assert [identities.of(typed, None), identities.of(typed, None)] == [None, None]
+    assert identities.of(known, None) == identities.of(known, None) is not None
+    assert len(told) == 1
+    assert told[0].startswith("nothing is stored for 'typed': ")
+
+
+def test_a_stored_system_has_an_identity_and_nothing_else():
+    """It answers for an earlier run; what is not stored it cannot say."""
+    system = StoredSystem("old", b"\x01" * 16)
+    assert Identities(pytest.fail).of(system, None) == b"\x01" * 16
+    with pytest.raises(ProcessError, match="no output is stored for this example"):
+        system.process({"context": "c"})
+
+
+# -- secrets -----------------------------------------------------------------------------------
+
+
+def test_a_secret_is_taken_out_of_texts_and_keys_before_storing(memo):
+    """And out of the output the row is made of, so that a resumed run has the same row."""
+    made = memo(secrets=["s3cret-value"])
+    (work,) = made.recall(works("a"))
+    output = {"response": "x s3cret-value y", "deep": [{"s3cret-value": ("s3cret-value", 1)}]}
+    done = made.remember(Done(work, output, 0.1))
+    (again,) = memo().recall(works("a"))
+    hidden = {"response": "x *** y", "deep": [{"***": ["***", 1]}]}
+    assert again.recalled.output() == done.output == hidden
+
+
+@pytest.mark.parametrize("secret", ["", "1", "abc", "null", "true", "1234"])
+def test_a_common_text_as_secret_does_not_spoil_what_is_stored(memo, secret):
+    """Only texts are changed, and only by what is long enough to be a secret."""
+    made = memo(secrets=[secret])
+    (work,) = made.recall(works("a"))
+    output = {"abc": None, "n": 1234, "t": True, "response": "abc 1"}
+    made.remember(Done(work, dict(output), 0.1))
+    (again,) = memo().recall(works("a"))
+    assert again.recalled.output() == output
+
+
+# -- looking ahead -----------------------------------------------------------------------------
+
+
+def counted(source):
+    pulled = itertools.count(1)
+    for item in source:
+        counted.pulled = next(pulled)
+        yield item
+
+
+def test_an_endless_source_is_read_only_some_way_ahead(memo):
+    """At most as far again as was taken, and never more than a stride."""
+    source = number(({"context": str(i)} for i in itertools.count()), "d")
+    recalled = memo().recall(counted(source))
+    for taken in range(1, 2000):
+        next(recalled)
+        assert counted.pulled <= min(2 * taken, taken + _memo._LARGEST_LOOKAHEAD)
+
+
+def test_a_slow_source_is_not_read_ahead(memo, monkeypatch):
+    """When examples take long to come, each is worked on as it comes."""
+    clock = itertools.count()
+    monkeypatch.setattr(_memo.time, "monotonic", lambda: float(next(clock)))
+    recalled = memo().recall(counted(works(*map(str, range(50)))))
+    for taken in range(1, 51):
+        next(recalled)
+        assert counted.pulled == taken
+
+
+# -- many at once ------------------------------------------------------------------------------
+
+
+class Together(Evaluator):
+    """Scores in batches, as told."""
+
+    def __init__(self, answer=None):
+        self.batches = []
+        self.answer = answer or (lambda outputs: [{"s": 1.0} for _ in outputs])
+
+    def score_batch(self, originals, outputs):
+        assert [o["context"] for o in originals] == [o["response"] for o in outputs]
+        self.batches.append(len(outputs))
+        return self.answer(outputs)
+
+
+CONTENTS = [str(i) for i in range(40)]
+
+
+def test_stored_outputs_are_scored_many_at_once_and_only_once(memo):
+    """By an evaluator that can; the scores are stored."""
+    learn(memo(), *CONTENTS)
+    wired = Wired.of(Together())
+    evaluators = [(wired, b"wired---")]
+    seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
+    assert all(work.recalled.scores == {id(wired): {"s": 1.0}} for work in seen)
+    assert sum(wired.evaluator.batches) == 40
+    assert max(wired.evaluator.batches) >= 8
+    asked = list(wired.evaluator.batches)
+    seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
+    assert all(work.recalled.scores for work in seen)
+    assert wired.evaluator.batches == asked
+
+
+def test_no_evaluator_is_asked_when_nothing_is_to_be_scored(memo):
+    """As for a dry run."""
+    learn(memo(), *CONTENTS)
+    wired = Wired.of(Together())
+    seen = list(memo(evaluators=[(wired, b"wired---")]).recall(works(*CONTENTS), scoring=False))
+    assert all(work.recalled for work in seen)
+    assert wired.evaluator.batches == []
+
+
+def _fail(outputs):
+    raise ValueError("batch failed")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [_fail, lambda outputs: [], lambda outputs: [{"s": 1.0}] * (len(outputs) + 1), lambda _: None],
+    ids=["raises", "too-few", "too-many", "none"],
+)
+def test_a_batch_that_goes_wrong_is_left_to_be_asked_one_by_one(memo, answer):
+    """Nothing is scored by position that might be another's."""
+    learn(memo(), *CONTENTS)
+    wired = Wired.of(Together(answer))
+    seen = list(memo(evaluators=[(wired, b"wired---")]).recall(works(*CONTENTS)))
+    assert all(work.recalled.scores == {} for work in seen)
+
+
+# -- fingerprints ------------------------------------------------------------------------------
+
+
+def fingerprint(memo, source):
+    made = memo()
+    for _ in made.recall(source):
+        pass
+    return made.fingerprint
+
+
+def test_a_fingerprint_is_of_the_examples_and_their_order(memo):
+    """Not of how often they are repeated, nor of what is stored."""
+    first = fingerprint(memo, works("a", "b", "c"))
+    learn(memo(), "a", "b")
+    assert fingerprint(memo, works("a", "b", "c")) == first
+    assert fingerprint(memo, works("a", "b", "c", repeats=3)) == first
+    others = [works("a", "b"), works("b", "a", "c"), works("a", "b", "d"), works()]
+    assert len({first, *(fingerprint(memo, other) for other in others)}) == 5
