@@ -40,6 +40,7 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder).expanduser() / FILE_NAME
         self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
+        self._places: dict[str, int] = {}
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._committer: threading.Thread | None = None
@@ -96,20 +97,41 @@ class Store:
             database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def get(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values stored under these keys; absent ones are left out."""
-        found: dict[bytes, bytes] = {}
+        """The values stored under these keys; absent ones are left out.
+
+        A run is mostly read back in the order it was written, so the rows behind those found
+        last are read on first; only what is not among them is looked up by key.
+        """
         with self._lock:
             try:
-                for start in range(0, len(keys), _KEYS_PER_QUERY):
-                    chunk = keys[start : start + _KEYS_PER_QUERY]
-                    marks = ",".join("?" * len(chunk))
-                    query = f"SELECT key, value FROM {table} WHERE key IN ({marks})"  # noqa: S608
-                    found.update(self._database.execute(query, chunk))
+                found = self._read_on(table, set(keys))
+                missing = [key for key in keys if key not in found]
+                for start in range(0, len(missing), _KEYS_PER_QUERY):
+                    found.update(self._look_up(table, missing[start : start + _KEYS_PER_QUERY]))
             except sqlite3.Error as error:
                 raise self._failure("read", error) from error
             if waiting := self._waiting[table]:
                 found.update({key: waiting[key] for key in keys if key in waiting})
         return found
+
+    def _read_on(self, table: str, wanted: set[bytes]) -> dict[bytes, bytes]:
+        place = self._places.pop(table, None)
+        if place is None:
+            return {}
+        query = f"SELECT rowid, key, value FROM {table} WHERE rowid > ? LIMIT ?"  # noqa: S608
+        rows = self._database.execute(query, (place, len(wanted))).fetchall()
+        found = {key: value for _, key, value in rows if key in wanted}
+        if found:
+            self._places[table] = rows[-1][0]
+        return found
+
+    def _look_up(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        marks = ",".join("?" * len(keys))
+        query = f"SELECT rowid, key, value FROM {table} WHERE key IN ({marks})"  # noqa: S608
+        rows = self._database.execute(query, keys).fetchall()
+        if rows:
+            self._places[table] = max(rowid for rowid, _, _ in rows)
+        return {key: value for _, key, value in rows}
 
     def holds_any(self, table: str, prefix: bytes) -> bool:
         """Whether any stored key starts with a prefix."""
