@@ -1,0 +1,52 @@
+"""For authors of plugins: check a plugin against the contract, and test it with fakes.
+
+    from cbcore.testing import check_plugin
+
+    def test_conformance():
+        check_plugin("cb-brevity").assert_ok()
+
+Nothing here is loaded unless it is asked for. `pytest_plugins = ["cbcore.testing"]` in a test
+module or the top-most conftest.py adds the fixtures `cb_runner` and `tmp_plugin`; importing
+this package does not import pytest. It holds no tests to rewrite: PYTEST_DONT_REWRITE.
+"""
+
+from cbcore.testing._cases import Given
+from cbcore.testing._checking import check_plugin
+from cbcore.testing._hosts import host_from
+from cbcore.testing._report import Finding, Report
+from cbcore.testing._rules import RULES, Rule
+from cbcore.testing.fakes import (
+    AsyncFakeSystem,
+    BrokenDataset,
+    FakeDataset,
+    FakeEvaluator,
+    FakeSystem,
+    FaultyEvaluator,
+    FaultySystem,
+    MutatingSystem,
+    SlowSystem,
+    WrongSystem,
+)
+
+__all__ = [
+    "RULES",
+    "AsyncFakeSystem",
+    "BrokenDataset",
+    "FakeDataset",
+    "FakeEvaluator",
+    "FakeSystem",
+    "FaultyEvaluator",
+    "FaultySystem",
+    "Finding",
+    "Given",
+    "MutatingSystem",
+    "Report",
+    "Rule",
+    "SlowSystem",
+    "WrongSystem",
+    "check_plugin",
+    "host_from",
+]
+
+pytest_plugins = ["cbcore.testing.fixtures"]
+"""Read by pytest alone, when a test suite names this package as a plugin."""

@@ -1,0 +1,81 @@
+"""Datasets: what they yield, how often they can be read, and how much is read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError
+from cbcore.testing._cases import Case, TooManyCallsError, limited_calls
+from cbcore.testing._rules import Unchecked, rule
+
+N_EXAMPLES = 3
+"""Only so many examples are ever pulled, so that an endless dataset can be checked."""
+
+
+def _first(dataset: Any) -> list[Any] | Exception:
+    """The first examples, or what kept them back."""
+    try:
+        with limited_calls():
+            return list(islice(iter(dataset), N_EXAMPLES))
+    except Exception as error:  # noqa: BLE001 - the plugin boundary
+        return error
+
+
+@rule("dataset-lazy", "dataset")
+def lazy(case: Case) -> Iterator[str]:
+    """The first examples are there without reading all of them."""
+    found = _first(case.make())
+    if isinstance(found, TooManyCallsError):
+        yield f"yield examples as they are read: the first {N_EXAMPLES} {found}"
+
+
+@rule("dataset-examples", "dataset")
+def examples(case: Case) -> Iterator[str]:
+    """Examples are dicts with an `id` of their own and a context or question."""
+    found = _first(case.make())
+    if isinstance(found, CBError | OSError):
+        yield Unchecked(f"its data cannot be read here: {found}")
+        return
+    if isinstance(found, Exception):
+        if not isinstance(found, TooManyCallsError):
+            yield f"raise DataError for data that cannot be used: {describe_exception(found)}"
+        return
+    if not found:
+        yield "yield at least one example, or raise DataError with the reason"
+    ids: set[object] = set()
+    for number, example in enumerate(found):
+        if not isinstance(example, dict):
+            yield f"yield dicts: example {number} is a {type(example).__name__}"
+            return
+        example_id = example.get("id")
+        if not isinstance(example_id, str | int) or isinstance(example_id, bool):
+            yield f"give example {number} an 'id', a text or a whole number, not {example_id!r}"
+        elif example_id in ids:
+            yield f"give every example another 'id': {example_id!r} is there twice"
+        else:
+            ids.add(example_id)
+        if all(example.get(field) is None for field in ("context", "question", "turns")):
+            yield f"give example {number} a 'context' or a 'question'"
+
+
+@rule("dataset-reiterable", "dataset")
+def reiterable(case: Case) -> Iterator[str]:
+    """It can be read again from the start, or says `reiterable = False`."""
+    dataset = case.make()
+    declared = getattr(dataset, "reiterable", getattr(case.target, "reiterable", True))
+    if declared is False:
+        return
+    once, again = _first(dataset), _first(dataset)
+    if isinstance(once, Exception):
+        return  # told by the rules above
+    if isinstance(again, Exception):
+        yield f"reading it a second time raised {describe_exception(again)}"
+    elif once != again:
+        yield (
+            "make it a class with __iter__, so that it can be read twice, or set "
+            f"`reiterable = False` on it: it gave {len(once)} examples at first, "
+            f"{'others' if again else 'none'} the second time"
+        )

@@ -1,0 +1,82 @@
+"""Rules: small functions with an id that look at one thing and say what is wrong with it.
+
+A rule yields a text for every problem it sees. It may also yield a `Note`, which is shown when
+it passes, or an `Unchecked`, when something outside the component kept it from looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from cbcore.components import describe_exception
+from cbcore.testing._report import Finding, Status
+
+_MOST_PROBLEMS = 3
+"""How many problems one finding tells of; more would only repeat them."""
+
+
+class Note(str):
+    """Something worth saying although nothing is wrong."""
+
+    __slots__ = ()
+
+
+class Unchecked(str):
+    """Why a rule could not be applied."""
+
+    __slots__ = ()
+
+
+Check: TypeAlias = Callable[[Any], Iterable[str]]
+
+
+@attrs.frozen
+class Rule:
+    """One requirement: its id, the kinds it applies to (`plugin` for the whole), its check."""
+
+    id: str
+    kinds: tuple[str, ...]
+    check: Check
+
+    @property
+    def title(self) -> str:
+        """What is required, in a sentence."""
+        return (self.check.__doc__ or "").strip().partition("\n")[0]
+
+    def apply(
+        self, subject: Any, kind: str, component: str = "", skip: Mapping[str, str] | None = None
+    ) -> Finding:
+        """Look at the subject. What the check itself raises counts as a problem."""
+        if skip and self.id in skip:
+            return Finding(self.id, kind, component, "skipped", skip[self.id])
+        try:
+            said = list(dict.fromkeys(self.check(subject)))[:_MOST_PROBLEMS]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+            said = [f"it raised {describe_exception(error)}"]
+        problems = [text for text in said if not isinstance(text, Note | Unchecked)]
+        unchecked = [text for text in said if isinstance(text, Unchecked)]
+        status: Status = "failed" if problems else "unchecked" if unchecked else "passed"
+        message = "; ".join(problems or unchecked or said) or self.title
+        return Finding(self.id, kind, component, status, message)
+
+
+RULES: dict[str, Rule] = {}
+"""Every rule by its id."""
+
+
+def rule(rule_id: str, *kinds: str) -> Callable[[Check], Check]:
+    """Make a function a rule for these kinds of component."""
+
+    def register(check: Check) -> Check:
+        RULES[rule_id] = Rule(rule_id, kinds, check)
+        return check
+
+    return register
+
+
+def rules_for(kind: str) -> list[Rule]:
+    """The rules that apply to a kind of component, in order."""
+    return [known for known in RULES.values() if kind in known.kinds]
