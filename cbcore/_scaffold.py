@@ -1,0 +1,193 @@
+"""Starting a plugin: names that will work, and the template that writes the project.
+
+The template is a cookiecutter template. In the repository it is `cookiecutter-plugin/`; in the
+wheel it is inside this package, so that it needs no network and always fits this version.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+import cbcore
+from cbcore import names
+from cbcore._plugins import Plugin
+from cbcore.exceptions import CBError, MissingExtraError, UsageError
+
+KINDS = ("evaluator", "dataset", "system", "metric", "reporter", "executor", "suite")
+"""What the template knows to write."""
+
+LICENSES = ("MIT", "Apache-2.0", "BSD-3-Clause", "none")
+
+PREFIX = "cb-"
+MAX_LENGTH = 32
+"""Longer names would break the lines of the generated code."""
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+_GITHUB_USER = re.compile(r"[A-Za-z0-9-]*")
+_NUMBERS = re.compile(r"(?P<major>\d+)\.(?P<minor>\d+)(?P<final>(?:\.\d+)*\Z)?")
+
+
+@attrs.frozen(kw_only=True)
+class Project:
+    """A plugin to be written. `name` is that of its component, without the prefix.
+
+    What is left out gets the default that the template has too.
+    """
+
+    kind: str
+    name: str
+    description: str = attrs.Factory(lambda self: _described(self.kind), takes_self=True)
+    author: str = attrs.Factory(lambda self: f"The {self.distribution} authors", takes_self=True)
+    license: str = LICENSES[0]
+    github_user: str = ""
+
+    @property
+    def distribution(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+    def check_texts(self) -> None:
+        """Refuse what would end up as a broken project file."""
+        for what in ("author", "description"):
+            text: str = getattr(self, what)
+            # The template engine would take the braces for its own.
+            if not text.strip() or not text.isprintable() or re.search(r"\{[{%#]", text):
+                raise UsageError(
+                    f"the {what} {text!r} cannot be used",
+                    hint="write one line of text, without line breaks and double braces",
+                )
+        if not _GITHUB_USER.fullmatch(self.github_user):
+            raise UsageError(f"{self.github_user!r} is not the name of a GitHub user")
+
+
+def _described(kind: str) -> str:
+    return f"{'An' if kind[0] == 'e' else 'A'} {kind} for cb"
+
+
+def component_name(name: str) -> str:
+    """The component's name for what the user typed, prefix or not; `UsageError` for a bad one."""
+    stem = name[len(PREFIX) :] if name.startswith((PREFIX, "cb_")) else name
+    if not _NAME.fullmatch(stem):
+        raise UsageError(
+            f"{name!r} is not a name for a plugin",
+            hint="use lower-case letters, digits and single hyphens, starting with a letter: "
+            "my-toxicity",
+        )
+    if keyword.iskeyword(stem.replace("-", "_")):
+        raise UsageError(f"{name!r} is a word of the Python language", hint="choose another name")
+    if stem == "py":
+        raise UsageError(f"{name!r} is reserved: `py:` in a spec means the user's own code")
+    if len(stem) > MAX_LENGTH:
+        raise UsageError(
+            f"{name!r} has {len(stem)} characters", hint=f"use at most {MAX_LENGTH} of them"
+        )
+    return names.canonical(stem)
+
+
+def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]) -> None:
+    """Refuse, before anything is asked or written, what could not be written or used in the end.
+
+    That is a name an installed plugin has or offers this kind under, a folder that exists, or
+    a template engine that is not installed.
+    """
+    for plugin in plugins:
+        taken = {names.canonical(c.name) for c in plugin.components if c.kind == project.kind}
+        if project.name in taken:
+            raise UsageError(
+                f"the {project.kind} name {project.name!r} is taken: {plugin.name} offers it",
+                hint="choose another name, or uninstall that plugin first",
+            )
+    import importlib.metadata
+
+    try:
+        found = importlib.metadata.distribution(project.distribution)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    else:
+        raise UsageError(
+            f"{project.distribution} {found.version} is installed already",
+            hint="choose another name, or uninstall it first",
+        )
+    _new_folder(project, output_dir)
+    _engine()
+
+
+def write(project: Project, output_dir: Path) -> Path:
+    """Write the project into a new folder of `output_dir`, which is returned.
+
+    All of it or nothing: it is written elsewhere and then moved to its place.
+    """
+    project.check_texts()
+    folder = _new_folder(project, output_dir)
+    cookiecutter, failures = _engine()
+    import shutil
+    import tempfile
+
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".cb-new-", dir=folder.parent) as scratch:
+            written = cookiecutter(
+                str(template_folder()),
+                no_input=True,
+                extra_context={**attrs.asdict(project), "__cbcore": core_range()},
+                # Instead of settings in the home folder, and a record of the answers there.
+                default_config={"replay_dir": f"{scratch}/replay", "cookiecutters_dir": scratch},
+                output_dir=scratch,
+                # What the hooks do is done here: they leave files in the temporary folder.
+                accept_hooks=False,
+            )
+            for compiled in list(Path(written).rglob("__pycache__")):
+                shutil.rmtree(compiled)  # by the installer, of the template
+            Path(written).rename(folder)
+    except failures as error:
+        raise UsageError(f"{folder} cannot be written: {error}") from error
+    return folder
+
+
+def _new_folder(project: Project, output_dir: Path) -> Path:
+    folder = output_dir.absolute() / project.distribution
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(
+            f"{folder} exists already and is left as it is",
+            hint="choose another name, or another place with --output-dir",
+        )
+    return folder
+
+
+def _engine() -> tuple[Callable[..., Any], tuple[type[Exception], ...]]:
+    """The function that renders a template, and what it raises when it cannot."""
+    try:
+        from cookiecutter.exceptions import CookiecutterException
+        from cookiecutter.main import cookiecutter
+    except ImportError as error:
+        raise MissingExtraError("`cb new`", "cookiecutter", "cbcore[new]") from error
+    return cookiecutter, (OSError, CookiecutterException)
+
+
+def template_folder() -> Path:
+    """The template of this version: inside the installed package, or beside it in a checkout."""
+    package = Path(cbcore.__file__).parent
+    for folder in (package / "_template", package.parent / "cookiecutter-plugin"):
+        if (folder / "cookiecutter.json").is_file():
+            return folder
+    raise CBError(f"the template of plugins is missing from {package}", hint="reinstall cbcore")
+
+
+def core_range(version: str = cbcore.__version__) -> str:
+    """The cores that a plugin started with this version supports, as a version specifier.
+
+    Up to the next version that may break it: the next minor one before 1.0, then the next major.
+    """
+    public = version.partition("+")[0]
+    match = _NUMBERS.match(public)
+    if match is None:
+        raise ValueError(f"{version!r} is not a version of cbcore")
+    major, minor = int(match["major"]), int(match["minor"])
+    # A pre-release comes before the version it leads to, so only its own number includes it.
+    lowest = f"{major}.{minor}" if match["final"] is not None else public
+    return f">={lowest},<0.{minor + 1}" if major == 0 else f">={lowest},<{major + 1}"

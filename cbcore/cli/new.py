@@ -1,0 +1,106 @@
+"""`cb new`: start a plugin."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+
+from cbcore import _scaffold
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.exceptions import UsageError
+
+_QUESTIONS = {
+    "description": "What does it do, in one line?",
+    "author": "Author",
+    "license": "Licence",
+    "github_user": "GitHub user or organisation (empty: no links)",
+}
+
+
+@click.command("new", short_help="Start a plugin: a complete package, ready to be tested.")
+@click.argument("kind")
+@click.argument("name")
+@click.option("--description", metavar="TEXT", help="One line that says what it does.")
+@click.option("--author", metavar="NAME", help="Who it is by.")
+@click.option(
+    "--license",
+    type=click.Choice(_scaffold.LICENSES, case_sensitive=False),
+    help="Licence, with its text; MIT unless you choose.",
+)
+@click.option("--github-user", metavar="NAME", help="User or organisation, for links and badges.")
+@click.option(
+    "--output-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    show_default="this folder",
+    help="Where to put the new folder.",
+)
+@click.option("--no-input", is_flag=True, help="Ask nothing: defaults for what is not given.")
+@shared_options
+@pass_settings
+def command(
+    settings: Settings, /, kind: str, name: str, output_dir: Path, no_input: bool, **given: Any
+) -> None:
+    """Write a new plugin: a package with one working component to make your own.
+
+    KIND is evaluator, dataset, system, metric, reporter, executor or suite. NAME is what the
+    component will be called, in lower case with hyphens; the package is called cb-NAME. What
+    is not given as an option is asked for.
+    """
+    from cbcore._inspection import enrich
+
+    chosen = {option: value for option, value in given.items() if value is not None}
+    name = _scaffold.component_name(name)
+    project = _scaffold.Project(kind=_kind(kind), name=name, **chosen)
+    project.check_texts()
+    host = settings.host()
+    enrich(host)
+    _scaffold.check_possible(project, output_dir, host.plugins)
+    if not no_input:
+        project = _asked(project, [option for option in given if option not in chosen])
+    folder = _scaffold.write(project, output_dir)
+    click.echo(
+        f"wrote {folder}\n\n"
+        f"  cd {shlex.quote(str(output_dir / project.distribution))}\n"
+        '  pip install -e ".[dev]"\n'
+        "  pytest\n"
+        f"  cb info {project.name}"
+    )
+
+
+def _kind(word: str) -> str:
+    from cbcore.components import kind_of
+
+    kind = kind_of(word)
+    if kind not in _scaffold.KINDS:
+        raise UsageError(
+            f"there is no template for a {kind}",
+            hint=f"kinds: {', '.join(_scaffold.KINDS)}; a hook or an entry point offers any other",
+        )
+    return kind
+
+
+def _asked(project: _scaffold.Project, options: list[str]) -> _scaffold.Project:
+    """The project with what the user answers, each question with its default."""
+    for option in options:
+        kind = (
+            click.Choice(_scaffold.LICENSES, case_sensitive=False) if option == "license" else str
+        )
+        try:
+            answer = click.prompt(
+                _QUESTIONS[option], default=getattr(project, option), type=kind, err=True
+            )
+        except click.Abort:
+            if sys.stdin.isatty():
+                raise
+            raise UsageError(
+                "the input ended before every question was answered",
+                hint="give the answers as options, or --no-input for the defaults",
+            ) from None
+        project = attrs.evolve(project, **{option: answer})
+    return project

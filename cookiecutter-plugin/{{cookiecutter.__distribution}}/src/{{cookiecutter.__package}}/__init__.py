@@ -1,0 +1,5 @@
+"""The {{ cookiecutter.kind }} `{{ cookiecutter.__name }}` for cb."""
+
+from {{ cookiecutter.__package }}.{{ cookiecutter.kind }} import {{ cookiecutter.__target }}
+
+__all__ = ["{{ cookiecutter.__target }}"]

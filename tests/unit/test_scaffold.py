@@ -1,0 +1,214 @@
+"""Starting a plugin: which names are accepted, what is refused, which cores it will support."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cbcore import _scaffold
+from cbcore._plugins import Plugin
+from cbcore._versions import satisfies
+from cbcore.components import Component
+from cbcore.exceptions import UsageError
+
+TEMPLATE = Path(__file__).parents[2] / "cookiecutter-plugin"
+LONGEST = "a" * _scaffold.MAX_LENGTH
+
+GOOD_NAMES = {
+    "my-toxicity": "my-toxicity",
+    "my_toxicity": "my-toxicity",
+    "cb-my-toxicity": "my-toxicity",
+    "cb_my_toxicity": "my-toxicity",
+    "cb": "cb",
+    "a": "a",
+    "top5": "top5",
+    "top-5": "top-5",
+    "none": "none",
+    LONGEST: LONGEST,
+    f"cb-{LONGEST}": LONGEST,
+}
+BAD_NAMES = [
+    *("", " ", "-", "cb-", "cb_"),
+    *("My-Toxicity", "MY", "my toxicity", "naïve", "café", "毒"),
+    *("3d", "cb-3d", "-a", "a-", "a--b", "a-_b", "_a"),
+    *("a/b", "../a", "a\\b", "/a", ".", "..", "a.b", "a\0b", "a\n", "a\tb"),
+    *("class", "import", "cb-class", "async", "py", "cb-py"),
+    *("a;b", "$(a)", "a'b", 'a"b', "{{a}}", "a%b"),
+    f"{LONGEST}a",
+]
+
+
+def project(**changes):
+    return _scaffold.Project(**{"kind": "evaluator", "name": "my-toxicity", **changes})
+
+
+def plugin(kind, name, distribution="cb-other"):
+    """A plugin that offers one component."""
+    return Plugin(distribution, components=[Component(kind=kind, name=name, target="m:C")])
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("typed", "name"), GOOD_NAMES.items())
+def test_good_name(typed, name):
+    """The prefix may be typed or left out, and underscores are hyphens."""
+    assert _scaffold.component_name(typed) == name
+    assert project(name=name).distribution == f"cb-{name}"
+
+
+@pytest.mark.parametrize("typed", BAD_NAMES)
+def test_bad_name(typed):
+    """It is refused in a message that shows it."""
+    with pytest.raises(UsageError) as caught:
+        _scaffold.component_name(typed)
+    assert repr(typed) in caught.value.message
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[a-z0-9_-]{1,40}", fullmatch=True))
+def test_an_accepted_name_makes_an_importable_package(typed):
+    """Whatever is typed is refused or becomes an identifier, and no way out of the folder."""
+    try:
+        name = _scaffold.component_name(typed)
+    except UsageError:
+        return
+    assert f"cb_{name.replace('-', '_')}".isidentifier()
+    assert Path(f"cb-{name}").parts == (f"cb-{name}",)
+
+
+# -- the template by itself --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def questions():
+    return json.loads((TEMPLATE / "cookiecutter.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def hook():
+    """The template's own check, as a function that returns its complaint."""
+    source = (TEMPLATE / "hooks" / "pre_gen_project.py").read_text(encoding="utf-8")
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(source)
+
+    def complaint(**answers):
+        context = {"name": "a", "author": "A", "description": "D", "github_user": "", **answers}
+        try:
+            exec(template.render(cookiecutter=context), {})
+        except SystemExit as refused:
+            return refused.code
+        return None
+
+    return complaint
+
+
+def test_the_template_offers_the_kinds_and_licences_of_the_command(questions):
+    assert tuple(questions["kind"]) == _scaffold.KINDS
+    assert tuple(questions["license"]) == _scaffold.LICENSES
+    licences = {path.stem for path in (TEMPLATE / "templates" / "licenses").iterdir()}
+    assert licences == set(_scaffold.LICENSES) - {"none"}
+
+
+def test_the_template_requires_the_core_it_ships_with(questions):
+    """Used without `cb`, it asks for the same cores as the command does."""
+    assert questions["__cbcore"] == _scaffold.core_range()
+
+
+@pytest.mark.parametrize("typed", GOOD_NAMES)
+def test_the_template_takes_the_same_names(hook, typed):
+    assert hook(name=typed) is None
+
+
+@pytest.mark.parametrize("typed", BAD_NAMES)
+def test_the_template_refuses_the_same_names(hook, typed):
+    assert repr(typed) in hook(name=typed)
+
+
+BAD_TEXTS = [
+    *({what: text} for what in ("author", "description") for text in ("", " ", "a\nb", "a\x1bb")),
+    *({"github_user": user} for user in ("a b", "a/b", "a\n", "<a>")),
+]
+
+
+@pytest.mark.parametrize("answers", BAD_TEXTS, ids=repr)
+def test_texts_that_would_break_the_project_are_refused(hook, answers):
+    """By the command and by the template."""
+    with pytest.raises(UsageError):
+        project(**answers).check_texts()
+    assert hook(**answers)
+
+
+@pytest.mark.parametrize("text", ["{{ x }}", "{% x %}", "{# x"])
+def test_texts_that_the_template_engine_would_take_for_its_own_are_refused(text):
+    with pytest.raises(UsageError, match="description"):
+        project(description=text).check_texts()
+
+
+# -- what is taken -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offered", ["my-toxicity", "my_toxicity"])
+def test_a_component_that_is_offered_already_is_refused(tmp_path, offered):
+    with pytest.raises(UsageError, match="cb-other offers it"):
+        _scaffold.check_possible(project(), tmp_path, [plugin("evaluator", offered)])
+
+
+def test_a_component_of_another_kind_may_have_the_name(tmp_path):
+    """A dataset and an evaluator of one name are never confused."""
+    _scaffold.check_possible(project(), tmp_path, [plugin("dataset", "my-toxicity")])
+
+
+def test_a_component_of_a_plugin_that_is_switched_off_counts(tmp_path):
+    """It may be switched on again."""
+    disabled = plugin("evaluator", "my-toxicity")
+    disabled.set_aside("disabled", "switched off")
+    with pytest.raises(UsageError, match="taken"):
+        _scaffold.check_possible(project(), tmp_path, [disabled])
+
+
+def test_an_installed_distribution_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"cb-metrics .* is installed already"):
+        _scaffold.check_possible(project(name="metrics"), tmp_path, [])
+
+
+# -- the core it will support ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [
+        ("0.1.0", ">=0.1,<0.2"),
+        ("0.9.12", ">=0.9,<0.10"),
+        ("1.0.0", ">=1.0,<2"),
+        ("2.7.1", ">=2.7,<3"),
+        ("0.2.0.dev1", ">=0.2.0.dev1,<0.3"),
+        ("1.0rc2", ">=1.0rc2,<2"),
+        ("0.1.0+local", ">=0.1,<0.2"),
+    ],
+)
+def test_core_range(version, wanted):
+    """From this minor version, or this pre-release, to the next that may break a plugin."""
+    assert _scaffold.core_range(version) == wanted
+
+
+def test_core_range_of_something_else():
+    with pytest.raises(ValueError, match="'main' is not a version"):
+        _scaffold.core_range("main")
+
+
+small = st.integers(0, 30)
+
+
+@given(small, small, small, st.sampled_from(["", "a1", "rc3", ".dev4", ".post1", "+local"]))
+def test_a_new_plugin_supports_the_core_it_was_made_with_and_ends_before_the_next(
+    major, minor, patch, suffix
+):
+    wanted = _scaffold.core_range(f"{major}.{minor}.{patch}{suffix}")
+    assert satisfies(f"{major}.{minor}.{patch}{suffix}", wanted)
+    assert satisfies(f"{major}.{minor}.{patch + 1}", wanted)
+    assert satisfies(f"{major}.{minor + 1}.0", wanted) is (major > 0)
+    assert not satisfies(f"{major + 1}.0", wanted)
