@@ -26,7 +26,7 @@ types: .make/dev ## Check types, strictly.
 	$(BIN)/mypy cbcore $(PLUGINS:%=%/src)
 
 unit: .make/dev ## Run the tests, wheels and real environments included.
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadscope
 
 bench: .make/dev ## Measure start-up and overhead beside other tools; results in benchmarks/results.
 	$(BIN)/python -m benchmarks

@@ -59,7 +59,7 @@ def scan(path: Iterable[str] | None = None) -> list[Distribution]:
     """
     found: list[Distribution] = []
     seen: set[tuple[str, str]] = set()
-    for installed in _installed(None if path is None else list(path)):
+    for installed in installed_distributions(None if path is None else list(path)):
         distribution = _read(installed)
         if distribution is None:
             continue
@@ -70,7 +70,7 @@ def scan(path: Iterable[str] | None = None) -> list[Distribution]:
     return found
 
 
-def _installed(path: list[str] | None) -> Iterator[importlib.metadata.Distribution]:
+def installed_distributions(path: list[str] | None) -> Iterator[importlib.metadata.Distribution]:
     """What every finder knows, asked one by one: a foreign one that fails hides only its own."""
     context = (
         importlib.metadata.DistributionFinder.Context()
@@ -92,7 +92,7 @@ def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
         text = installed.read_text("entry_points.txt")
         if not text:
             return None
-        entries, malformed = _parse_entry_points(text)
+        entries, malformed = parse_entry_points(text)
     except Exception as error:  # noqa: BLE001 - metadata of any package may be broken in any way
         entries, malformed = [], describe_exception(error)
     ours = tuple(entry for entry in entries if entry.group in _OUR_GROUPS)
@@ -101,11 +101,11 @@ def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
     problem = f"its entry_points.txt cannot be read: {malformed}" if malformed else ""
     headers: dict[str, list[str]] = {}
     try:
-        headers = _read_headers(installed)
+        headers = read_headers(installed)
     except Exception as error:  # noqa: BLE001 - as above
         problem = problem or f"its METADATA cannot be read: {describe_exception(error)}"
     return Distribution(
-        name=headers.get("name", [""])[0] or _name_from_path(installed),
+        name=headers.get("name", [""])[0] or name_from_path(installed),
         version=headers.get("version", [""])[0],
         summary=headers.get("summary", [""])[0],
         location=_location(installed),
@@ -116,7 +116,7 @@ def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
     )
 
 
-def _parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
+def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
     """What can be read, and what is wrong with the first line that cannot."""
     entries = []
     group = problem = ""
@@ -138,7 +138,7 @@ def _parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
     return entries, problem
 
 
-def _read_headers(installed: importlib.metadata.Distribution) -> dict[str, list[str]]:
+def read_headers(installed: importlib.metadata.Distribution) -> dict[str, list[str]]:
     """The header block of METADATA; the description below it, often long, is not parsed."""
     text = installed.read_text("METADATA") or installed.read_text("PKG-INFO")
     if not text:
@@ -165,7 +165,7 @@ def _metadata_folder(installed: importlib.metadata.Distribution) -> Any:
     return getattr(installed, "_path", None)
 
 
-def _name_from_path(installed: importlib.metadata.Distribution) -> str:
+def name_from_path(installed: importlib.metadata.Distribution) -> str:
     name = getattr(_metadata_folder(installed), "name", "")
     return name.removesuffix(".dist-info").removesuffix(".egg-info").split("-")[0] or "unknown"
 

@@ -17,9 +17,10 @@ from typing import Any
 import attrs
 import pluggy
 
-from cbcore import _discovery, hookspecs, names
+from cbcore import _discovery, deprecations, hookspecs, names
 from cbcore._plugins import Plugin, plugins_from
 from cbcore._policy import PluginPolicy, read_policy
+from cbcore._tracing import traced
 from cbcore.components import KINDS, Component, Owner, describe_exception, import_target
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -236,7 +237,8 @@ class PluginHost:
         for implementation in getattr(self._hooks.hook, hook).get_hookimpls():
             plugin = self._by_registration[implementation.plugin_name]
             call = functools.partial(_call_with_accepted, implementation)
-            found.append((plugin, call))
+            offers = hook.removeprefix("cb_").removesuffix("s") in KINDS
+            found.append((plugin, traced(plugin.name, hook, call, offers=offers)))
         return sorted(found, key=lambda pair: pair[0].name)
 
     def _offered(
@@ -274,6 +276,14 @@ class PluginHost:
             plugin.components = list(known.values())
             return offered
         return []
+
+    def implemented(self) -> dict[str, list[str]]:
+        """Each hook with the usable plugins that implement it. Imports their hook modules."""
+        self.components()
+        return {
+            hook: sorted({p.name for p, _ in self._implementations(hook) if p.usable})
+            for hook in HOOKS
+        }
 
     def observers(self, hook: str) -> list[tuple[str, Callable[..., Any]]]:
         """The implementations of an observing hook, each with its plugin's name."""
@@ -330,6 +340,8 @@ def _check_hooks(plugin: str, module: object) -> None:
                     f"{where} has an argument {argument!r} that the hook does not",
                     hint=takes,
                 )
+        if name in deprecations.REMOVALS:
+            deprecations.announce(name, plugin=plugin)
 
 
 def build_host(policy: PluginPolicy | None = None, path: Iterable[str] | None = None) -> PluginHost:

@@ -19,6 +19,7 @@ class Plugin:
     """One installed plugin and what is known of it.
 
     `state` is available, loaded, disabled, incompatible, shadowed, broken or unreadable.
+    `hooks` and `import_ms` are known once the plugin was looked at, by `_inspection`.
     """
 
     name: str
@@ -28,6 +29,9 @@ class Plugin:
     stamp: str = ""
     components: list[Component] = attrs.Factory(list)
     hook_modules: list[str] = attrs.Factory(list)
+    core_specifier: str = ""
+    hooks: list[str] = attrs.Factory(list)
+    import_ms: float | None = None
     state: str = "available"
     reason: str = ""
     remedy: str = ""
@@ -91,6 +95,7 @@ def _plugin_from(distribution: _discovery.Distribution) -> Plugin:
         summary=distribution.summary,
         location=distribution.location,
         stamp=distribution.stamp,
+        core_specifier=distribution.core_specifier,
     )
     owner = Owner(distribution.name, distribution.version)
     for entry in distribution.entries:

@@ -14,7 +14,8 @@ arguments than listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import pluggy
 
@@ -27,14 +28,29 @@ PROJECT = "cb"
 PLUGIN_API = 1
 """Version of the contract between core and plugins. It changes only when plugins must."""
 
+SINCE: dict[str, str] = {}
+"""The release of `cbcore` that brought each hook. The end of one is told by `deprecations`."""
+
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+
+_Spec = TypeVar("_Spec", bound=Callable[..., Any])
+
+
+def _hook(*, since: str) -> Callable[[_Spec], _Spec]:
+    """Declare a hook, and which release brought it."""
+
+    def declare(spec: _Spec) -> _Spec:
+        SINCE[spec.__name__] = since
+        return hookspec(spec)
+
+    return declare
 
 
 # -- offering ----------------------------------------------------------------------------------
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_datasets() -> Iterable[Component]:
     """Offer datasets.
 
@@ -45,7 +61,7 @@ def cb_datasets() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_systems() -> Iterable[Component]:
     """Offer systems: context compressors, rerankers, readers, endpoints.
 
@@ -54,7 +70,7 @@ def cb_systems() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_evaluators() -> Iterable[Component]:
     """Offer evaluators.
 
@@ -64,7 +80,7 @@ def cb_evaluators() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_metrics() -> Iterable[Component]:
     """Offer metrics.
 
@@ -73,7 +89,7 @@ def cb_metrics() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_reporters() -> Iterable[Component]:
     """Offer output formats for `--output`.
 
@@ -82,7 +98,7 @@ def cb_reporters() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_executors() -> Iterable[Component]:
     """Offer ways to execute calls: other pools, other machines.
 
@@ -91,7 +107,7 @@ def cb_executors() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_suites() -> Iterable[Component]:
     """Offer suites: named benchmarks made of several datasets.
 
@@ -100,7 +116,7 @@ def cb_suites() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_tokenizers() -> Iterable[Component]:
     """Offer token counters for `--tokenizer`.
 
@@ -109,7 +125,7 @@ def cb_tokenizers() -> Iterable[Component]:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_commands() -> Iterable[Component]:
     """Offer sub-commands of `cb`.
 
@@ -124,7 +140,7 @@ def cb_commands() -> Iterable[Component]:
 # -- observing ---------------------------------------------------------------------------------
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_run_started(event: RunStarted) -> None:
     """Observe the start of a run.
 
@@ -133,7 +149,7 @@ def cb_run_started(event: RunStarted) -> None:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_row_finished(event: RowFinished) -> None:
     """Observe one finished row.
 
@@ -143,7 +159,7 @@ def cb_row_finished(event: RowFinished) -> None:
     """
 
 
-@hookspec
+@_hook(since="0.1")
 def cb_run_finished(event: RunFinished) -> None:
     """Observe the end of a run.
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from cbcore._origins import origin_of
 from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
@@ -26,7 +27,8 @@ def describe(
 
     `component` is the one it was made from; the user's own objects are described by class.
     `given` are the arguments it was made with, which an object need not show by itself.
-    Secrets are replaced by where they came from.
+    Secrets are replaced by where they came from. What an installed distribution supplied is
+    also traced to its files (`record_digest`) and to the commit it was installed from.
     """
     obj = obj.system if isinstance(obj, Renamed) else obj
     owner = component.owner if component is not None else owner
@@ -38,6 +40,10 @@ def describe(
         "params": parameters(obj, given or {}),
     }
     described["digest"] = digest({k: v for k, v in described.items() if k != "name"})
+    if owner is not None:
+        origin = origin_of(owner.distribution)
+        described["record_digest"] = origin.record_digest
+        described["source_commit"] = origin.commit
     return described
 
 

@@ -52,6 +52,7 @@ def hooks_page() -> str:
                 parts += [f"### `{spec.__name__}({arguments})`", ""]
                 parts += _code(f"def {spec.__name__}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
+                parts += [f"Since {hookspecs.SINCE[spec.__name__]}.", ""]
     parts += ["## What observers are given", ""]
     for event in (events.RunStarted, events.RowFinished, events.RunFinished):
         parts += _record(event)
@@ -73,13 +74,22 @@ def cli_page() -> str:
     parts = ["# Commands", "", NOTICE, "", "What `--help` says, command by command.", ""]
     top = click.Context(cli, info_name="cb", obj=settings, terminal_width=HELP_WIDTH)
     parts += ["## `cb`", "", *_code(cli.get_help(top))]
-    for name in cli.list_commands(top):
-        command = cli.get_command(top, name)
+    parts += _subcommands(cli, top, level=2)
+    return _page(parts)
+
+
+def _subcommands(group: click.Group, parent: click.Context, *, level: int) -> list[str]:
+    parts: list[str] = []
+    for name in group.list_commands(parent):
+        command = group.get_command(parent, name)
         if command is None:
             continue
-        context = click.Context(command, info_name=name, parent=top, terminal_width=HELP_WIDTH)
-        parts += [f"## `cb {name}`", "", *_code(command.get_help(context))]
-    return _page(parts)
+        context = click.Context(command, info_name=name, parent=parent, terminal_width=HELP_WIDTH)
+        title = f"{'#' * level} `{context.command_path}`"
+        parts += [title, "", *_code(command.get_help(context))]
+        if isinstance(command, click.Group):
+            parts += _subcommands(command, context, level=level + 1)
+    return parts
 
 
 def errors_page() -> str:

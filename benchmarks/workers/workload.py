@@ -23,21 +23,24 @@ WORDS_PER_TEXT = 20
 WARM_UP = 20
 
 
+_WORDS = """
+river bridge city winter morning garden letter engine market window teacher island mountain
+summer village history music forest kitchen library doctor station paper captain harbor
+museum painter valley railway journal student farmer desert council novel castle colony
+senate league science weather product problem number answer question reason method system
+result process change growth energy pressure surface measure record report section chapter
+paragraph sentence language meaning purpose opened founded built wrote moved joined served
+became married studied worked lived sailed painted directed produced discovered measured
+described collected returned early later famous small large northern southern eastern
+western modern ancient quiet narrow broad deep bright common several second third final
+first other many before after during between under across around without within toward
+because while
+"""
+
+
 def vocabulary() -> list[str]:
     """Plain words without articles, as a context holds them: about one token each."""
-    return (
-        "river bridge city winter morning garden letter engine market window teacher island "
-        "mountain summer village history music forest kitchen library doctor station paper "
-        "captain harbor museum painter valley railway journal student farmer desert council "
-        "novel castle colony senate league science weather product problem number answer "
-        "question reason method system result process change growth energy pressure surface "
-        "measure record report section chapter paragraph sentence language meaning purpose "
-        "opened founded built wrote moved joined served became married studied worked lived "
-        "sailed painted directed produced discovered measured described collected returned "
-        "early later famous small large northern southern eastern western modern ancient "
-        "quiet narrow broad deep bright common several second third final first other many "
-        "before after during between under across around without within toward because while"
-    ).split()
+    return _WORDS.split()
 
 
 def examples(number: int) -> Iterator[dict[str, Any]]:

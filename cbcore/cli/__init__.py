@@ -23,6 +23,13 @@ _COMMANDS = {
     "runs": "cbcore.cli.runs",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
+    "new": "cbcore.cli.new",
+    "provenance": "cbcore.cli.provenance",
+    "plugins": "cbcore.cli.plugins",
+    "install": "cbcore.cli.install",
+    "uninstall": "cbcore.cli.uninstall",
+    "hooks": "cbcore.cli.hooks",
+    "doctor": "cbcore.cli.doctor",
 }
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+
+if TYPE_CHECKING:
+    from cbcore._origins import Origin
 
 
 @click.command("list-plugins", short_help="Show installed plugins and their state.")
@@ -14,29 +18,31 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 @click.option(
     "--no-check", is_flag=True, help="Read metadata only; do not look for broken plugins."
 )
+@click.option("--timings", is_flag=True, help="How long importing each plugin took, when tried.")
 @shared_options
 @pass_settings
-def command(settings: Settings, as_json: bool, no_check: bool) -> None:
+def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) -> None:
     """Show every installed plugin: version, state and what it offers.
 
     No plugin is imported here. A plugin seen for the first time is tried in a separate
-    process, and the finding is remembered until the plugin changes.
+    process, and the finding is remembered until the plugin changes. With -v, also where each
+    comes from.
     """
-    from cbcore.cli._text import clean, echo_columns, echo_json
+    from cbcore.cli._text import clean, echo_json
 
+    if timings and no_check:
+        raise click.UsageError("--timings needs what --no-check leaves out")
     host = settings.host()
     if not no_check:
         from cbcore._inspection import enrich
 
         enrich(host)
     conflicts = _conflict_notes(host.conflicts())
+    sources = settings.verbosity > 0
     if as_json:
-        echo_json([_record(plugin, conflicts) for plugin in host.plugins])
+        echo_json([_record(p, conflicts, timings, sources) for p in host.plugins])
     else:
-        echo_columns(
-            ("PLUGIN", "VERSION", "STATUS", "OFFERS"),
-            [(p.name, p.version or "?", _status(p), _offers(p)) for p in host.plugins],
-        )
+        _echo_table(host.plugins, timings, sources)
         for plugin in host.plugins:
             reason = plugin.reason or conflicts.get(plugin.name, "")
             if reason and plugin.status != "disabled":
@@ -44,6 +50,34 @@ def command(settings: Settings, as_json: bool, no_check: bool) -> None:
                 if plugin.remedy:
                     click.echo(f"  remedy: {clean(plugin.remedy)}")
     host.require_strict()
+
+
+def _echo_table(plugins: Any, timings: bool, sources: bool) -> None:
+    from cbcore.cli._text import echo_columns
+
+    columns: dict[str, Callable[[Any], str]] = {
+        "PLUGIN": lambda plugin: plugin.name,
+        "VERSION": lambda plugin: plugin.version or "?",
+        "STATUS": _status,
+    }
+    if timings:
+        columns["IMPORT"] = lambda plugin: milliseconds(plugin.import_ms)
+    if sources:
+        columns["FROM"] = lambda plugin: str(origin_of_plugin(plugin)) or plugin.location
+    columns["OFFERS"] = _offers
+    echo_columns(list(columns), [[cell(p) for cell in columns.values()] for p in plugins])
+
+
+def milliseconds(duration: float | None) -> str:
+    """A duration for people; a dash when it is not known."""
+    return "–" if duration is None else f"{duration:.1f} ms"
+
+
+def origin_of_plugin(plugin: Any) -> Origin:
+    """Where a plugin comes from. A copy that is not in use is not asked: the name is another's."""
+    from cbcore._origins import Origin, origin_of
+
+    return Origin() if plugin.state == "shadowed" else origin_of(plugin.name)
 
 
 def _conflict_notes(conflicts: dict[tuple[str, str], list[str]]) -> dict[str, str]:
@@ -63,8 +97,10 @@ def _by_kind(plugin: Any) -> dict[str, list[str]]:
     return {kind: sorted(names) for kind, names in sorted(offered.items())}
 
 
-def _record(plugin: Any, conflicts: dict[str, str]) -> dict[str, Any]:
-    return {
+def _record(
+    plugin: Any, conflicts: dict[str, str], timings: bool = False, sources: bool = False
+) -> dict[str, Any]:
+    record = {
         "name": plugin.name,
         "version": plugin.version,
         "status": plugin.status,
@@ -75,6 +111,11 @@ def _record(plugin: Any, conflicts: dict[str, str]) -> dict[str, Any]:
         "summary": plugin.summary,
         "location": plugin.location,
     }
+    if timings:
+        record["import_ms"] = plugin.import_ms
+    if sources:
+        record["source"] = origin_of_plugin(plugin).to_dict()
+    return record
 
 
 def _status(plugin: Any) -> str:

@@ -131,6 +131,9 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option(
     "--dry-run", is_flag=True, help="Say what would run, and how much is stored; call nothing."
 )
+@click.option(
+    "--locked", is_flag=True, help="Refuse to run with other plugins than cb-plugins.lock names."
+)
 @click.option("--seed", type=int, metavar="N", help="Seed for every component that takes one.")
 @click.option("--tokenizer", metavar="SPEC", help="How tokens are counted. Default: o200k_base.")
 @click.option(
@@ -155,6 +158,10 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     from cbcore.exceptions import RunStoppedError
 
     settings.configure_logging()
+    if flags.pop("locked"):
+        from cbcore._lockfile import FILE_NAME, require_locked
+
+        require_locked(settings.host().plugins, Path(FILE_NAME))
     merged = _merge(run_file, flags)
     _import_modules(merged["imports"])
     request = _request(settings, merged)

@@ -306,7 +306,7 @@ INFO: dict[str, dict[str, Any]] = {
             parameter("side", "str", "head"),
             parameter("ratio", "float", 0.5),
         ],
-        "example": "cb run --system shorten --dataset hotpotqa:sample",
+        "example": "cb run --system shorten:MAX_TOKENS --dataset hotpotqa:sample",
     },
     "judge": {
         "kind": "evaluator",
@@ -377,7 +377,7 @@ shorten (system)
   parameters  max_tokens  int, required
               side        str, default 'head'
               ratio       float, default 0.5
-  example     cb run --system shorten --dataset hotpotqa:sample
+  example     cb run --system shorten:MAX_TOKENS --dataset hotpotqa:sample
 """,
     "judge": f"""\
 judge (evaluator)

@@ -511,18 +511,19 @@ def test_an_executor_does_not_take_awaited_systems():
 def test_stored_outputs_are_scored_in_batches_where_the_evaluator_can(tmp_path):
     """A new evaluator with score_batch is asked once for many; what it leaves out, singly."""
 
+    batches, single = [], []
+
     class Batched:
         name = "batched"
         emits = ("b",)
-        batches = []
-        single = []
+        identity = "batched"
 
         def score(self, original, processed):
-            Batched.single.append(original["id"])
+            single.append(original["id"])
             raise MissingScoreError("not this one")
 
         def score_batch(self, originals, processed):
-            Batched.batches.append(len(originals))
+            batches.append(len(originals))
             return [
                 MissingScoreError("no") if example["id"] == 3 else {"b": 1.0}
                 for example in originals
@@ -530,8 +531,8 @@ def test_stored_outputs_are_scored_in_batches_where_the_evaluator_can(tmp_path):
 
     evaluate([Constant()], examples(), [AnswerQuality()], [], cache_dir=tmp_path)
     result = evaluate([Constant()], examples(), [Batched()], [], cache_dir=tmp_path)
-    assert sum(Batched.batches) == 20
-    assert len(Batched.batches) < 10
-    assert Batched.single == [3]
+    assert sum(batches) == 20
+    assert len(batches) < 10
+    assert single == [3]
     assert result.rows[3].missing == {"b": "not this one"}
     assert sum("b" in row.scores for row in result.rows) == 19

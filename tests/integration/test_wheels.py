@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(path.name for path in (ROOT / "plugins").iterdir() if path.is_dir())
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheels")]
+pytestmark = pytest.mark.slow
 
 
 def run(*command, cwd, code=0, **environ):

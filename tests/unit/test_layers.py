@@ -14,7 +14,7 @@ ROOT = Path(cbcore.__file__).parent
 # What each layer is: facts; roles; looking things up and reading them; the run; composition;
 # the command line. A module may import its own layer and those below.
 LAYERS = (
-    {"", "_versions", "components", "exceptions", "introspection", "names"}
+    {"", "_versions", "components", "deprecations", "exceptions", "introspection", "names"}
     | {"results", "secrets", "summary"},
     {"_logging", "events", "hookspecs", "protocols", "tokens"},
     {
@@ -28,10 +28,12 @@ LAYERS = (
         "files",
         "hf",
     }
-    | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"},
+    | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"}
+    | {"_explaining", "_health", "_installing", "_lockfile", "_manifests", "_origins", "_projects"}
+    | {"_rules", "_tracing", "_tracking"},
     {"_announcing", "_calls", "_limits", "_memo", "_plan", "_progress", "_rows", "_runner"}
     | {"_scoring", "executors"},
-    {"_building", "compose"},
+    {"_building", "_checking", "_probing", "_scaffold", "compose", "testing"},
     {"cli", "__main__"},
 )
 LAYER_OF = {module: number for number, modules in enumerate(LAYERS) for module in modules}

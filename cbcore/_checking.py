@@ -1,0 +1,90 @@
+"""One plugin held to everything: static rules, a watched import, the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore import _probing, names
+from cbcore._manager import PluginHost
+from cbcore._manifests import Manifest, read_manifests
+from cbcore._policy import CORE
+from cbcore._probing import Probe
+from cbcore._projects import staged
+from cbcore._rules import Finding, check_manifest
+
+
+@attrs.frozen
+class Checked:
+    """What was found of one plugin.
+
+    `probe` is None when it was not imported, `conformance` (the kit's own report) when its
+    components were not tried: there is no use in either once something before them failed.
+    """
+
+    plugin: str
+    version: str
+    findings: list[Finding]
+    probe: Probe | None = None
+    conformance: dict[str, Any] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing must be fixed."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "plugin": self.plugin,
+            "version": self.version,
+            "ok": self.ok,
+            "import": attrs.asdict(self.probe) if self.probe else None,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "conformance": self.conformance,
+        }
+
+
+def check_installed(host: PluginHost, plugins: Sequence[str] = ()) -> list[Checked]:
+    """Check the named plugins, or all that are not switched off. The core is no plugin."""
+    manifests: dict[str, Manifest] = {}
+    for manifest in read_manifests():
+        manifests.setdefault(names.canonical(manifest.name), manifest)
+    chosen = plugins or [
+        plugin.name
+        for plugin in host.plugins
+        if plugin.status != "disabled" and plugin.state != "unreadable" and plugin.name != CORE
+    ]
+    versions = {name: manifest.version for name, manifest in manifests.items()}
+    return [_check(manifests[names.canonical(n)], versions, (), n) for n in chosen]
+
+
+def check_project(folder: Path) -> Checked:
+    """Check a project that need not be installed."""
+    installed: dict[str, str] = {}
+    for manifest in read_manifests():
+        installed.setdefault(names.canonical(manifest.name), manifest.version)
+    with staged(folder) as project:
+        return _check(project.manifest, installed, project.path, str(folder.resolve()))
+
+
+def _check(
+    manifest: Manifest, installed: Mapping[str, str], path: Sequence[str], subject: str
+) -> Checked:
+    found = list(check_manifest(manifest, installed))
+    if not manifest.entries:
+        fix = 'add [project.entry-points."cb.systems"], or that of another kind'
+        found.append(Finding("entry-points", "error", manifest.name, "it offers nothing", fix))
+    checked = Checked(manifest.name, manifest.version, found)
+    if not checked.ok:
+        return checked
+    probe = _probing.probe(manifest.name, path)
+    found += _probing.findings(manifest.name, probe)
+    if probe.ended or probe.failed:
+        return attrs.evolve(checked, probe=probe)
+    conformance, failures = _probing.try_kit(subject)
+    found += failures
+    return attrs.evolve(checked, probe=probe, conformance=conformance)

@@ -1,0 +1,155 @@
+"""What `cb doctor` looks at: the environment, and everything in it that needs fixing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import cbcore
+from cbcore import hookspecs, names
+from cbcore._inspection import memory_path
+from cbcore._manager import PluginHost
+from cbcore._manifests import Manifest, read_manifests
+from cbcore._plugins import Plugin
+from cbcore._policy import CORE
+from cbcore._rules import Finding, check_manifest
+
+SLOW_MS = 1000.0
+"""An import that takes longer is worth a word."""
+
+_OPTIONAL = {
+    "datasets": ("datasets from the hub", f"pip install '{CORE}[hf]'"),
+    "pyarrow": ("Parquet files", f"pip install '{CORE}[parquet]'"),
+    "pandas": ("results as data frames", f"pip install '{CORE}[dataframe]'"),
+}
+
+
+def environment() -> dict[str, Any]:
+    """The interpreter, the machine, and the versions everything here rests on."""
+    return {
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "platform": platform.platform(),
+        "cbcore": cbcore.__version__,
+        "location": str(Path(cbcore.__file__).parent),
+        "plugin_api": hookspecs.PLUGIN_API,
+        **{name: _version(name) for name in ("pluggy", "click", "attrs")},
+    }
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def diagnose(host: PluginHost, folders: Iterable[Path]) -> list[Finding]:
+    """Everything that needs fixing or is worth knowing, worst first.
+
+    The plugins were looked at before, by `_inspection`. `folders` are those that must be
+    writable besides the memory of plugins.
+    """
+    manifests = list(read_manifests())
+    installed: dict[str, str] = {}
+    for manifest in manifests:
+        installed.setdefault(names.canonical(manifest.name), manifest.version)
+    ours = [manifest for manifest in manifests if manifest.is_ours]
+    found = [finding for manifest in ours for finding in check_manifest(manifest, installed)]
+    told = {(f.subject, f.problem) for f in found}
+    found += [f for f in _plugins(host.plugins) if (f.subject, f.problem) not in told]
+    found += _name_conflicts(host)
+    found += _copies(ours)
+    found += _leftovers(manifests)
+    found += _unwritable([memory_path().parent, *folders])
+    found += _missing_tools()
+    order = ("error", "warning", "note")
+    return sorted(found, key=lambda finding: order.index(finding.severity))
+
+
+def _plugins(plugins: Sequence[Plugin]) -> Iterator[Finding]:
+    for plugin in plugins:
+        if plugin.state == "unreadable":
+            # Whose it is and whether it matters to cb at all cannot be known.
+            yield Finding("unreadable", "warning", plugin.name, plugin.reason, plugin.remedy)
+        elif plugin.status == "broken":
+            yield Finding(plugin.state, "error", plugin.name, plugin.reason, plugin.remedy)
+        elif plugin.import_ms is not None and plugin.import_ms > SLOW_MS:
+            yield Finding(
+                "slow",
+                "warning",
+                plugin.name,
+                f"importing it took {plugin.import_ms / 1000:.1f} s",
+                "its author should import what is heavy where it is used",
+            )
+
+
+def _name_conflicts(host: PluginHost) -> Iterator[Finding]:
+    for (kind, name), owners in host.conflicts().items():
+        choices = " or ".join(f"{owner}/{name}" for owner in owners)
+        yield Finding(
+            "name-conflict",
+            "error",
+            ", ".join(owners),
+            f"both offer a {kind} called {name!r}",
+            f"write {choices}, or disable one of them with --no-plugin",
+        )
+
+
+def _copies(manifests: Sequence[Manifest]) -> Iterator[Finding]:
+    """Distributions found more than once: two versions in one folder, or one in two folders."""
+    places: dict[str, list[Manifest]] = {}
+    for manifest in manifests:
+        places.setdefault(names.canonical(manifest.name), []).append(manifest)
+    for copies in places.values():
+        distinct = {os.path.realpath(copy.folder): copy for copy in copies if copy.folder}
+        if len(distinct) > 1:
+            first, *others = distinct.values()
+            listed = ", ".join(f"{copy.version} in {copy.folder}" for copy in others)
+            yield Finding(
+                "duplicate",
+                "error",
+                first.name,
+                f"{first.version} in {first.folder} hides {listed}",
+                f"cb uninstall {first.name} until none is left, then install it once",
+            )
+
+
+def _leftovers(manifests: Iterable[Manifest]) -> Iterator[Finding]:
+    for manifest in manifests:
+        if manifest.folder is not None and manifest.folder.name.startswith("~"):
+            problem = "an interrupted installation left it behind"
+            fix = f"delete {manifest.folder}"
+            yield Finding("leftover", "warning", manifest.folder.name, problem, fix)
+
+
+def _unwritable(folders: Iterable[Path]) -> Iterator[Finding]:
+    for folder in folders:
+        nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        try:
+            with tempfile.TemporaryFile(dir=nearest):
+                continue
+        except OSError as error:
+            yield Finding(
+                "unwritable",
+                "error",
+                str(folder),
+                f"cb cannot write there: {error.strerror}",
+                "correct its permissions, or set XDG_CACHE_HOME or --cache-dir to another folder",
+            )
+
+
+def _missing_tools() -> Iterator[Finding]:
+    if shutil.which("git") is None:
+        yield Finding("optional", "note", "git", "runs cannot record the commit", "install git")
+    for module, (purpose, fix) in _OPTIONAL.items():
+        if importlib.util.find_spec(module) is None:
+            yield Finding("optional", "note", module, f"not installed; needed for {purpose}", fix)

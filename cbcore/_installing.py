@@ -1,0 +1,278 @@
+"""Installing and removing plugins with a way back: run an installer, look, and undo what broke.
+
+The installer is the running interpreter's own pip, or uv where there is no pip. It is given
+lists of arguments, never a line for a shell. Whether `cb` still works, and what of its plugins,
+is seen by a fresh interpreter: nothing is imported here, and everything this module needs is
+imported before the installer may replace it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore._discovery import installed_distributions, read_headers
+from cbcore._origins import Origin, read_origin
+from cbcore.exceptions import CBError, PluginLoadError, UsageError
+from cbcore.names import canonical, near_matches
+
+_TIME_LIMIT_S = 600
+_POLICY = ("CB_DISABLE_PLUGINS", "CB_ONLY_PLUGINS", "CB_REQUIRE_PLUGINS", "CB_STRICT_PLUGINS")
+_WITH_VALUE = {
+    *("-e", "--editable", "-r", "--requirement", "-c", "--constraint", "-t", "--target"),
+    *("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--trusted-host"),
+    *("--proxy", "--cert", "--client-cert", "--cache-dir", "--timeout", "--retries"),
+    *("--no-binary", "--only-binary", "--python-version", "--platform", "--progress-bar"),
+    *("-C", "--config-settings", "--upgrade-strategy", "--report", "--log", "--root", "--prefix"),
+}
+"""Options of the installer that are followed by a value."""
+
+_WHERE_FROM = {
+    *("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--trusted-host"),
+    *("--no-index", "--proxy", "--cert", "--client-cert", "--cache-dir", "--no-build-isolation"),
+}
+"""Options that say where packages come from; going back needs them too."""
+
+
+@attrs.frozen
+class Installed:
+    """One distribution as it stood at some moment."""
+
+    name: str
+    version: str
+    origin: Origin
+    stamp: int
+
+    @property
+    def arguments(self) -> list[str]:
+        """What to give an installer to have exactly this again."""
+        if self.origin.editable:
+            return ["--editable", self.origin.editable]
+        if self.origin.commit:
+            return [f"{self.name} @ git+{self.origin.url}@{self.origin.commit}"]
+        local = self.origin.url.startswith("file:")
+        return [f"{self.name} @ {self.origin.url}" if local else f"{self.name}=={self.version}"]
+
+
+@attrs.frozen
+class Change:
+    """What an installer did to one distribution."""
+
+    before: Installed | None
+    after: Installed | None
+
+    @property
+    def name(self) -> str:
+        either = self.after or self.before
+        return either.name if either else ""
+
+    def __str__(self) -> str:
+        if self.after is None:
+            return f"removed {self.name} {self.before.version if self.before else ''}"
+        if self.before is None:
+            return f"installed {self.name} {self.after.version}"
+        return f"replaced {self.name} {self.before.version} by {self.after.version}"
+
+
+Plugins = Mapping[str, Mapping[str, Any]]
+"""What `cb list-plugins --json` says, by canonical name."""
+
+
+def install(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Change], Plugins]:
+    """Install, verify in a fresh interpreter, and roll back if `cb` or a plugin broke.
+
+    `arguments` are an installer's: names, folders, files and options. Returns what changed and
+    the plugins there are now. Raises when nothing could be installed, or all was undone.
+    """
+    return _change("install", list(arguments), arguments, verbosity)
+
+
+def uninstall(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Change], Plugins]:
+    """Remove distributions, verify, and put them back if something broke without them."""
+    _, targets = split(arguments)
+    if "cbcore" in map(canonical, targets):
+        raise UsageError(
+            "cb does not uninstall itself", hint=f"{sys.executable} -m pip uninstall cbcore"
+        )
+    present = snapshot()
+    absent = [name for name in targets if canonical(name) not in present]
+    if absent:
+        near = near_matches(absent[0], [i.name for i in present.values()], limit=1)
+        raise UsageError(
+            f"{absent[0]!r} is not installed",
+            hint=f"did you mean {near[0]}?" if near else "`cb list-plugins` shows what is",
+        )
+    return _change("uninstall", list(arguments), (), verbosity)
+
+
+def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """An installer's arguments as those that say where packages come from, and bare targets."""
+    where_from: list[str] = []
+    targets: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        if not word.startswith("-"):
+            targets.append(word)
+            continue
+        option, equals, _ = word.partition("=")
+        value = [waiting.pop(0)] if option in _WITH_VALUE and not equals and waiting else []
+        if option in _WHERE_FROM:
+            where_from += [word, *value]
+    return where_from, targets
+
+
+def _change(
+    verb: str, arguments: list[str], sources: Sequence[str], verbosity: int
+) -> tuple[list[Change], Plugins]:
+    run = find_installer(verbosity)
+    where_from, _ = split(sources)
+    before = snapshot()
+    earlier = look() or {}
+    code = run(verb, arguments)
+    changes = compare(before, snapshot())
+    if code == 0:
+        later = look()
+        broken = _broken(changes, earlier, later)
+        if later is not None and not broken:
+            return changes, later
+        problem = broken or "cb itself no longer starts"
+    else:
+        problem = f"the installer failed with exit code {code}"
+    if not changes:
+        raise UsageError(f"{problem}; nothing was changed", hint="its own messages are above")
+    _roll_back(changes, run, where_from, problem)
+    if code == 0:
+        name = changes[0].name
+        raise PluginLoadError(name, f"{problem}; all changes were undone")
+    raise UsageError(f"{problem}; all changes were undone", hint="its own messages are above")
+
+
+def _broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) -> str:
+    """Which plugins do not work that were just installed, or that worked before."""
+    touched = {canonical(change.name) for change in changes if change.after}
+    return "; ".join(
+        f"{plugin['name']} is {plugin['state']}: {plugin['reason']}"
+        for name, plugin in (later or {}).items()
+        if plugin["status"] == "broken"
+        and plugin["state"] != "unreadable"
+        and (name in touched or earlier.get(name, {}).get("status") == "ok")
+    )
+
+
+def _roll_back(
+    changes: Sequence[Change], run: Callable[..., int], where_from: Sequence[str], problem: str
+) -> None:
+    """Take away what is new and put back what was there, without touching anything else."""
+    back = [argument for change in changes if change.before for argument in change.before.arguments]
+    gone = [change.name for change in changes if change.after and not change.before]
+    steps: list[tuple[str, list[str]]] = []
+    if gone:
+        steps.append(("uninstall", gone))
+    if back:
+        steps.append(("install", ["--no-deps", "--force-reinstall", *where_from, *back]))
+    for verb, arguments in steps:
+        if run(verb, arguments) != 0:
+            raise CBError(
+                f"{problem}; undoing that failed",
+                hint=f"by hand: {sys.executable} -m pip {verb} {' '.join(arguments)}",
+            )
+
+
+# -- the installer ------------------------------------------------------------------------------
+
+
+def find_installer(verbosity: int = 0) -> Callable[[str, Sequence[str]], int]:
+    """A function that runs pip, or uv where there is no pip, for this interpreter."""
+    flags = ["--quiet"] if verbosity < 0 else ["--verbose"] * verbosity
+    if importlib.util.find_spec("pip") is not None:
+        command = [sys.executable, "-m", "pip"]
+        extra = {"install": ["--disable-pip-version-check"], "uninstall": ["--yes"]}
+    elif uv := shutil.which("uv"):
+        command, extra = [uv, "pip"], {}
+        flags += ["--python", sys.executable]
+    else:
+        raise UsageError(
+            "there is neither pip nor uv to install with",
+            hint=f"{sys.executable} -m ensurepip",
+        )
+
+    def run(verb: str, arguments: Sequence[str]) -> int:
+        # What the installer says is for people; standard output is for results.
+        done = subprocess.run(  # noqa: S603 - a list of arguments, no shell
+            [*command, verb, *extra.get(verb, ()), *flags, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            check=False,
+        )
+        importlib.invalidate_caches()
+        return done.returncode
+
+    return run
+
+
+# -- looking ------------------------------------------------------------------------------------
+
+
+def snapshot() -> dict[str, Installed]:
+    """Every installed distribution by canonical name."""
+    found: dict[str, Installed] = {}
+    for installed in installed_distributions(None):
+        try:
+            headers = read_headers(installed)
+            name, version = headers["name"][0], headers["version"][0]
+            folder = getattr(installed, "_path", None)
+            stamp = (folder / "METADATA").stat().st_mtime_ns if isinstance(folder, Path) else 0
+            origin = read_origin(installed)
+        except Exception:  # noqa: BLE001, S112 - what cannot be read cannot be put back either
+            continue
+        found.setdefault(canonical(name), Installed(name, version, origin, stamp))
+    return found
+
+
+def compare(before: Mapping[str, Installed], after: Mapping[str, Installed]) -> list[Change]:
+    """What is different, by name."""
+    return [
+        Change(before.get(name), after.get(name))
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    ]
+
+
+def look() -> Plugins | None:
+    """The plugins a fresh interpreter finds, each tried anew; None when `cb` does not start."""
+    with tempfile.TemporaryDirectory(prefix="cb-verify-") as folder:
+        environ = {key: value for key, value in os.environ.items() if key not in _POLICY}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "cbcore", "list-plugins", "--json"],
+                # An empty folder: no [tool.cb] applies, and nothing in it can be imported. A
+                # memory of its own: a plugin may have broken without having changed.
+                cwd=folder,
+                env={**environ, "XDG_CACHE_HOME": folder},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+                timeout=_TIME_LIMIT_S,
+                check=False,
+            )
+            if done.returncode != 0:
+                return None
+            # Of two copies the first is in use, and the one that counts.
+            listed = reversed(json.loads(done.stdout))
+            return {canonical(plugin["name"]): plugin for plugin in listed}
+        except (subprocess.TimeoutExpired, ValueError):
+            return None

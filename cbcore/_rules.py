@@ -1,0 +1,140 @@
+"""The rules a plugin can be held to without importing it: what its metadata states, and should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import attrs
+
+import cbcore
+from cbcore import names
+from cbcore._discovery import HOOK_GROUP
+from cbcore._manifests import GROUPS, Manifest
+from cbcore._policy import CORE
+from cbcore._versions import satisfies
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+"""Whether something must be fixed, should be, or is only worth knowing."""
+
+_TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(?P<attribute>:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
+
+
+@attrs.frozen
+class Finding:
+    """One thing that is not as it should be, about what, and what to do."""
+
+    rule: str
+    severity: Severity
+    subject: str
+    problem: str
+    fix: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """The finding as plain data."""
+        found: dict[str, str] = attrs.asdict(self)
+        return found
+
+
+def check_manifest(manifest: Manifest, installed: Mapping[str, str]) -> Iterator[Finding]:
+    """Hold one plugin to every static rule. `installed` maps canonical names to versions."""
+    if manifest.problem:
+        fix = f"reinstall {manifest.name}"
+        yield Finding("metadata", "error", manifest.name, manifest.problem, fix)
+    if is_core(manifest.name):
+        yield from _missing_files(manifest)
+        yield from _requirements(manifest, installed)
+        return
+    yield from _core_range(manifest)
+    yield from _entry_points(manifest)
+    yield from _missing_files(manifest)
+    yield from _requirements(manifest, installed)
+    if not manifest.summary:
+        fix = "write a `description` in its pyproject.toml"
+        yield Finding("summary", "warning", manifest.name, "it has no one-line summary", fix)
+
+
+def is_core(name: str) -> bool:
+    """Whether a name is the core's."""
+    return names.canonical(name) == CORE
+
+
+def _core_range(manifest: Manifest) -> Iterator[Finding]:
+    specifier = manifest.core_specifier
+    major, minor, *_ = (int(part) for part in re.findall(r"\d+", cbcore.__version__))
+    following = f"{major}.{minor + 1}" if major == 0 else f"{major + 1}"
+    fix = f"its author should require {CORE}>={major}.{minor},<{following}"
+    if specifier is None:
+        problem = f"it states no requirement on {CORE}"
+        yield Finding("core-range", "warning", manifest.name, problem, fix)
+    elif not satisfies(cbcore.__version__, specifier):
+        yield Finding(
+            "core-range",
+            "error",
+            manifest.name,
+            f"it requires {CORE} {specifier}; installed is {cbcore.__version__}",
+            f"cb install -U {manifest.name} {CORE}",
+        )
+    elif not re.search(r"<|~=|==", specifier):
+        stated = f"{CORE} {specifier}" if specifier else CORE
+        problem = f"its requirement on the core has no upper bound ({stated})"
+        yield Finding("core-range", "warning", manifest.name, problem, fix)
+
+
+def _entry_points(manifest: Manifest) -> Iterator[Finding]:
+    for group in dict.fromkeys(entry.group for entry in manifest.entries):
+        if group not in GROUPS:
+            near = names.near_matches(group, GROUPS, limit=1)
+            fix = f"did you mean {near[0]}?" if near else f"groups: {', '.join(GROUPS)}"
+            problem = f"the entry-point group {group!r} is not one cb reads"
+            yield Finding("entry-point-group", "error", manifest.name, problem, fix)
+    for entry in manifest.entries:
+        if entry.group not in GROUPS:
+            continue
+        where = f"{entry.name} = {entry.value} in {entry.group}"
+        target = _TARGET.match(entry.value)
+        is_hook = entry.group == HOOK_GROUP
+        if target is None or not (is_hook or target["attribute"]):
+            fix = "write package.module" if is_hook else "write package.module:attribute"
+            yield Finding("entry-point-target", "error", manifest.name, where, fix)
+        if not is_hook and not names.is_valid(entry.name):
+            fix = "use lower-case letters, digits, - and _"
+            yield Finding("component-name", "error", manifest.name, where, fix)
+
+
+def _missing_files(manifest: Manifest) -> Iterator[Finding]:
+    """A distribution whose code is gone: half uninstalled, or an editable one that was moved."""
+    editable = manifest.origin.editable
+    if editable:
+        if not Path(editable).is_dir():
+            yield Finding(
+                "stale",
+                "error",
+                manifest.name,
+                f"it is installed in place from {editable}, which does not exist",
+                f"cb uninstall {manifest.name}, or install it again from where it is",
+            )
+    elif manifest.folder is not None and manifest.files:
+        root = manifest.folder.parent
+        missing = [file for file in manifest.files if not (root / file).exists()]
+        if missing:
+            problem = f"{len(missing)} of its {len(manifest.files)} modules are gone"
+            fix = f"reinstall or uninstall {manifest.name}"
+            yield Finding("stale", "error", manifest.name, f"{problem}, such as {missing[0]}", fix)
+
+
+def _requirements(manifest: Manifest, installed: Mapping[str, str]) -> Iterator[Finding]:
+    for requirement in manifest.requirements:
+        if is_core(requirement.name):
+            continue
+        version = installed.get(names.canonical(requirement.name))
+        wanted = f"{requirement.name}{requirement.specifier}"
+        if version is None:
+            problem = f"it requires {wanted}, which is not installed"
+        elif version and not satisfies(version, requirement.specifier):
+            problem = f"it requires {wanted}; installed is {version}"
+        else:
+            continue
+        yield Finding("requirement", "error", manifest.name, problem, f"pip install {wanted!r}")

@@ -1,0 +1,80 @@
+"""A result's components as it records them, beside what is installed now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from cbcore._origins import Origin, origin_of
+from cbcore._plugins import Plugin
+from cbcore._policy import CORE
+from cbcore.exceptions import ResultError
+from cbcore.names import canonical
+
+_KINDS = ("systems", "datasets", "evaluators", "metrics")
+
+
+@attrs.frozen
+class PluginChange:
+    """One respect in which a plugin is no longer what made a result."""
+
+    plugin: str
+    what: str
+    then: str | None
+    now: str | None
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The change as plain data."""
+        return attrs.asdict(self)
+
+    def __str__(self) -> str:
+        if self.what == "missing":
+            return f"{self.plugin} {self.then or ''} is not installed now".replace("  ", " ")
+        if self.what == "state":
+            return f"{self.plugin} is {self.now} now"
+        return f"{self.plugin}: {self.what} was {self.then}, is {self.now}"
+
+
+def components_of(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every component of a run with its kind; of a chain, its stages."""
+    try:
+        return [
+            {"kind": kind.removesuffix("s"), **record}
+            for kind in _KINDS
+            for part in config.get(kind, [])
+            for record in (part.get("stages") or [part])
+        ]
+    except (AttributeError, TypeError) as error:
+        raise ResultError(f"the components of this result cannot be read: {error}") from error
+
+
+def changes_since(config: Mapping[str, Any], plugins: Iterable[Plugin]) -> list[PluginChange]:
+    """How the plugins a run used differ from those installed, the core among them."""
+    installed = {canonical(plugin.name): plugin for plugin in reversed(list(plugins))}
+    core = {"plugin": CORE, "version": config.get("cbcore")}
+    found: dict[PluginChange, None] = {}  # in order, and each once
+    for record in [core, *components_of(config)]:
+        if record["plugin"] != "python":
+            found.update(dict.fromkeys(_compared(record, installed)))
+    return list(found)
+
+
+def _compared(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Iterator[PluginChange]:
+    name, then = record["plugin"], record.get("version")
+    plugin = installed.get(canonical(name))
+    if plugin is None:
+        yield PluginChange(name, "missing", then, None)
+        return
+    if not plugin.usable:
+        yield PluginChange(name, "state", None, plugin.state)
+    if then is not None and then != plugin.version:
+        yield PluginChange(name, "version", then, plugin.version)
+    origin = Origin() if plugin.state == "shadowed" else origin_of(plugin.name)
+    for what, now in (
+        ("record_digest", origin.record_digest),
+        ("source_commit", origin.commit),
+    ):
+        if what in record and record[what] != now:
+            yield PluginChange(name, what, record[what], now)

@@ -1,0 +1,76 @@
+"""`cb plugins check`: hold plugins to the contract, for authors and for CI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+
+if TYPE_CHECKING:
+    from cbcore._checking import Checked
+
+
+@click.command("check", short_help="Check plugins against the contract; for CI.")
+@click.argument("plugin", required=False, metavar="[PLUGIN|PATH]")
+@click.option("--json", "as_json", is_flag=True, help="A JSON list, for machines.")
+@shared_options
+@pass_settings
+@click.pass_context
+def check(ctx: click.Context, settings: Settings, plugin: str | None, as_json: bool) -> None:
+    """Check one plugin, a project that is not installed, or all plugins.
+
+    First the metadata is held to the static rules. Then everything the plugin names is
+    imported in a separate process: time, modules, output, network and exits are reported,
+    and its hooks are compared with those of the core. Then the conformance kit tries each
+    component. Exits with 3 when something must be fixed.
+    """
+    from cbcore.cli._text import echo_json
+
+    reports = _reports(settings, plugin)
+    if as_json:
+        echo_json([report.to_dict() for report in reports])
+    else:
+        for report in reports:
+            _echo(report)
+        failed = [report.plugin for report in reports if not report.ok]
+        click.echo(f"{len(reports)} checked, {len(failed)} to be fixed")
+    ctx.exit(0 if all(report.ok for report in reports) else 3)
+
+
+def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
+    from pathlib import Path
+
+    from cbcore._checking import check_installed, check_project
+    from cbcore._discovery import same_name
+    from cbcore.cli.plugins import find_plugin
+
+    host = settings.host()
+    if plugin is None:
+        return check_installed(host)
+    is_path = "/" in plugin or "\\" in plugin or plugin in (".", "..")
+    is_known = any(same_name(known.name, plugin) for known in host.plugins)
+    if is_path or (not is_known and Path(plugin, "pyproject.toml").is_file()):
+        return [check_project(Path(plugin))]
+    return check_installed(host, [find_plugin(host, plugin).name])
+
+
+def _echo(report: Checked) -> None:
+    from cbcore.cli._text import clean
+    from cbcore.cli.list_plugins import milliseconds
+
+    verdict = "ok" if report.ok else "to be fixed"
+    click.echo(f"{clean(report.plugin)} {clean(report.version)}: {verdict}")
+    if report.probe and report.probe.import_ms is not None:
+        took = milliseconds(report.probe.import_ms)
+        click.echo(f"  import: {took}, {report.probe.modules} modules")
+    if report.conformance:
+        tried = report.conformance["findings"]
+        passed = sum(finding["status"] == "passed" for finding in tried)
+        click.echo(f"  conformance: {passed} of {len(tried)} rules passed")
+    for finding in report.findings:
+        about = " ".join([finding.rule, finding.subject.removeprefix(report.plugin).strip()])
+        click.echo(f"  {finding.severity}: {clean(about).rstrip()}: {clean(finding.problem)}")
+        if finding.fix:
+            click.echo(f"    fix: {clean(finding.fix)}")

@@ -1,0 +1,78 @@
+"""`cb doctor`: is this environment whole, and if not, what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+
+
+@click.command("doctor", short_help="Check the environment: plugins, versions, conflicts, folders.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
+@pass_settings
+@click.pass_context
+def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
+    """Check everything `cb` rests on, and say what to do about what is wrong.
+
+    Versions, broken plugins, names and versions in conflict, copies and remains of
+    distributions, unbounded requirements, misspelt entry points, slow imports, folders that
+    cannot be written, optional tools. Exits with 3 when something needs fixing. No plugin is
+    imported here.
+    """
+    from pathlib import Path
+
+    from cbcore._health import diagnose, environment
+    from cbcore._inspection import enrich
+    from cbcore.cli._text import echo_json
+    from cbcore.cli.run import DEFAULT_CACHE_DIR
+
+    host = settings.host()
+    enrich(host)
+    findings = diagnose(host, [Path(DEFAULT_CACHE_DIR)])
+    healthy = not any(finding.severity == "error" for finding in findings)
+    if as_json:
+        echo_json(
+            {
+                "ok": healthy,
+                "environment": environment(),
+                "plugins": [
+                    {
+                        "name": plugin.name,
+                        "version": plugin.version,
+                        "status": plugin.status,
+                        "import_ms": plugin.import_ms,
+                    }
+                    for plugin in host.plugins
+                ],
+                "findings": [finding.to_dict() for finding in findings],
+            }
+        )
+    else:
+        _echo(environment(), host.plugins, findings)
+    ctx.exit(0 if healthy else 3)
+
+
+def _echo(environment: dict[str, Any], plugins: Any, findings: Any) -> None:
+    from cbcore.cli._text import clean
+
+    for label, value in environment.items():
+        click.echo(f"{label:<11} {clean(value)}")
+    working = [f"{plugin.name} {plugin.version}" for plugin in plugins if plugin.usable]
+    click.echo(f"{'plugins':<11} {clean(', '.join(working))}\n")
+    echo_findings(findings)
+
+
+def echo_findings(findings: Any) -> None:
+    """Print findings, each with what to do, and how many need fixing."""
+    from cbcore.cli._text import clean
+
+    for finding in findings:
+        click.echo(f"{finding.severity}: {clean(finding.subject)}: {clean(finding.problem)}")
+        if finding.fix:
+            click.echo(f"  fix: {clean(finding.fix)}")
+    count = sum(finding.severity == "error" for finding in findings)
+    noun = "thing needs" if count == 1 else "things need"
+    click.echo(f"{count} {noun} fixing" if count else "nothing needs fixing")

@@ -1,0 +1,72 @@
+"""`cb plugins lock` and `cb plugins sync`: write down the plugins of a project, and restore them."""
+
+from __future__ import annotations
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.install import PASS_ON
+
+_lock_option = click.option(
+    "--lock-file",
+    type=click.Path(dir_okay=False),
+    default="cb-plugins.lock",
+    show_default=True,
+    metavar="FILE",
+    help="The lock.",
+)
+
+
+@click.command("lock", short_help="Write down the plugins in use.")
+@_lock_option
+@shared_options
+@pass_settings
+def lock(settings: Settings, lock_file: str) -> None:
+    """Write the names and versions of the plugins in use, the core among them.
+
+    Plugins that are switched off, or cannot be used, are left out. `cb run --locked` refuses
+    to run with any others.
+    """
+    from pathlib import Path
+
+    from cbcore._lockfile import versions_of, write_lock
+    from cbcore._origins import origin_of
+
+    plugins = settings.host().plugins
+    versions = versions_of(plugins)
+    write_lock(Path(lock_file), versions)
+    click.echo(f"{len(versions)} plugins locked in {lock_file}")
+    own = [p.name for p in plugins if p.usable and origin_of(p.name).url]
+    if own:
+        note = "installed from a folder or a repository, which the lock does not name"
+        click.echo(f"{note}: {', '.join(own)}", err=True)
+
+
+@click.command("sync", context_settings=PASS_ON, short_help="Install the plugins of the lock.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION…]")
+@click.option("--exact", is_flag=True, help="Also uninstall plugins that are not in the lock.")
+@_lock_option
+@shared_options
+@pass_settings
+def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_file: str) -> None:
+    """Install what the lock names, at the locked versions, as `cb install` does.
+
+    OPTION… goes to the installer, such as --index-url or --find-links.
+    """
+    from pathlib import Path
+
+    from cbcore._installing import install, uninstall
+    from cbcore._lockfile import differences, read_lock
+
+    found = differences(read_lock(Path(lock_file)), settings.host().plugins)
+    wanted = [f"{d.name}=={d.locked}" for d in found if d.locked is not None]
+    others = [d.name for d in found if d.locked is None]
+    changes = install([*arguments, *wanted], verbosity=settings.verbosity)[0] if wanted else []
+    if others and exact:
+        changes += uninstall(others, verbosity=settings.verbosity)[0]
+    elif others:
+        click.echo(f"not in the lock, and kept: {', '.join(others)}; --exact removes", err=True)
+    for change in changes:
+        click.echo(change)
+    if not changes:
+        click.echo("the locked plugins are installed")

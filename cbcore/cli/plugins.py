@@ -1,0 +1,167 @@
+"""`cb plugins`: one plugin in full, why a name resolves as it does, checks and locks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.check_plugins import check
+from cbcore.cli.lock_plugins import lock, sync
+
+if TYPE_CHECKING:
+    from cbcore._explaining import Explanation
+    from cbcore._manager import PluginHost
+    from cbcore._plugins import Plugin
+
+
+@click.group("plugins", short_help="Show, check, explain and lock plugins.")
+@shared_options
+def command() -> None:
+    """Show, check, explain and lock plugins. `cb list-plugins` lists them."""
+
+
+command.add_command(check)
+command.add_command(lock)
+command.add_command(sync)
+
+
+@command.command("show", short_help="Show one plugin in full.")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
+@pass_settings
+def show(settings: Settings, name: str, as_json: bool) -> None:
+    """Show one plugin: state, source, requirement on the core, hooks, components."""
+    from cbcore._inspection import enrich
+    from cbcore.cli._text import clean, echo_json
+    from cbcore.cli.list_plugins import milliseconds
+
+    host = settings.host()
+    plugin = find_plugin(host, name)
+    enrich(host, [plugin])
+    record = _record(plugin)
+    if as_json:
+        echo_json(record)
+        return
+    source = record["source"]
+    click.echo(f"{clean(plugin.name)} {clean(plugin.version)}".rstrip())
+    lines = {
+        "summary": plugin.summary or "–",
+        "state": f"{plugin.state}: {plugin.reason}" if plugin.reason else plugin.state,
+        "remedy": plugin.remedy,
+        "location": plugin.location,
+        "source": record["from"],
+        "commit": source["commit"],
+        "digest": source["record_digest"],
+        "core": plugin.core_specifier or "any",
+        "import": milliseconds(plugin.import_ms),
+        "hooks": ", ".join(plugin.hooks),
+    }
+    for label, text in lines.items():
+        if text:
+            click.echo(f"  {label:<9} {clean(text)}")
+    for component in record["components"]:
+        click.echo(f"  {component['kind']} {component['name']} = {clean(component['target'])}")
+        if component["summary"]:
+            click.echo(f"    {clean(component['summary'])}")
+
+
+def find_plugin(host: PluginHost, name: str) -> Plugin:
+    """The plugin of that name, the copy in use first."""
+    from cbcore._discovery import same_name
+    from cbcore.exceptions import UsageError
+    from cbcore.names import near_matches
+
+    for plugin in host.plugins:
+        if same_name(plugin.name, name):
+            return plugin
+    near = near_matches(name, [plugin.name for plugin in host.plugins], limit=1)
+    hint = f"did you mean {near[0]}?" if near else "`cb list-plugins` shows them"
+    raise UsageError(
+        f"no plugin called {name!r} is installed",
+        hint=f"{hint} For the name of a component: cb plugins why {name}",
+    )
+
+
+def _record(plugin: Plugin) -> dict[str, Any]:
+    from cbcore.cli.list_plugins import origin_of_plugin
+
+    origin = origin_of_plugin(plugin)
+    return {
+        "name": plugin.name,
+        "version": plugin.version,
+        "status": plugin.status,
+        "state": plugin.state,
+        "reason": plugin.reason,
+        "remedy": plugin.remedy,
+        "summary": plugin.summary,
+        "location": plugin.location,
+        "from": str(origin),
+        "source": origin.to_dict(),
+        "core": plugin.core_specifier,
+        "import_ms": plugin.import_ms,
+        "hooks": list(plugin.hooks),
+        "components": [
+            {"kind": c.kind, "name": c.name, "target": str(c.target), "summary": c.summary}
+            for c in plugin.components
+        ],
+    }
+
+
+@command.command("why", short_help="Explain a name: who offers it, who would.")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
+@pass_settings
+def why(settings: Settings, name: str, as_json: bool) -> None:
+    """Explain why a component's name is found, ambiguous or unknown.
+
+    Shows who offers it, in what state, what to write, names like it, and which package that
+    is not installed would supply it. NAME is a component's name, or plugin/name.
+    """
+    from cbcore._explaining import explain
+    from cbcore._inspection import enrich
+    from cbcore.cli._text import echo_json
+
+    host = settings.host()
+    enrich(host)
+    explanation = explain(host, name)
+    if as_json:
+        echo_json(explanation.to_dict())
+    else:
+        _echo(explanation)
+
+
+def _echo(told: Explanation) -> None:
+    from cbcore.cli._text import clean
+
+    usable = [c for c in told.candidates if c.usable]
+    kinds = [c.kind for c in usable]
+    for candidate in usable:
+        shared = kinds.count(candidate.kind) > 1
+        spec = f"{candidate.plugin}/{candidate.name}" if shared else candidate.name
+        click.echo(
+            f"{candidate.kind} {clean(candidate.name)}: offered by {clean(candidate.plugin)} "
+            f"{clean(candidate.version)}; write {clean(spec)}"
+        )
+    for candidate in told.candidates:
+        if not candidate.usable:
+            click.echo(
+                f"{candidate.kind} {clean(candidate.name)}: {clean(candidate.plugin)} offers it "
+                f"but is {candidate.state}: {clean(candidate.reason)}"
+            )
+            if candidate.remedy:
+                click.echo(f"  remedy: {clean(candidate.remedy)}")
+    for kind, offered, package in told.packages:
+        click.echo(f"{kind} {offered}: {package} would offer it: cb install {package}")
+    if told.plugin:
+        click.echo(f"{clean(told.plugin)} is a plugin: cb plugins show {clean(told.plugin)}")
+    if not (told.candidates or told.packages or told.plugin):
+        click.echo(f"nothing installed or known offers {clean(told.name)!r}")
+        if told.suspects:
+            click.echo(f"  a broken plugin might: {clean(', '.join(told.suspects))}")
+    if not usable and told.near:
+        listed = ", ".join(f"{name} ({kind}, {plugin})" for kind, name, plugin in told.near)
+        click.echo(f"names like it: {clean(listed)}")

@@ -1,0 +1,71 @@
+"""`cb provenance`: what made a number, and whether it is still what is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.runs import cache_option, find_run
+
+
+@click.command("provenance", short_help="Show what made a result, and what differs from now.")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@cache_option
+@shared_options
+@pass_settings
+def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> None:
+    """Show every component behind a result: plugin, version, digests, commit, parameters.
+
+    Then what differs from the plugins installed now. RUN is the id of a run in the store, or
+    a beginning of it, or a result file written by `--output json=FILE`.
+    """
+    from cbcore._tracking import changes_since, components_of
+    from cbcore.cli._text import clean, echo_json
+
+    config = _config(run, cache_dir)
+    components = components_of(config)
+    changes = changes_since(config, settings.host().plugins)
+    if as_json:
+        echo_json(
+            {
+                "run_id": config.get("run_id"),
+                "started": config.get("started"),
+                "cbcore": config.get("cbcore"),
+                "components": components,
+                "changes": [change.to_dict() for change in changes],
+            }
+        )
+        return
+    click.echo(f"run {config.get('run_id')} of {config.get('started')}, cbcore {config['cbcore']}")
+    for component in components:
+        owner = f"{component['plugin']} {component['version'] or ''}".strip()
+        click.echo(f"\n{component['kind']} {clean(component['name'])} ({clean(owner)})")
+        for label in ("component", "record_digest", "source_commit", "digest"):
+            if component.get(label):
+                click.echo(f"  {label:<14} {clean(component[label])}")
+        for key, value in component["params"].items():
+            click.echo(f"  {clean(key)} = {clean(value)}")
+    click.echo()
+    for change in changes:
+        click.echo(f"differs: {clean(change)}")
+    if not changes:
+        click.echo("the installed plugins are those that made it")
+
+
+def _config(run: str, cache_dir: str) -> dict[str, Any]:
+    """What the result says of itself, from a file or from the store."""
+    from pathlib import Path
+
+    from cbcore.exceptions import ResultError
+    from cbcore.results import EvalResult
+
+    if Path(run).is_file():
+        config = EvalResult.load(run).config
+    else:
+        config = find_run(cache_dir, run).manifest["config"]
+    if not isinstance(config.get("cbcore"), str):
+        raise ResultError(f"{run} does not say what made it", hint="was it written by `cb run`?")
+    return config

@@ -1,0 +1,262 @@
+"""`cb doctor`: everything that can be wrong with an environment, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import cbcore
+from tests.fake_distributions import SYSTEM, Workplace, write_distribution, write_system
+
+
+def examined(workplace: Workplace, *arguments: str, **environ: str) -> tuple[int, dict[str, Any]]:
+    done = workplace.cb("doctor", *arguments, "--json", **environ)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def found(report: dict[str, Any], rule: str, subject: str) -> dict[str, Any]:
+    (finding,) = [f for f in report["findings"] if (f["rule"], f["subject"]) == (rule, subject)]
+    return finding
+
+
+def plain(workplace: Workplace, name: str = "cb-one", **keywords: Any) -> Any:
+    """A distribution in good order."""
+    module = name.replace("-", "_")
+    keywords.setdefault("requires", ["cbcore>=0.1,<0.2"])
+    return write_distribution(
+        workplace.site,
+        name,
+        {"cb.systems": {name: f"{module}:System"}},
+        {f"{module}.py": SYSTEM.format(name=name)},
+        **keywords,
+    )
+
+
+def test_an_environment_in_good_order(workplace: Workplace) -> None:
+    """Versions of everything it rests on, no errors, exit 0."""
+    plain(workplace)
+
+    code, report = examined(workplace)
+
+    assert (code, report["ok"]) == (0, True)
+    assert list(report) == ["ok", "environment", "plugins", "findings"]
+    environment = report["environment"]
+    assert environment["cbcore"] == cbcore.__version__
+    assert environment["plugin_api"] == 1
+    assert all(environment[key] for key in ("python", "platform", "pluggy", "click"))
+    (one,) = [p for p in report["plugins"] if p["name"] == "cb-one"]
+    assert one["import_ms"] > 0
+    assert not [f for f in report["findings"] if f["subject"] == "cb-one"]
+
+
+def test_a_broken_plugin(workplace: Workplace) -> None:
+    """The cause and the fix; exit 3."""
+    workplace.install("cb-raises-on-import")
+
+    code, report = examined(workplace)
+
+    assert (code, report["ok"]) == (3, False)
+    finding = found(report, "broken", "cb-raises-on-import")
+    assert "the flux is out of order" in finding["problem"]
+    assert finding["fix"]
+
+
+@pytest.mark.parametrize(
+    ("requires", "severity", "problem"),
+    [
+        ([], "warning", "no requirement on cbcore"),
+        (["cbcore"], "warning", "no upper bound (cbcore)"),
+        (["cbcore>=0.1"], "warning", "no upper bound (cbcore >=0.1)"),
+        (["cbcore>=9"], "error", "it requires cbcore >=9"),
+    ],
+)
+def test_the_range_of_cores(
+    workplace: Workplace, requires: list[str], severity: str, problem: str
+) -> None:
+    """Open ranges are worth a word; a range that excludes this core is told once."""
+    plain(workplace, requires=requires)
+
+    code, report = examined(workplace)
+
+    finding = found(report, "core-range", "cb-one")
+    assert finding["severity"] == severity
+    assert problem in finding["problem"]
+    assert code == (3 if severity == "error" else 0)
+    assert sum("requires cbcore" in f["problem"] for f in report["findings"]) <= 1
+
+
+@pytest.mark.parametrize("bounded", [">=0.1,<0.2", "~=0.1", "==0.1.*"])
+def test_bounded_ranges_are_fine(workplace: Workplace, bounded: str) -> None:
+    """However they are written."""
+    plain(workplace, requires=[f"cbcore{bounded}"])
+
+    _, report = examined(workplace)
+
+    assert not [f for f in report["findings"] if f["subject"] == "cb-one"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "problem"),
+    [
+        ("click>=999", "it requires click>=999; installed is"),
+        ("not-there-at-all", "it requires not-there-at-all, which is not installed"),
+        ("click>=999; extra == 'x'", None),
+        ("Click>=7", None),
+        ("click[x]>=7", None),
+    ],
+)
+def test_versions_in_conflict(workplace: Workplace, requirement: str, problem: str | None) -> None:
+    """What a plugin requires and does not have; optional requirements do not count."""
+    plain(workplace, requires=["cbcore>=0.1,<0.2", requirement])
+
+    code, report = examined(workplace)
+
+    if problem is None:
+        assert code == 0
+    else:
+        assert problem in found(report, "requirement", "cb-one")["problem"]
+        assert code == 3
+
+
+def test_names_in_conflict(workplace: Workplace) -> None:
+    """Both owners, and what to write instead."""
+    write_system(workplace.site, "cb-one", "same")
+    write_system(workplace.site, "cb-two", "same")
+
+    code, report = examined(workplace)
+
+    assert code == 3
+    assert "cb-one/same or cb-two/same" in found(report, "name-conflict", "cb-one, cb-two")["fix"]
+
+
+@pytest.mark.parametrize("where", ["same folder", "another folder"])
+def test_copies_of_a_distribution(workplace: Workplace, where: str) -> None:
+    """Two versions side by side, or one that hides another."""
+    plain(workplace)
+    other = workplace.site if where == "same folder" else workplace.folder / "other"
+    write_distribution(other, "cb-one", {"cb.systems": {"x": "cb_one:System"}}, version="2.0")
+
+    path = f"{workplace.site}:{other}"
+    code, report = examined(workplace, PYTHONPATH=path)
+
+    assert code == 3
+    assert "hides" in found(report, "duplicate", "cb-one")["problem"]
+
+
+def test_a_distribution_whose_files_are_gone(workplace: Workplace) -> None:
+    """Half of it was removed."""
+    plain(workplace)
+    (workplace.site / "cb_one.py").unlink()
+
+    code, report = examined(workplace)
+
+    assert code == 3
+    assert "such as cb_one.py" in found(report, "stale", "cb-one")["problem"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_editable_project_that_was_moved(workplace: Workplace, exists: bool) -> None:
+    """It points nowhere."""
+    info = plain(workplace)
+    folder = workplace.folder if exists else workplace.folder / "gone"
+    (info / "direct_url.json").write_text(
+        json.dumps({"url": folder.as_uri(), "dir_info": {"editable": True}})
+    )
+
+    code, report = examined(workplace)
+
+    assert code == (0 if exists else 3)
+    if not exists:
+        assert str(folder) in found(report, "stale", "cb-one")["problem"]
+
+
+@pytest.mark.parametrize(
+    ("group", "meant"),
+    [("cb.dataset", "cb.datasets"), ("cb_systems", "cb.systems"), ("cb.plugin", "cb.plugins")],
+)
+def test_a_misspelt_group(workplace: Workplace, group: str, meant: str) -> None:
+    """A plugin that nothing else would notice."""
+    write_distribution(
+        workplace.site, "cb-odd", {group: {"x": "cb_odd:X"}}, requires=["cbcore>=0.1,<0.2"]
+    )
+
+    code, report = examined(workplace)
+
+    assert code == 3
+    assert found(report, "entry-point-group", "cb-odd")["fix"] == f"did you mean {meant}?"
+
+
+def test_a_slow_plugin(workplace: Workplace) -> None:
+    """What was measured decides, without waiting for it here."""
+    plain(workplace)
+    workplace.plugins()
+    (memory,) = (workplace.cache / "cb").glob("plugins-*.json")
+    known = json.loads(memory.read_text())
+    known["cb-one"]["import_ms"] = 2345.0
+    memory.write_text(json.dumps(known))
+
+    code, report = examined(workplace)
+
+    assert code == 0
+    assert found(report, "slow", "cb-one")["problem"] == "importing it took 2.3 s"
+
+
+def test_a_cache_that_cannot_be_written(workplace: Workplace) -> None:
+    """The folder is named; doctor leaves nothing behind in the others."""
+    occupied = workplace.write("occupied", "")
+
+    code, report = examined(workplace, XDG_CACHE_HOME=str(occupied))
+
+    assert code == 3
+    assert found(report, "unwritable", str(occupied / "cb"))["fix"]
+    assert [path.name for path in workplace.folder.iterdir()] == ["occupied"]
+
+
+def test_missing_tools_are_notes(workplace: Workplace) -> None:
+    """What for, and how to get it; nothing needs fixing."""
+    code, report = examined(workplace, PATH="")
+
+    git = found(report, "optional", "git")
+    assert (code, git["severity"]) == (0, "note")
+
+
+def test_a_malformed_stranger_is_a_warning(workplace: Workplace) -> None:
+    """Whether it matters to cb cannot be known."""
+    info = write_distribution(workplace.site, "stranger")
+    (info / "entry_points.txt").write_text("nonsense\n")
+
+    code, report = examined(workplace)
+
+    assert code == 0
+    assert found(report, "unreadable", "stranger")["severity"] == "warning"
+
+
+def test_remains_of_an_interrupted_installation(workplace: Workplace) -> None:
+    """The folder to delete is named."""
+    info = plain(workplace, "cb-half")
+    info.rename(info.with_name("~b_half-1.0.dist-info"))
+
+    _, report = examined(workplace)
+
+    assert "~b_half" in found(report, "leftover", "~b_half-1.0.dist-info")["fix"]
+
+
+def test_doctor_for_people(workplace: Workplace) -> None:
+    """Environment, findings worst first, each with its fix, and a count."""
+    write_system(workplace.site, "cb-open", "open")
+    workplace.install("cb-raises-on-import")
+
+    done = workplace.cb("doctor")
+
+    assert done.returncode == 3
+    assert done.stdout.startswith("python ")
+    lines = done.stdout.splitlines()
+    severities = [x.partition(":")[0] for x in lines if x.startswith(("error", "warning", "note"))]
+    assert severities == sorted(severities, key=["error", "warning", "note"].index)
+    assert lines[-1] == "1 thing needs fixing"
+    assert workplace.cb("doctor", "--no-plugin", "cb-raises-on-import").stdout.endswith(
+        "nothing needs fixing\n"
+    )

@@ -1,0 +1,482 @@
+"""`cb list-plugins -v --timings`, `cb plugins show|why|lock|check` and `cb run --locked`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fake_distributions import (
+    PACKAGES,
+    SYSTEM,
+    Workplace,
+    write_distribution,
+    write_hooks,
+    write_system,
+)
+
+# -- cb list-plugins: timings and sources ------------------------------------------------------
+
+
+def test_timings_are_measured_once_and_remembered(workplace: Workplace) -> None:
+    """The second listing shows the same time without another look."""
+    write_system(workplace.site, "cb-one", "one")
+
+    first = workplace.plugins("--timings")["cb-one"]["import_ms"]
+    done, processes = workplace.traced("list-plugins", "--timings", "--json")
+
+    assert first > 0
+    assert len(processes) == 1
+    records = {record["name"]: record for record in json.loads(done.stdout)}
+    assert records["cb-one"]["import_ms"] == first
+
+
+def test_timings_for_people(workplace: Workplace) -> None:
+    """A column; a dash for what was not imported."""
+    write_system(workplace.site, "cb-one", "one")
+    write_system(workplace.site, "cb-off", "off")
+
+    lines = workplace.cb("list-plugins", "--timings", "--no-plugin", "cb-off").stdout.splitlines()
+
+    assert lines[0].split() == ["PLUGIN", "VERSION", "STATUS", "IMPORT", "OFFERS"]
+    cells = {line.split()[0]: line.split()[3:5] for line in lines[1:]}
+    assert float(cells["cb-one"][0]) > 0
+    assert cells["cb-one"][1] == "ms"
+    assert cells["cb-off"][0] == "–"
+
+
+def test_timings_need_a_look(workplace: Workplace) -> None:
+    """The two flags contradict each other."""
+    assert workplace.cb("list-plugins", "--timings", "--no-check").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("direct", "shown"),
+    [
+        ({"url": "file:///elsewhere/one", "dir_info": {"editable": True}}, "editable, /elsewhere"),
+        (
+            {"url": "https://example.org/one", "vcs_info": {"commit_id": "c0ffee" * 6}},
+            "commit c0ffeec0ffee of https://example.org/one",
+        ),
+        (None, "{site}"),
+    ],
+)
+def test_where_a_plugin_comes_from(workplace: Workplace, direct: Any, shown: str) -> None:
+    """With -v: a folder installed in place, a commit, or where its files are."""
+    info = write_system(workplace.site, "cb-one", "one")
+    if direct is not None:
+        (info / "direct_url.json").write_text(json.dumps(direct))
+
+    (line,) = [
+        line
+        for line in workplace.cb("list-plugins", "-v", "--no-check").stdout.splitlines()
+        if line.startswith("cb-one ")
+    ]
+    source = workplace.plugins("-v", "--no-check")["cb-one"]["source"]
+
+    assert shown.format(site=workplace.site) in line
+    assert list(source) == ["record_digest", "commit", "url", "editable"]
+    assert source["url"] == (direct["url"] if direct else None)
+
+
+# -- cb plugins show ---------------------------------------------------------------------------
+
+
+def test_json_of_show(workplace: Workplace) -> None:
+    """Everything of one plugin; the shape is pinned."""
+    write_system(workplace.site, "cb-one", "one")
+
+    record = workplace.json("plugins", "show", "CB_One")
+
+    assert record.pop("import_ms") > 0
+    assert record["source"].pop("record_digest").startswith("sha256:")
+    assert record == {
+        "name": "cb-one",
+        "version": "1.0",
+        "status": "ok",
+        "state": "available",
+        "reason": "",
+        "remedy": "",
+        "summary": "Made for a test",
+        "location": str(workplace.site),
+        "from": "",
+        "source": {"commit": None, "url": None, "editable": None},
+        "core": ">=0.1",
+        "hooks": ["cb_systems"],
+        "components": [
+            {
+                "kind": "system",
+                "name": "one",
+                "target": "cb_one:System",
+                "summary": "Answer with a word.",
+            }
+        ],
+    }
+
+
+def test_show_looks_at_that_plugin_only(workplace: Workplace) -> None:
+    """Others, however many and broken, are not imported anywhere."""
+    write_system(workplace.site, "cb-one", "one")
+    trap = workplace.folder / "imported"
+    write_system(workplace.site, "cb-trap", "trap", f"open({str(trap)!r}, 'w')")
+
+    printed = workplace.cb("plugins", "show", "cb-one").stdout
+
+    assert printed.startswith("cb-one 1.0\n")
+    assert "system one = cb_one:System" in printed
+    assert not trap.exists()
+
+
+def test_show_says_why_a_plugin_is_broken(workplace: Workplace) -> None:
+    """With the remedy."""
+    workplace.install("cb-raises-on-import")
+
+    printed = workplace.cb("plugins", "show", "cb-raises-on-import").stdout
+
+    assert "broken: importing cb_raises_on_import:System failed" in printed
+    assert "remedy" in printed
+
+
+def test_show_of_an_unknown_plugin(workplace: Workplace) -> None:
+    """A usage error that suggests."""
+    done = workplace.cb("plugins", "show", "cb-metricks")
+
+    assert done.returncode == 2
+    assert "did you mean cb-metrics?" in done.stderr
+    assert "cb plugins why" in done.stderr
+
+
+# -- cb plugins why ----------------------------------------------------------------------------
+
+
+def test_why_a_name_is_found(workplace: Workplace) -> None:
+    """Who offers it, and what to write."""
+    write_system(workplace.site, "cb-one", "one")
+
+    assert workplace.cb("plugins", "why", "one").stdout == (
+        "system one: offered by cb-one 1.0; write one\n"
+    )
+
+
+def test_why_a_name_is_ambiguous(workplace: Workplace) -> None:
+    """Each of its owners, and what to write for each."""
+    write_system(workplace.site, "cb-one", "same")
+    write_system(workplace.site, "cb-two", "same")
+
+    lines = workplace.cb("plugins", "why", "same").stdout.splitlines()
+
+    assert [line.rpartition("write ")[2] for line in lines] == ["cb-one/same", "cb-two/same"]
+
+
+def test_why_a_name_is_withheld(workplace: Workplace) -> None:
+    """Installed, but not to be had: the state, its reason and the remedy."""
+    workplace.install("cb-raises-on-import", "cb-needs-other-core")
+    write_system(workplace.site, "cb-off", "off")
+
+    def why(name: str) -> dict[str, Any]:
+        told = workplace.json("plugins", "why", name, "--no-plugin", "cb-off")
+        (candidate,) = told["candidates"]
+        assert candidate["reason"]
+        assert candidate["remedy"]
+        return candidate
+
+    assert why("raising")["state"] == "broken"
+    assert why("off")["state"] == "disabled"
+    other = next(
+        record["components"]
+        for record in workplace.json("list-plugins")
+        if record["name"] == "cb-needs-other-core"
+    )
+    (name,) = next(iter(other.values()))
+    assert why(name)["state"] == "incompatible"
+
+
+def test_why_a_name_is_unknown(workplace: Workplace) -> None:
+    """Names like it, with kind and owner, and broken plugins that might have offered it."""
+    write_hooks(workplace.site, "cb-torn", "raise RuntimeError")
+
+    printed = workplace.cb("plugins", "why", "trunkate").stdout
+
+    assert "nothing installed or known offers 'trunkate'" in printed
+    assert "a broken plugin might: cb-torn" in printed
+    assert "truncate (system, cb-baselines)" in printed
+
+
+def test_why_a_plugins_name_is_no_component(workplace: Workplace) -> None:
+    """A common mistake has its own answer."""
+    write_system(workplace.site, "cb-one", "one")
+
+    assert (
+        "cb-one is a plugin: cb plugins show cb-one"
+        in workplace.cb("plugins", "why", "cb-one").stdout
+    )
+
+
+def test_why_names_the_package_that_would_supply_it(site: Path) -> None:
+    """Without any plugin installed, the first-party packages are known by what they offer."""
+    from cbcore._discovery import scan
+    from cbcore._explaining import explain
+    from cbcore._manager import PluginHost
+    from cbcore._policy import PluginPolicy
+
+    host = PluginHost(scan([str(site)]), PluginPolicy())
+
+    assert explain(host, "bm25").packages == [("system", "bm25", "cb-baselines")]
+    assert ("dataset", "hotpotqa", "cb-hotpotqa") in explain(host, "hotpotq").near
+    assert explain(host, "cb-two/one").packages == []
+
+
+# -- cb plugins lock, cb run --locked ----------------------------------------------------------
+
+RUN = ("run", "-s", "one", "-d", "hotpotqa:sample", "-n", "1", "--no-cache", "-o", "csv")
+
+
+@pytest.fixture
+def locked(workplace: Workplace) -> Workplace:
+    """A project whose plugins are locked."""
+    write_system(workplace.site, "cb-one", "one")
+    write_system(workplace.site, "cb-off", "off")
+    done = workplace.cb("plugins", "lock", "--no-plugin", "cb-off")
+    assert done.returncode == 0, done.stderr
+    return workplace
+
+
+def test_the_lock_has_what_is_in_use(locked: Workplace) -> None:
+    """The core and the plugins, without those that are switched off."""
+    text = (locked.folder / "cb-plugins.lock").read_text()
+
+    assert 'cb-one = "1.0"' in text
+    assert "cbcore = " in text
+    assert "cb-off" not in text
+
+
+def test_a_locked_run_with_the_locked_plugins(locked: Workplace) -> None:
+    """It runs."""
+    done = locked.cb(*RUN, "--locked", "--no-plugin", "cb-off")
+
+    assert done.returncode == 0, done.stderr
+    assert "word" in done.stdout
+
+
+def test_a_locked_run_refuses_a_plugin_the_lock_does_not_name(locked: Workplace) -> None:
+    """Before anything is imported or spent, although the run does not name it."""
+    trap = locked.folder / "imported"
+    write_hooks(locked.site, "cb-trap", f"open({str(trap)!r}, 'w')")
+
+    done = locked.cb(*RUN, "--locked", "--no-plugin", "cb-off")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cb-trap 1.0 is not in the lock" in done.stderr
+    assert not trap.exists()
+    assert locked.cb(*RUN, "--no-plugin", "cb-off").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (('cb-one = "1.0"', 'cb-one = "0.9"'), "cb-one is 1.0, locked is 0.9"),
+        (('cb-one = "1.0"', 'cb-one = "1.0"\ncb-gone = "2.0"'), "cb-gone 2.0 is not installed"),
+    ],
+)
+def test_a_locked_run_refuses_other_versions_and_gaps(
+    locked: Workplace, edit: tuple[str, str], reason: str
+) -> None:
+    """What would be used is not what was locked."""
+    lock = locked.folder / "cb-plugins.lock"
+    lock.write_text(lock.read_text().replace(*edit))
+
+    done = locked.cb(*RUN, "--locked", "--no-plugin", "cb-off")
+
+    assert done.returncode == 2
+    assert reason in done.stderr
+
+
+def test_a_locked_run_needs_a_lock(workplace: Workplace) -> None:
+    """Its absence is an error, and the hint says how to write it."""
+    done = workplace.cb("run", "--locked", "-s", "identity", "-d", "hotpotqa:sample")
+
+    assert done.returncode == 2
+    assert "cb plugins lock" in done.stderr
+
+
+# -- cb plugins check --------------------------------------------------------------------------
+
+
+def checked(workplace: Workplace, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = workplace.cb("plugins", "check", *arguments, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, {report["plugin"]: report for report in json.loads(done.stdout)}
+
+
+def rules(report: dict[str, Any], severity: str = "error") -> set[str]:
+    return {f["rule"] for f in report["findings"] if f["severity"] == severity}
+
+
+def test_a_first_party_plugin_passes(workplace: Workplace) -> None:
+    """Static rules, a watched import, and the kit."""
+    code, reports = checked(workplace, "cb-metrics")
+
+    report = reports["cb-metrics"]
+    assert (code, report["ok"], rules(report)) == (0, True, set())
+    assert report["import"]["import_ms"] > 0
+    assert report["import"]["modules"] > 0
+    assert report["conformance"]["ok"]
+
+
+@pytest.mark.parametrize(
+    ("package", "rule", "told"),
+    [
+        ("cb-raises-on-import", "import", "the flux is out of order"),
+        ("cb-exits-on-import", "import", "sys.exit"),
+        ("cb-kills-interpreter", "import", "ended the interpreter"),
+        ("cb-prints-on-import", "stdout", "hello"),
+        ("cb-unknown-hook", "import", "is not a hook of cb"),
+        ("cb-wrong-argument", "import", "has an argument"),
+        ("cb-wrong-return", "import", "not a Component"),
+        ("cb-needs-other-core", "core-range", "it requires cbcore"),
+        ("cb-broken-entry-point", "import", "cb_broken_entry_point.absent"),
+    ],
+)
+@pytest.mark.parametrize("how", ["installed", "folder"])
+def test_a_broken_plugin_fails_with_its_cause(
+    workplace: Workplace, package: str, rule: str, told: str, how: str
+) -> None:
+    """Installed or as a project; `cb` itself comes to no harm, and exits with 3."""
+    if how == "installed":
+        workplace.install(package)
+    subject = package if how == "installed" else str(PACKAGES / package)
+
+    code, reports = checked(workplace, subject)
+
+    assert code == 3
+    report = reports[package]
+    assert not report["ok"]
+    assert rule in rules(report)
+    assert any(told in finding["problem"] for finding in report["findings"])
+
+
+def test_network_at_import_is_noticed(workplace: Workplace) -> None:
+    """The address is named."""
+    source = (
+        "import socket\n"
+        "try:\n    socket.create_connection(('127.0.0.1', 9), timeout=1)\n"
+        "except OSError:\n    pass\n"
+    )
+    write_system(workplace.site, "cb-caller", "caller", source + SYSTEM.format(name="caller"))
+
+    code, reports = checked(workplace, "cb-caller")
+
+    assert code == 3
+    assert "network" in rules(reports["cb-caller"])
+    assert "127.0.0.1:9" in reports["cb-caller"]["import"]["network"]
+
+
+def test_heavy_imports_are_told(workplace: Workplace) -> None:
+    """By the names of the packages."""
+    (workplace.site / "torch.py").write_text("")
+    source = "import torch\n" + SYSTEM.format(name="heavy")
+    write_system(workplace.site, "cb-heavy", "heavy", source)
+
+    _, reports = checked(workplace, "cb-heavy")
+
+    assert reports["cb-heavy"]["import"]["heavy"] == ["torch"]
+    assert "heavy-import" in rules(reports["cb-heavy"], "warning")
+
+
+@pytest.mark.parametrize(
+    ("entries", "rule", "fix"),
+    [
+        ({"cb.system": {"one": "cb_one:System"}}, "entry-point-group", "did you mean cb.systems?"),
+        ({"cb.systems": {"one": "cb_one"}}, "entry-point-target", "package.module:attribute"),
+        ({"cb.systems": {"one": "cb-one:System"}}, "entry-point-target", "package.module"),
+        ({"cb.systems": {"One!": "cb_one:System"}}, "component-name", "lower-case"),
+        ({"console_scripts": {"one": "cb_one:main"}}, "entry-points", "entry-points"),
+    ],
+)
+def test_static_rules(
+    workplace: Workplace, entries: dict[str, dict[str, str]], rule: str, fix: str
+) -> None:
+    """Found in the project, before anything is imported, with what to write."""
+    trap = workplace.folder / "imported"
+    project = workplace.folder / "one"
+    project.mkdir()
+    (project / "cb_one.py").write_text(f"open({str(trap)!r}, 'w')")
+    tables = "".join(
+        f'[project.entry-points."{group}"]\n' + "".join(f'"{k}" = "{v}"\n' for k, v in t.items())
+        for group, t in entries.items()
+    )
+    (project / "pyproject.toml").write_text(
+        f'[project]\nname = "cb-one"\nversion = "1.0"\ndependencies = ["cbcore>=0.1,<0.2"]\n{tables}'
+    )
+
+    code, reports = checked(workplace, "./one")
+
+    assert code == 3
+    (found,) = [f for f in reports["cb-one"]["findings"] if f["rule"] == rule]
+    assert fix in found["fix"]
+    assert not trap.exists()
+
+
+def test_all_plugins_are_checked_without_a_name(workplace: Workplace) -> None:
+    """Not those that are off, and not the core; one failure is enough for CI."""
+    write_system(workplace.site, "cb-off", "off")
+    workplace.install("cb-raises-on-import")
+    only = ("cb-metrics", "cb-raises-on-import")
+
+    code, reports = checked(workplace, *(f"--only-plugin={name}" for name in only))
+
+    assert code == 3
+    assert {name: report["ok"] for name, report in reports.items()} == {
+        "cb-metrics": True,
+        "cb-raises-on-import": False,
+    }
+
+
+def test_check_for_people(workplace: Workplace) -> None:
+    """A verdict, what was seen, each finding with its fix, and a count."""
+    workplace.install("cb-prints-on-import")
+
+    done = workplace.cb("plugins", "check", "cb-prints-on-import")
+
+    lines = done.stdout.splitlines()
+    assert lines[0] == "cb-prints-on-import 1.0: to be fixed"
+    assert "import:" in lines[1]
+    assert any(line.startswith("  error: stdout: ") for line in lines)
+    assert any(line.startswith("    fix: ") for line in lines)
+    assert lines[-1] == "1 checked, 1 to be fixed"
+
+
+@pytest.mark.parametrize(
+    ("subject", "told"),
+    [("cb-not-there", "no plugin called"), ("./not-there", "is no project"), (".", "no project")],
+)
+def test_nothing_to_check(workplace: Workplace, subject: str, told: str) -> None:
+    """A usage error, not a failed check."""
+    done = workplace.cb("plugins", "check", subject)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("plugins", "show", "cb-one"), ("plugins", "why", "one"), ("plugins", "lock"), ("doctor",)],
+    ids=" ".join,
+)
+def test_light_commands_import_no_plugin(workplace: Workplace, command: tuple[str, ...]) -> None:
+    """With three hundred installed; what is looked at is looked at elsewhere."""
+    write_system(workplace.site, "cb-one", "one")
+    for number in range(300):
+        write_distribution(
+            workplace.site,
+            f"cb-many-{number}",
+            {"cb.systems": {f"many-{number}": "cb_one:System"}},
+        )
+
+    done, processes = workplace.traced(*command)
+
+    assert done.returncode in (0, 3), done.stderr
+    assert not any(name.startswith("cb_") for name in processes[0]["modules"])
+    assert not {"asyncio", "structlog", "rich", "datasets"} & set(processes[0]["modules"])

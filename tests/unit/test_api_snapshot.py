@@ -1,0 +1,377 @@
+"""The public interface is what `tests/api.json` says, and changes only with its version.
+
+The snapshot is flat: one line per module, name, parameter, field, hook, command, option, JSON
+key and exit code. A line that is gone or different breaks somebody, and so does a new parameter
+that must be given; other new lines do not. docs/explanation/compatibility.md says which release
+may do what.
+
+    python -m tests.unit.test_api_snapshot --update
+
+writes the snapshot anew, unless the version was released and not raised enough for the change.
+It also writes what `cb plugins why` knows of the plugins in this repository.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cbcore
+from cbcore import exceptions, hookspecs
+from cbcore._manager import HOOKS
+from cbcore._manifests import GROUPS
+from cbcore.cli import _COMMANDS
+from cbcore.cli._settings import _OPTIONS
+from tests.fake_distributions import Workplace
+
+ROOT = Path(__file__).resolve().parents[2]
+SNAPSHOT = ROOT / "tests" / "api.json"
+KNOWN = ROOT / "cbcore" / "known_plugins.json"
+SHARED = {
+    "--help",
+    *(name for option in _OPTIONS for name in option(lambda: 0).__click_params__[0].opts),
+}
+FREE_FORM = {
+    "params",
+    "scores",
+    "metadata",
+    "summary",
+    "timing",
+    "missing",
+    "default",
+    "conformance",
+}
+"""JSON keys whose content is named by users, plugins or the kit."""
+
+Interface = dict[str, str]
+
+
+# -- taking the snapshot -----------------------------------------------------------------------
+
+
+def interface(place: Workplace) -> Interface:
+    """Everything others may rely on, one line each."""
+    lines: Interface = {"PLUGIN_API": str(hookspecs.PLUGIN_API)}
+    lines |= {f"entry-point group {group}": "" for group in GROUPS}
+    for name, spec in HOOKS.items():
+        lines |= callable_lines(f"hook {name}", spec)
+    for name in modules():
+        lines |= module_lines(importlib.import_module(name))
+    for name, error in vars(exceptions).items():
+        if inspect.isclass(error) and issubclass(error, exceptions.CBError):
+            lines[f"exit code of {name}"] = str(error.exit_code)
+    lines |= {f"option {option}": "" for option in SHARED}
+    for name, module in _COMMANDS.items():
+        lines |= command_lines(f"cb {name}", importlib.import_module(module).command)
+    lines |= json_lines(place)
+    return dict(sorted(lines.items()))
+
+
+def modules() -> list[str]:
+    """Public modules: no part of their name starts with an underscore."""
+    found = ["cbcore"]
+    for info in pkgutil.walk_packages(cbcore.__path__, "cbcore."):
+        parts = info.name.split(".")
+        if not any(part.startswith("_") for part in parts) and parts[1] != "cli":
+            found.append(info.name)
+    return found
+
+
+def module_lines(module: Any) -> Interface:
+    """The public names of a module: those it lists, or those it defines."""
+    lines: Interface = {}
+    listed = getattr(module, "__all__", None)
+    for name in listed or vars(module):
+        value = getattr(module, name)
+        path = f"{module.__name__}.{name}"
+        if listed is not None and module.__name__ == "cbcore":
+            lines[path] = ""  # described where it is defined
+        elif name.startswith("_") or (listed is None and not defined_in(module, name, value)):
+            continue
+        elif isinstance(value, types.GenericAlias):  # which 3.10 takes for a class
+            lines[path] = f"alias of {value}"
+        elif inspect.isclass(value):
+            lines |= class_lines(path, value)
+        elif inspect.isroutine(value):
+            lines |= callable_lines(path, value)
+        else:
+            simple = isinstance(value, int | str | tuple)
+            lines[path] = repr(value) if simple else type(value).__name__
+    return lines
+
+
+def defined_in(module: Any, name: str, value: Any) -> bool:
+    if inspect.ismodule(value) or getattr(value, "__module__", None) in ("typing", "__future__"):
+        return False
+    is_alias = isinstance(value, types.GenericAlias)
+    if not is_alias and (inspect.isclass(value) or inspect.isroutine(value)):
+        return value.__module__ == module.__name__
+    return re.search(rf"^{name}\b.*=", inspect.getsource(module), re.MULTILINE) is not None
+
+
+def class_lines(path: str, cls: type) -> Interface:
+    """Its constructor, bases, fields, properties and methods."""
+    bases = ", ".join(base.__name__ for base in cls.__bases__)
+    lines = {path: f"class({bases})"}
+    if not getattr(cls, "_is_protocol", False):
+        lines |= {k: v for k, v in callable_lines(path, cls).items() if k != path}
+    for field in getattr(cls, "__attrs_attrs__", ()):
+        if not field.name.startswith("_"):
+            lines[f"{path}.{field.name}"] = f"field {field.type}"
+    for name, member in vars(cls).items():
+        if name.startswith("_"):
+            continue
+        function = getattr(member, "__func__", member)
+        if inspect.isfunction(function):
+            lines |= callable_lines(f"{path}.{name}", function)
+        elif isinstance(member, property):
+            lines[f"{path}.{name}"] = "property"
+    return lines
+
+
+def callable_lines(path: str, function: Any) -> Interface:
+    """What it returns, and each parameter: where it may stand, its type, whether it is needed."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return {path: "callable"}
+    returned = signature.return_annotation
+    lines = {
+        path: "" if returned is signature.empty or inspect.isclass(function) else f"-> {returned}"
+    }
+    for position, parameter in enumerate(signature.parameters.values()):
+        if parameter.name == "self":
+            continue
+        place = "keyword" if parameter.kind is parameter.KEYWORD_ONLY else f"position {position}"
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            place = "any"
+        annotation = "" if parameter.annotation is parameter.empty else f" {parameter.annotation}"
+        needed = (
+            "required" if parameter.default is parameter.empty and place != "any" else "optional"
+        )
+        lines[f"{path}({parameter.name})"] = f"{needed}, {place}:{annotation}"
+    return lines
+
+
+def command_lines(path: str, command: Any) -> Interface:
+    """A command with its options and arguments, and its sub-commands."""
+    lines = {path: ""}
+    for parameter in command.params:
+        for name in (*parameter.opts, *parameter.secondary_opts):
+            if name not in SHARED:
+                is_argument = parameter.param_type_name == "argument"
+                needed = "required" if parameter.required else "optional"
+                lines[f"{path} {name.upper() if is_argument else name}"] = (
+                    needed if is_argument else ""
+                )
+    for name, sub in getattr(command, "commands", {}).items():
+        lines |= command_lines(f"{path} {name}", sub)
+    return lines
+
+
+def json_lines(place: Workplace) -> Interface:
+    """The keys of everything printed or written as JSON."""
+    place.install("cb-raises-on-import")
+    run = place.cb(
+        "run",
+        "-s",
+        "identity | extractive",
+        "-d",
+        "hotpotqa:sample",
+        "-n",
+        "1",
+        "-o",
+        "json=r.json",
+    )
+    assert run.returncode == 0, run.stderr
+    documents = {"result": json.loads((place.folder / "r.json").read_text())}
+    for command in (
+        *("list-plugins --timings -v", "list systems", "info truncate", "runs", "runs show 2"),
+        *(
+            "provenance r.json",
+            "plugins show cb-metrics",
+            "plugins why identity",
+            "hooks",
+            "doctor",
+        ),
+        "plugins check cb-metrics",
+    ):
+        documents[f"cb {command}"] = json.loads(place.cb(*command.split(), "--json").stdout)
+    lines: Interface = {}
+    for name, document in documents.items():
+        lines |= {f"JSON of {name}: {path}": "" for path in key_paths(document)}
+    return lines
+
+
+def key_paths(value: Any, path: str = "") -> set[str]:
+    """The paths of all keys, lists taken together, except below what others name."""
+    if isinstance(value, list):
+        return {found for item in value for found in key_paths(item, f"{path}[]")}
+    if not isinstance(value, dict):
+        return set()
+    found = set()
+    for key, item in value.items():
+        here = f"{path}.{key}".lstrip(".")
+        by_kind = key == "components" and isinstance(item, dict)
+        found.add(here)
+        if not by_kind and key not in (*FREE_FORM, "manifest"):
+            found |= key_paths(item, here)
+    return found
+
+
+# -- what a change takes -----------------------------------------------------------------------
+
+
+def needed_bump(old: Interface, new: Interface) -> str:
+    """`major` when something breaks, `minor` when something is new, else nothing."""
+    breaks = [line for line in old if new.get(line) != old[line]]
+    demands = [line for line in new.keys() - old.keys() if is_demand(line, old, new)]
+    if breaks or demands:
+        return "major"
+    return "minor" if new.keys() - old.keys() else ""
+
+
+def is_demand(line: str, old: Interface, new: Interface) -> bool:
+    """Whether a new line is a parameter that must be given to something that was there before."""
+    owner = line.partition("(")[0].rstrip() if "(" in line else line.rpartition(" ")[0]
+    return new[line].startswith("required") and owner in old
+
+
+def is_enough(bump: str, old: str, new: str) -> bool:
+    """Whether a version was raised enough; before 1.0 a minor release may break."""
+    before, after = ([int(part) for part in re.findall(r"\d+", v)[:2]] for v in (old, new))
+    if bump == "major" and before[0] > 0:
+        return after[0] > before[0]
+    return after > before if bump else True
+
+
+def is_released(version: str) -> bool:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return f"## [{version}] - unreleased" not in changelog
+
+
+def difference(old: Interface, new: Interface) -> str:
+    lines = [f"- {line} {old[line]}" for line in old if line not in new]
+    lines += [f"+ {line} {new[line]}" for line in new if line not in old]
+    lines += [f"! {k}: {old[k]} → {new[k]}" for k in old if k in new and old[k] != new[k]]
+    return "\n".join(lines)
+
+
+# -- the tests ---------------------------------------------------------------------------------
+
+
+def test_the_public_interface_is_what_the_snapshot_says(workplace: Workplace) -> None:
+    """A change is a decision: what it takes is said, and how to write it down."""
+    snapshot = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    now = interface(workplace)
+
+    assert now == snapshot["interface"], (
+        f"{difference(snapshot['interface'], now)}\n\nThis takes a "
+        f"{needed_bump(snapshot['interface'], now)} release after {snapshot['cbcore']}: raise "
+        "cbcore.__version__ if that one is out, then run "
+        "`python -m tests.unit.test_api_snapshot --update`."
+    )
+    assert snapshot["cbcore"] == cbcore.__version__
+
+
+OLD = {"f": "-> int", "f(a)": "required, position 0: int", "cb run": "", "cb run --x": ""}
+
+
+@pytest.mark.parametrize(
+    ("change", "bump"),
+    [
+        ({}, ""),
+        ({"g": "-> int"}, "minor"),
+        ({"g": "-> int", "g(a)": "required, position 0: int"}, "minor"),
+        ({"f(b)": "optional, keyword: int"}, "minor"),
+        ({"f(b)": "required, keyword: int"}, "major"),
+        ({"f(a)": "required, position 1: int"}, "major"),
+        ({"f(a)": "required, position 0: str"}, "major"),
+        ({"f(a)": None}, "major"),
+        ({"f": "-> str"}, "major"),
+        ({"cb run --y": ""}, "minor"),
+        ({"cb run FILE": "optional"}, "minor"),
+        ({"cb run FILE": "required"}, "major"),
+        ({"cb run --x": None}, "major"),
+    ],
+)
+def test_what_a_change_takes(change: dict[str, str | None], bump: str) -> None:
+    """What is gone, different or newly demanded breaks somebody; what is new does not."""
+    new = {k: v for k, v in {**OLD, **change}.items() if v is not None}
+    assert needed_bump(OLD, new) == bump
+
+
+@pytest.mark.parametrize(
+    ("bump", "old", "new", "enough"),
+    [
+        ("", "0.1.0", "0.1.0", True),
+        ("minor", "0.1.0", "0.1.1", False),
+        ("minor", "0.1.0", "0.2.0", True),
+        ("major", "0.1.0", "0.1.9", False),
+        ("major", "0.1.0", "0.2.0", True),
+        ("major", "1.1.0", "1.2.0", False),
+        ("major", "1.1.0", "2.0.0", True),
+        ("minor", "1.1.0", "1.1.5", False),
+        ("minor", "1.9.0", "1.10.0", True),
+    ],
+)
+def test_how_far_a_version_has_to_go(bump: str, old: str, new: str, enough: bool) -> None:
+    """As docs/explanation/compatibility.md says."""
+    assert is_enough(bump, old, new) is enough
+
+
+def test_key_paths_stop_where_others_name_things() -> None:
+    """Parameters and scores are not our keys."""
+    document = [{"a": {"b": [{"c": 1}]}, "params": {"x": 1}}, {"d": None}]
+    assert key_paths(document) == {"[].a", "[].a.b", "[].a.b[].c", "[].params", "[].d"}
+
+
+def known_plugins(place: Workplace) -> dict[str, dict[str, list[str]]]:
+    """What the plugins of this repository offer: package → kind → names."""
+    return {
+        package: {kind.removesuffix("s"): names for kind, names in record["components"].items()}
+        for package, record in sorted(place.plugins().items())
+        if (ROOT / "plugins" / package).is_dir()
+    }
+
+
+def test_the_known_packages_offer_what_is_said_of_them(workplace: Workplace) -> None:
+    """`cb plugins why` names the package that would supply a name; `--update` writes the table."""
+    known = json.loads(KNOWN.read_text(encoding="utf-8"))
+    assert known == known_plugins(workplace)
+
+
+def main() -> int:
+    """Write the snapshot, or refuse to."""
+    if sys.argv[1:] != ["--update"]:
+        print(__doc__)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        place = Workplace(Path(folder))
+        known, new = known_plugins(place), interface(place)
+    KNOWN.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    if SNAPSHOT.exists():
+        old = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+        bump = needed_bump(old["interface"], new)
+        print(difference(old["interface"], new))
+        if is_released(old["cbcore"]) and not is_enough(bump, old["cbcore"], cbcore.__version__):
+            print(f"refused: {old['cbcore']} is released, and this takes a {bump} release")
+            return 1
+    snapshot = {"cbcore": cbcore.__version__, "interface": new}
+    SNAPSHOT.write_text(json.dumps(snapshot, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"written: {SNAPSHOT}, {len(new)} lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
