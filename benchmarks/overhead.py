@@ -89,7 +89,11 @@ def _stored(report: Report, quick: bool) -> None:
         with tempfile.TemporaryDirectory() as folder:
             return _ours("sequential", n=n, cache_dir=folder)()
 
-    cases = {"cb, no store": _ours("sequential", n=n), "cb, with store": with_store}
+    cases = {
+        "cb, no store": _ours("sequential", n=n),
+        "cb, with store": with_store,
+        "SQLite alone, same inserts": _bare("inserts", n=n),
+    }
     times = interleaved(cases, 3 if quick else 7)
     _tabulate(report, "The same with the store on", times, "cpu_s")
     ratios = _ratios(times, "cb, with store", "cb, no store", "cpu_s")

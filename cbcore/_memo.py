@@ -43,12 +43,28 @@ class Recalled:
 
     payload: bytes
     latency: float
+    example: Mapping[str, Any]
     scores: dict[int, Any] = attrs.Factory(dict)
 
     def output(self) -> dict[str, Any]:
         """The output, as the system returned it."""
-        output: dict[str, Any] = from_bytes(self.payload)
-        return output
+        own, handed_back = from_bytes(self.payload)
+        return {**{key: self.example[key] for key in handed_back}, **own}
+
+
+def _packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:
+    """An output as it is stored: what a system only hands back is named, not repeated."""
+    own, handed_back = {}, []
+    for key, value in output.items():
+        given = example.get(key, _ABSENT)
+        if value is given or (type(value) is type(given) and value == given):
+            handed_back.append(key)
+        else:
+            own[key] = value
+    return canonical_bytes([own, handed_back])
+
+
+_ABSENT = object()
 
 
 class StoredSystem:
@@ -150,7 +166,7 @@ class Memo:
             known = recalled.get(work.key)
             if known is None:
                 (latency,) = _LATENCY.unpack_from(value)
-                known = recalled[work.key] = Recalled(value[_LATENCY.size :], latency)
+                known = recalled[work.key] = Recalled(value[_LATENCY.size :], latency, work.example)
                 for wired in self._evaluators:
                     wanted[self._score_key(wired, work, known.payload)] = (known, wired)
             work.recalled = known  # shared by examples of equal content
@@ -192,8 +208,9 @@ class Memo:
         work.recalled = None  # a repeat is made from work that was already looked up
         try:
             content = canonical_bytes(work.example)
-            repeat = [str(work.repeat).encode()] if work.repeat else []
-            work.digest = content_key(content, *repeat)
+            if work.repeat:
+                content += str(work.repeat).encode()
+            work.digest = content_key(content)
         except (TypeError, ValueError) as error:
             self._tell(f"example {work.example_id!r} is not plain data ({error})")
         else:
@@ -211,11 +228,11 @@ class Memo:
             payload = known.payload
         else:
             try:
-                payload = canonical_bytes(done.output)
+                payload = _packed(done.output, work.example)
                 if self._hints and any(hint in payload for hint in self._hints):
                     # The row is made of what is stored, so that a resumed run has the same.
                     done.output = hide(done.output, self._secrets)
-                    payload = canonical_bytes(done.output)
+                    payload = _packed(done.output, work.example)
             except (TypeError, ValueError) as error:
                 self._tell(
                     f"the output for example {work.example_id!r} is not plain data ({error})"
@@ -230,7 +247,7 @@ class Memo:
         return done
 
     def _score_key(self, wired: int, work: Work, payload: bytes) -> bytes:
-        return self._evaluators[wired] + content_key(work.digest, payload)
+        return self._evaluators[wired] + content_key(work.digest + payload)
 
     def _keep_scores(self, key: bytes, scores: dict[str, Any]) -> None:
         try:

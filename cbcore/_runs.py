@@ -74,20 +74,11 @@ def describe_environment(plugins: Mapping[str, str]) -> dict[str, Any]:
 
 def git_commit() -> str | None:
     """The commit checked out in the working directory, marked when files differ from it."""
+    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
     try:
-        head = _git("rev-parse", "HEAD")
-        changed = _git("status", "--porcelain", "--untracked-files=no")
+        found = subprocess.run(  # noqa: S603 - fixed arguments, no shell; whichever git there is
+            command, capture_output=True, text=True, timeout=5, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
-    return f"{head}+changes" if changed else head
-
-
-def _git(*arguments: str) -> str:
-    finished = subprocess.run(  # noqa: S603 - fixed arguments, no shell
-        ["git", *arguments],  # noqa: S607 - whichever git the user has
-        capture_output=True,
-        text=True,
-        timeout=5,
-        check=True,
-    )
-    return finished.stdout.strip()
+    return found.stdout.strip() or None

@@ -23,7 +23,7 @@ SCHEMA_VERSION = 1
 FILE_NAME = "store.sqlite3"
 TABLES = ("outputs", "scores")
 
-_BATCH_ROWS = 2048
+_BATCH_ROWS = 4096
 _BATCH_SECONDS = 1.0
 _KEYS_PER_QUERY = 256
 _LOCK_WAIT_S = 60.0

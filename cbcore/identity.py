@@ -47,11 +47,11 @@ def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
     if isinstance(obj, Chain):
         records = (record or {}).get("stages") or [None] * len(obj.stages)
         stages = [identity_of(s, record=r) for s, r in zip(obj.stages, records, strict=True)]
-        return _digest(b"chain" + b"".join(stages))
+        return content_key(b"chain" + b"".join(stages))
     facts: dict[str, Any] = {"object": _described(obj, 0)}
     if record is not None:
         facts |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
-    return _digest(canonical_bytes(facts))
+    return content_key(canonical_bytes(facts))
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -97,13 +97,9 @@ def _check_plain(value: Any) -> None:
         raise TypeError(f"a value is of type {type(value).__name__}")
 
 
-def content_key(*parts: bytes) -> bytes:
-    """The address of something in the store."""
-    return _digest(b"\0".join(parts))
-
-
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
+def content_key(content: bytes) -> bytes:
+    """The address of something in the store: a digest of its content."""
+    return blake2b(content, digest_size=16).digest()
 
 
 def _described(obj: Any, depth: int) -> Any:
@@ -169,7 +165,7 @@ def _source_of(cls: type) -> str:
     try:
         path = inspect.getsourcefile(cls)
         if path is not None and Path(path).is_file():
-            return _digest(Path(path).read_bytes()).hex()
-        return _digest(inspect.getsource(cls).encode()).hex()
+            return content_key(Path(path).read_bytes()).hex()
+        return content_key(inspect.getsource(cls).encode()).hex()
     except (OSError, TypeError) as error:
         raise UnidentifiableError(f"the source of {cls.__qualname__} cannot be read") from error
