@@ -23,7 +23,7 @@ SCHEMA_VERSION = 1
 FILE_NAME = "store.sqlite3"
 TABLES = ("outputs", "scores")
 
-_BATCH_ROWS = 4096
+_BATCH_ROWS = 16384
 _BATCH_SECONDS = 1.0
 _KEYS_PER_QUERY = 256
 _LOCK_WAIT_S = 60.0
@@ -83,7 +83,7 @@ class Store:
             )
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")
-        database.execute("PRAGMA wal_autocheckpoint=4000")
+        database.execute("PRAGMA wal_autocheckpoint=16000")
         database.execute("PRAGMA cache_size=-16384")  # KiB: look-ups jump about the index
         if version < SCHEMA_VERSION:  # an up-to-date store opens without a write: disks are full
             for table in TABLES:
