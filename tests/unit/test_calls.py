@@ -208,9 +208,11 @@ def test_timed_calls_of_one_thread_share_a_companion():
 @timed
 def test_what_is_known_is_not_called(kind, timeout_s):
     """A stored output with its latency, or the problem of an unusable example."""
-    known = work(recalled=Recalled(b'{"response":"old"}', 1.5))
+    recalled = Recalled(b'[{"response":"old"},["context"]]', 1.5, {"context": "c"})
+    known = work(recalled=recalled)
     done = call(kind, raising(AssertionError("called")), known, timeout_s=timeout_s)
-    assert (done.output, done.latency, done.error) == ({"response": "old"}, 1.5, None)
+    output = {"context": "c", "response": "old"}
+    assert (done.output, done.latency, done.error) == (output, 1.5, None)
     unusable = work(problem="has no context")
     done = call(kind, raising(AssertionError("called")), unusable, timeout_s=timeout_s)
     assert (done.output, done.error) == (None, "has no context")

@@ -348,3 +348,14 @@ def test_a_fingerprint_is_of_the_examples_and_their_order(memo):
     assert fingerprint(memo, works("a", "b", "c", repeats=3)) == first
     others = [works("a", "b"), works("b", "a", "c"), works("a", "b", "d"), works()]
     assert len({first, *(fingerprint(memo, other) for other in others)}) == 5
+
+
+def test_what_a_system_hands_back_is_not_stored_again(memo):
+    """A long context that comes back as it was costs its name only, and is read back whole."""
+    made = memo()
+    (work,) = made.recall(works("word " * 20_000))
+    output = {**work.example, "response": "short", "copy": list("ab")}
+    made.remember(Done(work, dict(output), 0.1))
+    (again,) = memo().recall(works("word " * 20_000))
+    assert again.recalled.output() == output
+    assert len(again.recalled.payload) < 200
