@@ -15,12 +15,14 @@ arguments than listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
 from cbcore.components import Component
-from cbcore.events import RowFinished, RunFinished, RunStarted
+
+if TYPE_CHECKING:  # what observers get; commands that only list never need it
+    from cbcore.events import RowFinished, RunFinished, RunStarted
 
 PROJECT = "cb"
 """pluggy's project name."""
