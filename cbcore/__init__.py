@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cbcore.hookspecs import hookimpl as hookimpl
     from cbcore.results import EvalResult as EvalResult
     from cbcore.results import EvalRow as EvalRow
+    from cbcore.results import Scored as Scored
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,7 @@ _HOMES = {
     "hookimpl": "hookspecs",
     "EvalResult": "results",
     "EvalRow": "results",
+    "Scored": "results",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604

@@ -28,7 +28,8 @@ from cbcore.identity import (
     identity_of,
     plain_bytes,
 )
-from cbcore.secrets import hide
+from cbcore.results import Scored, json_safe
+from cbcore.secrets import hide, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
@@ -172,7 +173,8 @@ class Memo:
             work.recalled = known  # shared by examples of equal content
         for key, value in self._store.get("scores", list(wanted)).items():
             known, wired = wanted[key]
-            known.scores[wired] = from_bytes(value)
+            kept = from_bytes(value)
+            known.scores[wired] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
 
     def _score_together(self, wired: Wired, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
@@ -193,7 +195,7 @@ class Memo:
         except (Exception, SystemExit):  # noqa: BLE001 - the plugin boundary
             return
         for work, scores in pairs:
-            if type(scores) is dict:
+            if type(scores) is dict or type(scores) is Scored:
                 key = self._score_key(id(wired), work, work.recalled.payload)
                 self._keep_scores(key, scores)
                 work.recalled.scores[id(wired)] = scores
@@ -240,7 +242,7 @@ class Memo:
                 return done
             self._store.put("outputs", work.key, _LATENCY.pack(done.latency) + payload)
         for wired, scores in done.scores:
-            if id(wired) not in self._evaluators or type(scores) is not dict:
+            if id(wired) not in self._evaluators:
                 continue
             if known is None or id(wired) not in known.scores:
                 self._keep_scores(self._score_key(id(wired), work, payload), scores)
@@ -249,13 +251,21 @@ class Memo:
     def _score_key(self, wired: int, work: Work, payload: bytes) -> bytes:
         return self._evaluators[wired] + content_key(work.digest + payload)
 
-    def _keep_scores(self, key: bytes, scores: dict[str, Any]) -> None:
+    def _keep_scores(self, key: bytes, scores: Any) -> None:
+        """Store scores, and their details. What is missing or no number is asked again."""
+        details: Any = {}
+        if type(scores) is Scored and not scores.missing:
+            scores, details = dict(scores.scores), visible("", scores.details)
+        if type(scores) is not dict:
+            return
         try:
             value = plain_bytes(scores)
+            if b"null" in value:
+                return  # which is what JSON makes of NaN
+            if details:
+                value = plain_bytes([scores, hide(json_safe(details), self._secrets)])
         except (TypeError, ValueError):
-            return  # not numbers: the row says so, and the evaluator is asked again next time
-        if b"null" in value:
-            return  # nor is NaN, which JSON turns into this
+            return
         self._store.put("scores", key, value)
 
     def _tell(self, reason: str) -> None:

@@ -10,7 +10,7 @@ import attrs
 from cbcore._examples import Work
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
-from cbcore.results import EvalRow, json_safe
+from cbcore.results import EvalRow, Scored, json_safe
 from cbcore.secrets import hide, redact, visible
 from cbcore.tokens import TokenCounter
 
@@ -159,6 +159,9 @@ class RowMaker:
         if isinstance(scores, BaseException):
             self._keep_reason(row, wired, _reason(scores))
             return
+        if isinstance(scores, Scored):
+            self._keep_remarks(row, wired, scores)
+            scores = scores.scores
         if type(scores) is not dict and not isinstance(scores, Mapping):
             kind = type(scores).__name__
             self._keep_reason(row, wired, f"the evaluator returned {kind}, not a dict of scores")
@@ -178,6 +181,12 @@ class RowMaker:
                 row.scores[key] = value
             else:
                 row.missing[key] = f"the evaluator returned {value}"
+
+    def _keep_remarks(self, row: EvalRow, wired: Wired, scored: Scored) -> None:
+        for name, reason in scored.missing.items():
+            row.missing[str(name)] = redact(str(reason), self._secrets)
+        if scored.details:
+            row.metadata[wired.evaluator.name] = self._plain(scored.details)
 
     def _keep_reason(self, row: EvalRow, wired: Wired, reason: str) -> None:
         for name in wired.emits or (wired.evaluator.name,):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Scored
 
 Example: TypeAlias = dict[str, Any]
 """One example of a dataset: `id` and `context` or `question`; the rest is the dataset's."""
@@ -70,8 +70,11 @@ class Evaluator(Protocol):
     @property
     def name(self) -> str: ...
 
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
-        """Return the scores, or raise `MissingScoreError` with the reason there are none."""
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores | Scored:
+        """Return the scores, or raise `MissingScoreError` with the reason there are none.
+
+        A `Scored` in their place also says why some are missing, and carries details.
+        """
 
 
 @runtime_checkable
@@ -86,7 +89,7 @@ class BatchEvaluator(Protocol):
 
     def score_batch(
         self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Scores | Exception]: ...
+    ) -> Sequence[Scores | Scored | Exception]: ...
 
 
 @runtime_checkable
@@ -96,7 +99,9 @@ class AsyncEvaluator(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores: ...
+    async def ascore(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> Scores | Scored: ...
 
 
 @runtime_checkable

@@ -53,6 +53,20 @@ class EvalRow:
         return {name: getattr(self, name) for name in ROW_FIELDS}
 
 
+@attrs.frozen
+class Scored:
+    """What an evaluator returns when plain scores do not say enough.
+
+    `missing` gives the reason for each score that could not be given; `details` is what is
+    worth keeping beside the scores (a verdict, its reason) and lands in the row's metadata
+    under the evaluator's name.
+    """
+
+    scores: Mapping[str, float]
+    missing: Mapping[str, str] = attrs.Factory(dict)
+    details: Mapping[str, Any] = attrs.Factory(dict)
+
+
 ROW_FIELDS: tuple[str, ...] = tuple(field.name for field in attrs.fields(EvalRow))
 """The names of a row's fields, in order."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import cbcore.testing._samples as samples
 from cbcore.components import describe_exception
 from cbcore.exceptions import ScoringError
+from cbcore.results import Scored
 from cbcore.testing._cases import Case
 from cbcore.testing._rules import Unchecked, rule
 
@@ -37,8 +38,13 @@ def _fresh_score(case: Case, pair: samples.Pair) -> Any:
 
 def _scored(case: Case) -> list[Mapping[str, Any]]:
     """The scores of the pairs that got any."""
-    outcomes = [try_score(case, pair) for pair in _pairs(case)]
+    outcomes = [_plain(try_score(case, pair)) for pair in _pairs(case)]
     return [scores for scores in outcomes if isinstance(scores, Mapping) and scores]
+
+
+def _plain(outcome: Any) -> Any:
+    """The scores of an outcome, without what a `Scored` says beside them."""
+    return outcome.scores if isinstance(outcome, Scored) else outcome
 
 
 def _told(outcome: Any) -> str:
@@ -85,6 +91,7 @@ def finite(case: Case) -> Iterator[str]:
 
 
 def _wrong(scores: Any) -> str | None:
+    scores = _plain(scores)
     if not isinstance(scores, Mapping):
         return f"return a dict of scores, not a {type(scores).__name__}"
     for name, value in scores.items():

@@ -12,7 +12,7 @@ import pytest
 
 from cb_answerquality import AnswerQuality
 from cb_metrics import Latency, MeanScore, PassRate, PerDatasetBreakdown
-from cbcore import EvalResult, MissingScoreError, aevaluate, evaluate
+from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
 
 
@@ -256,6 +256,29 @@ def test_a_score_that_is_no_finite_number_is_missing(value):
     (row,) = evaluate([Constant()], examples(1), [Odd()], []).rows
     assert "odd" not in row.scores
     assert "the evaluator returned" in row.missing["odd"]
+
+
+def test_scores_can_come_with_reasons_and_details(tmp_path):
+    """The details stand in the row's metadata, recalled ones too; what is missing says why."""
+
+    class Judge:
+        name = "judge"
+        emits = ("kind", "fair")
+        identity = "judge"
+        asked = 0
+
+        def score(self, original, processed):
+            Judge.asked += 1
+            missing = {"fair": "no verdict"} if original["id"] == 1 else {}
+            scores = {"kind": 1.0} if missing else {"kind": 1.0, "fair": 0.5}
+            return Scored(scores, missing, {"reason": f"because of {original['id']}"})
+
+    for asked in (2, 3):  # the second time only what was missing is asked again
+        result = evaluate([Constant()], examples(2), [Judge()], [], cache_dir=tmp_path)
+        assert [row.scores for row in result.rows] == [{"kind": 1.0, "fair": 0.5}, {"kind": 1.0}]
+        assert [row.missing for row in result.rows] == [{}, {"fair": "no verdict"}]
+        assert result.rows[0].metadata["judge"] == {"reason": "because of 0"}
+        assert Judge.asked == asked
 
 
 def test_async_evaluators_overlap():

@@ -13,6 +13,7 @@ from cbcore._memo import Identities, Memo, StoredSystem
 from cbcore._scoring import Done, Wired
 from cbcore._store import Store
 from cbcore.exceptions import ProcessError
+from cbcore.results import Scored
 
 
 class Evaluator:
@@ -99,6 +100,9 @@ def test_scores_are_found_for_their_evaluator_example_and_output(memo):
         ({1: 0.5}, False),
         (ValueError("failed"), False),
         ("text", False),
+        (Scored({"s": 0.5}, details={"verdicts": [1, 0], "why": "so"}), True),
+        (Scored({"s": 0.5}, missing={"t": "the judge did not answer"}), False),
+        (Scored({"s": float("nan")}, details={"why": "so"}), False),
     ],
 )
 def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, kept):
@@ -109,6 +113,16 @@ def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, 
     (work,) = memo(evaluators=evaluators).recall(works("a"))
     assert work.recalled.scores == ({id(wired): scores} if kept else {})
     assert told == []
+
+
+def test_secrets_are_taken_out_of_the_details_of_scores(memo):
+    """What a judge echoes is as hostile as what a system returns."""
+    wired = Wired.of(Evaluator())
+    evaluators = [(wired, b"wired---")]
+    told_all = Scored({"s": 0.5}, details={"why": "the key is sk-12345678"})
+    learn(memo(evaluators=evaluators, secrets=["sk-12345678"]), "a", scores=[(wired, told_all)])
+    (work,) = memo(evaluators=evaluators).recall(works("a"))
+    assert "sk-12345678" not in str(work.recalled.scores[id(wired)].details)
 
 
 def test_failures_are_not_stored(memo, store):
