@@ -16,13 +16,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._rules import Finding, Severity
-
-HEAVY = (
-    *("datasets", "pandas", "numpy", "pyarrow", "torch", "tensorflow", "transformers", "scipy"),
-    *("httpx", "requests", "aiohttp", "openai", "huggingface_hub", "structlog", "rich"),
-)
-"""Packages that an import of a plugin should not need."""
+from cbcore._rules import HEAVY_PACKAGES, Finding, Severity
 
 _TIME_LIMIT_S = 300
 _SHOWN_CHARACTERS = 200
@@ -164,7 +158,7 @@ def _watch(name: str, captured: Any) -> dict[str, Any]:
     return {
         "import_ms": import_ms,
         "modules": len(new),
-        "heavy": sorted({module.partition(".")[0] for module in new} & set(HEAVY)),
+        "heavy": sorted({module.partition(".")[0] for module in new} & HEAVY_PACKAGES),
         "printed": captured.read().decode("utf-8", "replace")[:_SHOWN_CHARACTERS],
         "network": list(dict.fromkeys(attempts)),
         "failed": failed or report["reason"],

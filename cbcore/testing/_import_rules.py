@@ -13,16 +13,9 @@ from typing import Any
 
 import attrs
 
+from cbcore._rules import HEAVY_PACKAGES
 from cbcore.components import describe_exception
 from cbcore.testing._rules import Note, rule
-
-HEAVY = frozenset(
-    {"aiohttp", "anthropic", "botocore", "datasets", "httpx", "huggingface_hub", "jax"}
-    | {"matplotlib", "nltk", "numpy", "openai", "pandas", "polars", "pyarrow", "requests"}
-    | {"rich", "scipy", "sklearn", "spacy", "structlog", "tensorflow", "tiktoken", "torch"}
-    | {"transformers"}
-)
-"""Packages that take long to import; a plugin imports them inside the functions that use them."""
 
 MOST_MODULES = 150
 """Modules that importing a plugin may load beyond those of the core's contract."""
@@ -134,7 +127,7 @@ def light(imports: Sequence[Import]) -> Iterator[str]:
     """Importing the plugin loads no heavy package and few modules."""
     loaded = [module for done in imports for module in done.loaded]
     for done in imports:
-        heavy = sorted({module.partition(".")[0] for module in done.loaded} & HEAVY)
+        heavy = sorted({module.partition(".")[0] for module in done.loaded} & HEAVY_PACKAGES)
         if heavy:
             yield (
                 f"importing {done.name} loads {', '.join(heavy)}: import inside the function "

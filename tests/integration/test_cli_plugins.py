@@ -480,3 +480,10 @@ def test_light_commands_import_no_plugin(workplace: Workplace, command: tuple[st
     assert done.returncode in (0, 3), done.stderr
     assert not any(name.startswith("cb_") for name in processes[0]["modules"])
     assert not {"asyncio", "structlog", "rich", "datasets"} & set(processes[0]["modules"])
+
+
+@pytest.mark.parametrize("package", ["cb-good-static", "cb-good-hooks"])
+def test_the_plugins_that_stand_for_good_ones_conform(workplace: Workplace, package: str) -> None:
+    """Checked from their folders, as an author would before anything is installed."""
+    done = workplace.cb("plugins", "check", str(PACKAGES / package))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -13,9 +13,15 @@ from cbcore import Component, RowFinished, RunFinished, RunStarted
 WORDS = {"good-letters": "abc", "good-digits": "123"}
 
 
-def numbered(letters: str) -> Iterator[dict[str, Any]]:
-    for letter in letters:
-        yield {"id": letter, "context": f"the word is {letter}", "answer": letter}
+class Words:
+    """One example for each letter."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for letter in self.letters:
+            yield {"id": letter, "context": f"the word is {letter}", "answer": letter}
 
 
 def cb_datasets() -> list[Component]:
@@ -23,7 +29,7 @@ def cb_datasets() -> list[Component]:
         Component(
             kind="dataset",
             name=name,
-            target=functools.partial(numbered, letters),
+            target=functools.partial(Words, letters),
             summary=f"One example for each of {letters}.",
             tasks=("good-task",),
         )

@@ -16,7 +16,7 @@ class Length:
         self.cap = cap
 
     def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
-        return {"length": float(min(len(processed.get("response", "")), self.cap))}
+        return {"length": float(min(len(processed.get("response") or ""), self.cap))}
 
 
 class Count:
