@@ -1,0 +1,140 @@
+"""The evaluator: does the code that a model wrote pass its tests?"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from cb_code_execution import machine
+from cb_code_execution.extraction import program
+from cb_code_execution.sandbox import Limits, Outcome, Sandbox, SandboxError
+from cbcore.exceptions import MissingScoreError
+from cbcore.results import Scored
+
+_SHOWN_CHARACTERS = 300
+# More programs at once than processors would only make each of them look slow.
+_slots = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+
+class CodeExecution:
+    """Runs generated code against its tests in a sandbox: pass@1, and pass@k of several samples."""
+
+    name = "code_execution"
+    emits = ("pass_at_1", "pass_at_k")
+    applies_to = ("code",)
+    needs = ("tests",)
+
+    def __init__(
+        self,
+        timeout_s: float = 10.0,
+        k: int | None = None,
+        memory_mb: int = 512,
+        mechanism: Literal["auto", "bubblewrap", "landlock"] = "auto",
+        python: str | None = None,
+        allow_unsandboxed: bool = False,
+    ) -> None:
+        """`k` is that of pass@k; without it, the number of samples in the output.
+
+        `python` runs the code instead of this interpreter. `allow_unsandboxed` runs code with
+        limits alone where no sandbox works, instead of refusing to run it.
+        """
+        if timeout_s <= 0:
+            raise ValueError(f"timeout_s is a positive number of seconds, not {timeout_s}")
+        if k is not None and k < 1:
+            raise ValueError(f"k is at least 1, not {k}")
+        if memory_mb < 64:
+            raise ValueError(
+                f"memory_mb is at least 64, which an interpreter needs, not {memory_mb}"
+            )
+        if mechanism not in ("auto", "bubblewrap", "landlock"):
+            raise ValueError(f"mechanism is auto, bubblewrap or landlock, not {mechanism!r}")
+        self.timeout_s = timeout_s
+        self.k = k
+        self.memory_mb = memory_mb
+        self.mechanism = mechanism
+        self.python = python
+        self.allow_unsandboxed = allow_unsandboxed
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        """Run the response, or each of `responses`, and count those that pass."""
+        samples = _samples(processed)
+        tests = _tests(original)
+        prompt = _text(original.get("prompt")) or _text(original.get("context"))
+        entry_point = _text(original.get("entry_point"))
+        sandbox = self._sandbox()
+        outcomes = [self._run(sandbox, program(s, prompt, entry_point), tests) for s in samples]
+        return self._scored(outcomes, sandbox)
+
+    def _run(self, sandbox: Sandbox, solution: str, tests: str) -> Outcome:
+        with _slots:
+            return sandbox.run(solution, tests)
+
+    def _sandbox(self) -> Sandbox:
+        limits = Limits(time_s=self.timeout_s, memory_mb=self.memory_mb)
+        wanted = machine.MECHANISMS if self.mechanism == "auto" else (self.mechanism,)
+        try:
+            return machine.find(limits, self.python, wanted)
+        except SandboxError:
+            if not self.allow_unsandboxed:
+                raise
+            return machine.unconfined(limits, self.python)
+
+    def _scored(self, outcomes: Sequence[Outcome], sandbox: Sandbox) -> Scored:
+        n, passed = len(outcomes), sum(outcome.passed for outcome in outcomes)
+        k = self.k or n
+        details: dict[str, Any] = {
+            "sandbox": sandbox.mechanism,
+            "python": sandbox.python,
+            "outcomes": [
+                {"status": o.status, "message": o.message[:_SHOWN_CHARACTERS]} for o in outcomes
+            ],
+        }
+        scores = {"pass_at_1": passed / n}
+        if k > n:
+            reason = f"pass@{k} needs {k} samples, the output has {n}"
+            return Scored(scores, {"pass_at_k": reason}, details)
+        scores["pass_at_k"] = pass_at_k(n, passed, k)
+        return Scored(scores, {}, details)
+
+
+def pass_at_k(n: int, passed: int, k: int) -> float:
+    """The chance that one of k samples passes, of which `passed` in n did, without bias.
+
+    1 - C(n - passed, k) / C(n, k), after Chen et al., "Evaluating Large Language Models
+    Trained on Code", 2021.
+    """
+    return 1.0 - math.comb(n - passed, k) / math.comb(n, k)
+
+
+def _samples(processed: Mapping[str, Any]) -> list[str]:
+    several = processed.get("responses")
+    found = (
+        several if isinstance(several, list | tuple) and several else [processed.get("response")]
+    )
+    samples = [sample for sample in found if isinstance(sample, str) and sample.strip()]
+    if len(samples) < len(found):
+        raise MissingScoreError("there is no response to run")
+    return samples
+
+
+def _tests(original: Mapping[str, Any]) -> str:
+    """The tests as source: `tests`, or as HumanEval (`test`) and MBPP (`test_list`) publish them."""
+    tests, entry_point = original.get("tests"), _text(original.get("entry_point"))
+    if isinstance(tests, str) and tests.strip():
+        return tests
+    published = original.get("test")
+    if isinstance(published, str) and entry_point:
+        return f"{published}\ncheck({entry_point})\n"
+    listed = tests or original.get("test_list")
+    if isinstance(listed, list | tuple) and listed and all(isinstance(t, str) for t in listed):
+        imports = original.get("test_imports") or original.get("test_setup_code") or ()
+        setup = [imports] if isinstance(imports, str) else [str(line) for line in imports]
+        return "\n".join([*setup, *listed])
+    raise MissingScoreError("the example has no tests")
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,157 @@
+"""Running untrusted Python: where it is locked up, what it may use, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cb_code_execution import _confine
+from cb_code_execution._watching import watch
+from cbcore.exceptions import MissingScoreError
+
+SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/nowhere",
+    "PYTHONHASHSEED": "0",
+}
+
+
+class SandboxError(MissingScoreError):
+    """Code could not be run safely here, so there is nothing to score."""
+
+
+@attrs.frozen
+class Limits:
+    """What a program may use. Memory is per process; files are counted together."""
+
+    time_s: float = 10.0
+    memory_mb: int = 512
+    processes: int = 64
+    output_bytes: int = 1_000_000
+    file_mb: int = 64
+
+    def resources(self) -> dict[str, int]:
+        """The limits that the kernel keeps, by the names of the `resource` module."""
+        return {
+            "CPU": int(self.time_s) + 1,
+            "AS": self.memory_mb << 20,
+            "NPROC": self.processes,
+            "FSIZE": self.file_mb << 20,
+            "NOFILE": 256,
+            "CORE": 0,
+        }
+
+
+@attrs.frozen
+class Outcome:
+    """What came of a program.
+
+    `status` is "passed" when it came to the end of its tests; else "failed" (it or a test
+    raised), "exited" (it ended before its tests did), "timed out" or "too much output".
+    """
+
+    status: str
+    message: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+
+@attrs.frozen
+class Sandbox:
+    """Runs programs with one interpreter, locked up by one mechanism."""
+
+    mechanism: str
+    python: str
+    prefixes: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+    def run(self, solution: str, tests: str) -> Outcome:
+        """Run a solution, then its tests in the same namespace.
+
+        When it returns, every process of the program has ended. Raises `SandboxError` when
+        the program could not be locked up; it was not run then.
+        """
+        word = secrets.token_hex(16)
+        scratch = tempfile.mkdtemp(prefix="cb-code-")
+        verdict, write_verdict = os.pipe()
+        job = self._job(scratch, word, write_verdict)
+        try:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - no shell, and an absolute path
+                    [self.python, "-I", "-S", _confine.__file__, json.dumps(job)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    env={},
+                    start_new_session=True,
+                    pass_fds=(write_verdict,),
+                )
+            except OSError as error:
+                raise SandboxError(f"{self.python} cannot be started: {error.strerror}") from error
+            finally:
+                os.close(write_verdict)
+            sources = json.dumps([solution, tests]).encode()
+            seen = watch(process, verdict, sources, self.limits.time_s, self.limits.output_bytes)
+        finally:
+            os.close(verdict)
+            shutil.rmtree(scratch, ignore_errors=True)
+        refused = _confine.refusal(word)
+        if seen.verdict.startswith(refused):
+            reason = seen.verdict.removeprefix(refused)
+            raise SandboxError(f"the {self.mechanism} sandbox could not be set up: {reason}")
+        if seen.verdict == word:
+            return Outcome("passed")
+        if seen.stopped:
+            return Outcome(seen.stopped, seen.verdict)
+        if seen.verdict:
+            return Outcome("failed", seen.verdict)
+        return Outcome("exited", f"it ended with exit code {seen.exit_code} before its tests did")
+
+    def _job(self, scratch: str, word: str, verdict_fd: int) -> dict[str, Any]:
+        command = [self.python, "-s", "-B", "-c", _confine.HARNESS, word]
+        if self.mechanism == "bubblewrap":
+            command = [*self._bubblewrap(), *command]
+        return {
+            "mechanism": self.mechanism,
+            "word": word,
+            "command": command,
+            "environment": _ENVIRONMENT,
+            "limits": self.limits.resources(),
+            "scratch": scratch,
+            "scratch_bytes": self.limits.file_mb << 20,
+            "readable": [*SYSTEM_PATHS, *_DEVICES, *self.prefixes],
+            "verdict_fd": verdict_fd,
+        }
+
+    def _bubblewrap(self) -> list[str]:
+        """An empty file system with the system's libraries and the interpreter in it."""
+        binds: list[str] = []
+        for path in map(Path, (*SYSTEM_PATHS, *self.prefixes)):
+            if path.is_symlink():
+                binds += ["--symlink", str(path.readlink()), str(path)]
+            elif path.exists():
+                binds += ["--ro-bind", str(path), str(path)]
+        size = str(self.limits.file_mb << 20)
+        return [
+            *(shutil.which("bwrap") or "bwrap", "--unshare-all", "--die-with-parent"),
+            *("--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
+            *binds,
+            *("--dev", "/dev", "--size", size, "--tmpfs", "/scratch", "--chdir", "/scratch"),
+            *("--file", "@source-0", "/scratch/solution.py"),
+            *("--file", "@source-1", "/scratch/tests.py"),
+            *("--clearenv", *(p for k, v in _ENVIRONMENT.items() for p in ("--setenv", k, v))),
+            "--",
+        ]

@@ -1,0 +1,236 @@
+"""The sandbox, attacked: what a program may not do, by every mechanism this machine offers.
+
+The attacks are those that the research into sandboxes on this kind of machine tried, and those
+that the design names: environment, home, writing outside, sockets, forks, memory, output,
+orphans, signals.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from cb_code_execution.machine import MECHANISMS, find, unconfined
+from cb_code_execution.sandbox import Limits, Sandbox, SandboxError
+
+LIMITS = Limits(time_s=20, memory_mb=256, processes=32, output_bytes=100_000, file_mb=8)
+
+
+@pytest.fixture(params=MECHANISMS)
+def sandbox(request):
+    """A sandbox by each mechanism; skipped, with the reason, where one does not work."""
+    try:
+        return find(LIMITS, mechanisms=(request.param,))
+    except SandboxError as error:
+        pytest.skip(error.message)
+
+
+def patient(sandbox, time_s):
+    return Sandbox(sandbox.mechanism, sandbox.python, sandbox.prefixes, Limits(time_s=time_s))
+
+
+@pytest.mark.parametrize(
+    ("solution", "tests", "status", "message"),
+    [
+        ("def f(): return 1", "assert f() == 1", "passed", ""),
+        (
+            "def f(): return 2",
+            "assert f() == 1, 'f is not 1'",
+            "failed",
+            "AssertionError: f is not 1",
+        ),
+        ("def f(: return 2", "", "failed", "SyntaxError"),
+        ("raise ValueError('no')", "", "failed", "ValueError: no"),
+        ("import sys; sys.exit(0)", "", "failed", "SystemExit: 0"),
+        ("import os; os._exit(0)", "", "exited", "exit code 0"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            "",
+            "exited",
+            "before its tests",
+        ),
+        ("x = '''", "'''\nassert False", "failed", "SyntaxError"),
+        ("import atexit; atexit.register(print, 'bye')", "", "passed", ""),
+        ("input()", "", "failed", "EOFError"),
+        ("", "", "passed", ""),
+        ("x = '\\ud800'", "", "passed", ""),
+        ("é = 'ü'", "assert é == 'ü'", "passed", ""),
+    ],
+)
+def test_only_coming_to_the_end_of_the_tests_is_a_pass(sandbox, solution, tests, status, message):
+    """Leaving early is a fail, with whatever exit code."""
+    outcome = sandbox.run(solution, tests)
+    assert outcome.status == status
+    assert message in outcome.message
+
+
+def test_a_source_of_a_megabyte_is_run(sandbox):
+    """Sources do not travel through arguments, which have a limit."""
+    solution = "x = [\n" + "    12345678,\n" * 90_000 + "]\n"
+    assert len(solution) > 1_000_000
+    assert sandbox.run(solution, "assert len(x) == 90_000").passed
+
+
+def test_the_environment_is_not_seen(sandbox, monkeypatch):
+    """A key in the environment stays there."""
+    monkeypatch.setenv("SOME_API_KEY", "sk-secret")
+    look = "import os\nassert 'SOME_API_KEY' not in os.environ\n"
+    assert sandbox.run(look, "assert 'sk-secret' not in str(dict(os.environ))").passed
+
+
+@pytest.mark.parametrize(
+    "path", ["{secret}", "/etc/passwd", "/etc/shadow", "/proc/1/environ", "/proc/{pid}/environ"]
+)
+def test_files_cannot_be_read(sandbox, tmp_path, path):
+    """Neither the user's nor the machine's."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    for folder in (secret, *tmp_path.parents):
+        if os.access(folder, os.W_OK) and folder.is_relative_to("/tmp/pytest"):
+            folder.chmod(folder.stat().st_mode | 0o555)
+    outcome = sandbox.run(f"open({path.format(secret=secret, pid=os.getpid())!r}).read()", "")
+    assert outcome.status == "failed"
+    assert outcome.message.startswith(("PermissionError", "FileNotFoundError"))
+
+
+@pytest.mark.parametrize("folder", ["{tmp}", "/tmp", "/", "/usr", "/dev/shm", "{home}"])
+def test_nothing_is_written_outside(sandbox, tmp_path, folder):
+    """Wherever a program may write, nothing of it is left on this machine."""
+    tmp_path.chmod(0o777)
+    target = Path(folder.format(tmp=tmp_path, home=Path.home()), "cb-written-by-an-attack")
+    sandbox.run(f"open({str(target)!r}, 'w').write('x')", "")
+    assert not target.exists()
+
+
+def test_the_scratch_folder_works_and_is_gone_afterwards(sandbox):
+    """A program may use files of its own."""
+    write = "open('notes.txt', 'w').write('x')\nimport os\n"
+    assert sandbox.run(write, "assert open('notes.txt').read() == 'x'").passed
+    assert sandbox.run("import os", "assert not os.path.exists('notes.txt')").passed
+
+
+def test_the_disk_cannot_be_filled(sandbox):
+    """Neither with one file nor with many."""
+    fill = "for i in range(100):\n    open(f'{i}', 'wb').write(bytes(1 << 20))\n"
+    outcome = sandbox.run(fill, "")
+    assert outcome.message.startswith("OSError")
+
+
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+def test_no_socket_reaches_this_machine(sandbox, kind):
+    """Not even over the loopback."""
+    number = getattr(socket, kind)
+    with socket.socket(socket.AF_INET, number) as listener:
+        listener.bind(("127.0.0.1", 0))
+        if number == socket.SOCK_STREAM:
+            listener.listen()
+        address = listener.getsockname()
+        sandbox.run(
+            f"import socket\ns = socket.socket(socket.AF_INET, socket.{kind})\n"
+            f"s.connect({address!r})\ns.send(b'hello')",
+            "",
+        )
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept() if number == socket.SOCK_STREAM else listener.recv(10)
+
+
+def test_no_abstract_socket_reaches_this_machine(sandbox):
+    """They are named, but in no file system."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0cb-test-{os.getpid()}")
+        listener.listen()
+        attack = f"import socket\nsocket.socket(socket.AF_UNIX).connect('\\0cb-test-{os.getpid()}')"
+        assert sandbox.run(attack, "").status == "failed"
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+def test_processes_of_this_machine_are_neither_seen_nor_signalled(sandbox):
+    """The number of a process here is nobody there."""
+    attack = f"import os\nos.kill({os.getpid()}, 0)"
+    outcome = sandbox.run(attack, "")
+    assert outcome.message.startswith(("ProcessLookupError", "PermissionError"))
+
+
+def test_a_fork_bomb_is_stopped(sandbox):
+    """There is a limit on processes, which counts the program's own."""
+    bomb = "import os\nfor _ in range(1000):\n    if os.fork() == 0:\n        import signal\n        signal.pause()\n"
+    assert sandbox.run(bomb, "").message.startswith("BlockingIOError")
+
+
+def test_a_memory_bomb_is_stopped(sandbox):
+    """The limit is the program's, not the machine's."""
+    assert sandbox.run("x = bytearray(1 << 30)", "").message.startswith("MemoryError")
+
+
+def test_endless_output_is_stopped(sandbox):
+    """Not after a gigabyte but at the limit."""
+    flood = "import sys\nwhile True:\n    sys.stdout.write('x' * 65536)\n"
+    assert sandbox.run(flood, "").status == "too much output"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "while True: pass",
+        "import signal\nfor s in (15, 2, 1): signal.signal(s, signal.SIG_IGN)\nwhile True: signal.pause()",
+        "import os, signal\nos.setsid() if os.fork() == 0 else None\nwhile True: signal.pause()",
+    ],
+)
+def test_time_is_limited_whatever_a_program_ignores(sandbox, attack):
+    """Being deaf to signals does not help."""
+    assert patient(sandbox, 0.5).run(attack, "").status == "timed out"
+
+
+@pytest.mark.parametrize("end", ["", "import os; os._exit(0)", "while True: pass"])
+def test_no_grandchild_outlives_the_program(sandbox, end):
+    """Passed, ended or killed: when `run` returns, all of it has ended."""
+    mark = f"cb-orphan-{os.getpid()}-{threading.get_ident()}"
+    attack = (
+        "import os, signal, sys\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        f"        os.execv(sys.executable, [sys.executable, '-c', 'import signal; signal.pause()', {mark!r}])\n"
+        "    signal.pause()\n" + end
+    )
+    patient(sandbox, 1.0).run(attack, "")
+    alive = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            alive += [process] if mark in process.read_text() else []
+        except OSError:
+            continue
+    assert alive == []
+
+
+def test_privileges_cannot_be_gained_again(sandbox):
+    """Root is nobody there."""
+    outcome = sandbox.run("import os\nassert os.getuid() != 0\nos.setuid(0)", "")
+    assert outcome.message.startswith(("PermissionError", "OSError"))
+
+
+def test_a_forged_verdict_is_no_pass(sandbox):
+    """Only a word that the program is not told counts."""
+    assert sandbox.run("import os\nos.write(3, b'passed')\nos._exit(0)", "").status == "failed"
+
+
+def test_without_a_sandbox_limits_still_hold():
+    """For those who asked for it, and it says so in its name."""
+    bare = unconfined(LIMITS)
+    assert bare.mechanism == "none"
+    assert bare.run("def f(): return 1", "assert f() == 1").passed
+    assert bare.run("x = bytearray(1 << 30)", "").message.startswith("MemoryError")
+    assert bare.run("import os", "assert 'PYTEST_CURRENT_TEST' not in os.environ").passed
+
+
+def test_what_cannot_be_locked_up_is_not_run(tmp_path):
+    """A mechanism that fails says why, before anything runs."""
+    with pytest.raises(SandboxError, match="cannot be started"):
+        Sandbox("landlock", str(tmp_path / "python")).run("", "")
