@@ -1,0 +1,123 @@
+"""Function calls, from the ways in which models make them. Nothing is ever evaluated."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+_TAGGED = re.compile(r"<(tool_call|function_call|tool)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
+_NAMES = ("name", "function", "tool", "function_name")
+_ARGUMENTS = ("arguments", "parameters", "args", "input", "kwargs")
+
+
+@attrs.frozen
+class Call:
+    """One call: a function's name and its arguments by name."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def calls_of(output: Mapping[str, Any]) -> list[Call] | None:
+    """The calls a system made: its `tool_calls`, or those written out in its `response`.
+
+    An empty list means that it made none; None, that what it wrote cannot be read as calls.
+    """
+    made = output.get("tool_calls")
+    if isinstance(made, list | tuple) and made:
+        calls = [_from_plain(item) for item in made]
+        return None if None in calls else [call for call in calls if call is not None]
+    response = output.get("response")
+    if not isinstance(response, str) or not response.strip():
+        return [] if made is not None or response is not None else None
+    return from_text(response)
+
+
+def from_text(text: str) -> list[Call] | None:
+    """Calls written as JSON or as Python, alone, in fences or between tags."""
+    tagged = [match[2] for match in _TAGGED.finditer(text)]
+    if tagged:
+        read = [_read(part) for part in tagged]
+        return None if None in read else [call for part in read for call in part or ()]
+    for part in (text, *(match[1] for match in _FENCED.finditer(text)), *_bracketed(text)):
+        calls = _read(part)
+        if calls is not None:
+            return calls
+    return None
+
+
+def _read(text: str) -> list[Call] | None:
+    text = text.strip()
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        return _from_python(text)
+    items = plain if isinstance(plain, list) else [plain]
+    calls = [_from_plain(item) for item in items]
+    return None if None in calls else [call for call in calls if call is not None]
+
+
+def _bracketed(text: str) -> Iterator[str]:
+    """What stands between the first opening bracket and the last closing one, in prose."""
+    for opening, closing in ("[]", "{}"):
+        start, end = text.find(opening), text.rfind(closing)
+        if 0 <= start < end:
+            yield text[start : end + 1]
+
+
+def _from_plain(item: Any) -> Call | None:
+    """A call from plain data: ours, OpenAI's, or `{"name": {"argument": …}}`."""
+    if not isinstance(item, Mapping):
+        return None
+    if isinstance(item.get("function"), Mapping):
+        item = item["function"]
+    name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), None)
+    if name is None:
+        if len(item) == 1:
+            ((name, arguments),) = item.items()
+            if isinstance(name, str) and isinstance(arguments, Mapping):
+                return Call(name, dict(arguments))
+        return None
+    arguments = next((item[key] for key in _ARGUMENTS if key in item), {})
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            return None
+    if arguments is None:
+        arguments = {}
+    return Call(name, dict(arguments)) if isinstance(arguments, Mapping) else None
+
+
+def _from_python(text: str) -> list[Call] | None:
+    """`f(a=1)` or `[f(a=1), g(b="x")]`: parsed, and read as far as it is literal."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    nodes = tree.elts if isinstance(tree, ast.List | ast.Tuple) else [tree]
+    calls = []
+    for node in nodes:
+        if not isinstance(node, ast.Call) or node.args:
+            return None
+        arguments = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                return None
+            arguments[keyword.arg] = _literal(keyword.value)
+        calls.append(Call(ast.unparse(node.func), arguments))
+    return calls
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal; anything else, such as a variable, as its text."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ast.unparse(node)
