@@ -24,6 +24,7 @@ class AnswerQuality:
     emits = ("f1", "exact_match", "recall", "contains")
     applies_to = ("*",)
     needs = ("answer",)
+    reads = ("answer", "response")
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The four scores. Raises `MissingScoreError` without a gold answer or a response."""

@@ -1,0 +1,33 @@
+"""A response made plain: no mark-up, no reasoning block, one form of each character."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_REASONING = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_TEX_WRAPPER = re.compile(r"\\(?:text|textbf|mathbf|mathrm|rm|bf)\s*\{([^{}]*)\}")
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
+_TEX_DELIMITER = re.compile(r"\\[()\[\]]|\$")
+_EMPHASIS = re.compile(r"[*`\ue000-\uf8ff]+|(?<!\w)_+|_+(?!\w)|^#+\s*", re.MULTILINE)
+_ELLIPSIS = re.compile(r"\.{2,}")
+_QUOTES = str.maketrans("‘’ʼ“”«»", '\'\'\'""""')
+_LONGEST = 100_000
+
+
+def plain(text: str) -> str:
+    r"""The text without emphasis, TeX and reasoning block; a boxed text is announced.
+
+    `\boxed{B}` becomes a line "answer: B". Full-width and circled letters become plain ones.
+    Of a very long text the end is read: that is where an answer stands.
+    """
+    text = unicodedata.normalize("NFKC", text[-_LONGEST:]).translate(_QUOTES)
+    text = _TEX_WRAPPER.sub(r"\1", _REASONING.sub("", text))
+    text = _BOXED.sub(r"\nanswer: \1\n", text)
+    text = _EMPHASIS.sub("", _TEX_DELIMITER.sub("", text)).strip()
+    return _ELLIPSIS.sub("…", text)
+
+
+def folded(text: str) -> str:
+    """A text as whole texts are compared: case, spacing and the final full stop do not count."""
+    return " ".join(plain(text).casefold().split()).strip(" .\"'")

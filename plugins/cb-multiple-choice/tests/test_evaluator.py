@@ -1,0 +1,122 @@
+"""`MultipleChoiceAccuracy`: the gold choice, the score, and when there is none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from cb_multiple_choice import MultipleChoiceAccuracy
+from cbcore.exceptions import MissingScoreError
+from cbcore.protocols import Evaluator
+
+CITIES = ["Paris", "London", "Rome"]
+
+
+def accuracy(original: dict[str, Any], response: Any) -> float:
+    found = MultipleChoiceAccuracy().score(original, {"response": response})
+    assert tuple(found.scores) == MultipleChoiceAccuracy.emits
+    return found.scores["mc_accuracy"]
+
+
+def test_it_declares_what_it_emits() -> None:
+    """Wired to multiple choice alone."""
+    evaluator = MultipleChoiceAccuracy()
+    assert isinstance(evaluator, Evaluator)
+    assert (evaluator.name, evaluator.emits) == ("multiple_choice", ("mc_accuracy",))
+    assert evaluator.applies_to == ("multiple-choice",)
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        {"answer": "B"},
+        {"answer": "b"},
+        {"answer": "(B)"},
+        {"answer": "London"},
+        {"answer": " london. "},
+        {"answer": 1},
+        {"answer": "1"},
+        {"label": 1},
+        {"label": "B"},
+        {"correct_letter": "B", "answer": None},
+        {"answers": ["C", "B"], "answer": "C"},
+        {"answers": [], "answer": "B"},
+    ],
+)
+def test_the_gold_is_a_letter_a_text_or_a_number_from_0(gold: dict[str, Any]) -> None:
+    """Whatever way an example names its gold, the right choice scores 1 and a wrong one 0."""
+    example = {"choices": CITIES, **gold}
+    assert accuracy(example, "The answer is B.") == accuracy(example, "London") == 1.0
+    assert accuracy(example, "A") == accuracy(example, "Paris") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "response", "score"),
+    [("(D)", "So the answer is (D).", 1.0), ("A", "B", 0.0), ("P", "C", 0.0)],
+)
+def test_choices_may_be_shown_in_the_question_only(gold: str, response: str, score: float) -> None:
+    """Without `choices` letters are compared."""
+    assert accuracy({"answer": gold}, response) == score
+
+
+def test_digits_that_are_a_choice_are_its_text() -> None:
+    """The text comes before the number of a choice."""
+    assert accuracy({"choices": ["1", "0"], "answer": "0"}, "B") == 1.0
+
+
+def test_the_details_say_what_was_read() -> None:
+    """The choice and the rule that found it are kept in the row."""
+    found = MultipleChoiceAccuracy().score({"answer": "A"}, {"response": "(D) because"})
+    assert found.details == {"choice": "D", "rule": "leading"}
+
+
+@pytest.mark.parametrize(
+    ("original", "response", "reason"),
+    [
+        (
+            {"choices": CITIES, "answer": "A"},
+            "I cannot tell",
+            "no answer: the response mentions no",
+        ),
+        ({"choices": CITIES, "answer": "A"}, "Paris or Rome", "mentions A, C and settles on none"),
+        ({"choices": CITIES, "answer": "A"}, "The answer is A or B", "A and B at once"),
+        ({"choices": CITIES, "answer": "A"}, "", "no answer: the response is empty"),
+        ({"choices": CITIES, "answer": "A"}, None, "no response"),
+        ({"choices": CITIES, "answer": "A"}, 7, "response is a int"),
+        ({"choices": CITIES}, "A", "no gold choice"),
+        ({"choices": CITIES, "answer": " "}, "A", "no gold choice"),
+        ({"choices": CITIES, "answer": "D"}, "A", "'D' in `answer` is none of the choices"),
+        ({"choices": CITIES, "answer": 3}, "A", "3 in `answer` is none of the choices"),
+        ({"choices": CITIES, "answer": True}, "A", "True in `answer` is none"),
+        ({"choices": ["x", "x"], "answer": "x"}, "A", "text of several choices"),
+        ({"choices": "Paris", "answer": "A"}, "A", "not a list of 2 to 26"),
+        ({"choices": ["Paris"], "answer": "A"}, "A", "not a list of 2 to 26"),
+        ({"answer": 1}, "A", "none of the choices"),
+    ],
+)
+def test_no_score_without_an_answer_or_a_gold(
+    original: dict[str, Any], response: Any, reason: str
+) -> None:
+    """What was not said is not wrong: the score is missing, with the reason."""
+    with pytest.raises(MissingScoreError, match=reason):
+        accuracy(original, response)
+
+
+def test_importing_is_light() -> None:
+    """The package pulls in no heavy library."""
+    heavy = "{'datasets', 'pandas', 'numpy', 'rich', 'pyarrow'}"
+    code = f"import sys, cb_multiple_choice; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_pinned() -> None:
+    """What the package root offers."""
+    import cb_multiple_choice
+
+    names = ["Extracted", "MultipleChoiceAccuracy", "NoAnswerError", "extract_choice"]
+    assert sorted(cb_multiple_choice.__all__) == names
+    assert all(hasattr(cb_multiple_choice, name) for name in names)

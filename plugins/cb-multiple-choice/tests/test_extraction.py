@@ -1,0 +1,258 @@
+"""Which choice a response settles on, in the many ways a model may say it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cb_multiple_choice import NoAnswerError, extract_choice
+
+CITIES = ("Paris", "London", "Rome", "Berlin")
+NUMBERS = ("4", "42", "4.5", "-4")
+TOWNS = ("New York", "New York City", "York", "All of the above")
+VITAMINS = ("Vitamin A", "Vitamin C", "Vitamin D", "Both A and B")
+TRUTH = ("Yes", "No")
+
+
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [
+        # the table that context-bench gets wrong, and its acceptance checks
+        ("The answer is definitely B", "B"),
+        ("I think it is C", "C"),
+        ("A good choice would be B", "B"),
+        ("(D) because", "D"),
+        ("not A but B", "B"),
+        ("The answer is B.", "B"),
+        # alone
+        ("B", "B"),
+        ("b", "B"),
+        ("(b)", "B"),
+        ("B.", "B"),
+        ("**B**", "B"),
+        ("`C`", "C"),
+        ("Ｂ", "B"),
+        ("Ⓑ", "B"),
+        ("（Ｄ）", "D"),
+        ("Option C", "C"),
+        ("  A  \n", "A"),
+        ("$B$", "B"),
+        ("Let me think about A and C first.\n\nB", "B"),
+        ("<think>The answer is A. No: C.</think>D", "D"),
+        # statements
+        ("Answer: B", "B"),
+        ("Answer: b", "B"),
+        ("Answer: B.", "B"),
+        ("answer = C", "C"),
+        ("**Answer:** **(C)**", "C"),
+        ("The answer is (b).", "B"),
+        ("The correct answer is option C.", "C"),
+        ("The correct answer is:\n\n(B) London", "B"),
+        ("The best answer to this question is D, I believe.", "D"),
+        ("The answer is most likely C", "C"),
+        ("the answer is A", "A"),
+        ("The answer is A because it fits.", "A"),
+        ("The final answer is \\boxed{C}", "C"),
+        ("$\\boxed{\\text{D}}$", "D"),
+        ("\\boxed{A} was my first idea, but \\boxed{B}", "B"),
+        ("I would go with B", "B"),
+        ("I'd say C.", "C"),
+        ("I choose option D", "D"),
+        ("My pick is 'C'.", "C"),
+        ("The correct one is B", "B"),
+        ("So it must be C, as shown.", "C"),
+        ("Therefore, B.", "B"),
+        ("It's D!", "D"),
+        ("B is correct.", "B"),
+        ("Option B is the right choice, A is wrong.", "B"),
+        ("B is the most likely answer", "B"),
+        ("Thus the answer would be clearly (D).", "D"),
+        # a chain of thought that ends in the answer
+        ("A is too small. B is too large. C fits. So the answer is C.", "C"),
+        ("The answer is A. Wait, that is wrong. The answer is C.", "C"),
+        ("Option A is wrong because it rains. Option B is not right. I pick D.", "D"),
+        ("It could be A or B. On reflection, the answer is B.", "B"),
+        # negation
+        ("The answer is not A but B.", "B"),
+        ("The answer isn't A, it's C.", "C"),
+        ("It is B, not A.", "B"),
+        ("B rather than C", "B"),
+        ("Not A, C or D, so B", "B"),
+        ("We can rule out A and D. C is wrong too. B", "B"),
+        ("A, B and C are wrong, so D.", "D"),
+        # leading
+        ("B) London", "B"),
+        ("B. London is the capital.", "B"),
+        ("B: it has the Thames", "B"),
+        ("A. A long explanation follows.", "A"),
+        ("C - the eternal city", "C"),
+        ("D because of the wall", "D"),
+        # the article and the pronoun
+        ("A capital is a city; B", "B"),
+        ("I think C", "C"),
+        ("I am sure: D", "D"),
+        ("A simple question. I say B.", "B"),
+        # text
+        ("Paris", "A"),
+        ("paris.", "A"),
+        ("The answer is Rome.", "C"),
+        ("Of course it is Berlin", "D"),
+        ("The capital is Paris, not London.", "A"),
+        ("It is not Paris but Rome.", "C"),
+        ("London, because of the Thames", "B"),
+        ("The answer is B, London", "B"),
+        ("London (B)", "B"),
+        ("B) Paris", "B"),  # the letter counts
+    ],
+)
+def test_it_finds_the_choice(response: str, label: str) -> None:
+    """Four cities; letters in every dress, statements, negations, texts."""
+    assert extract_choice(response, CITIES).label == label
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "",
+        " \n",
+        "I don't know.",
+        "A good question.",
+        "A or B",
+        "The answer is A or B.",
+        "Answer: A and C",
+        "Either Paris or Rome",
+        "A) Paris\nB) London\nC) Rome\nD) Berlin",
+        "Not A.",
+        "A is wrong.",
+        "E",
+        "The answer is Z",
+        "Parisian",
+        "Plan B-12 and a C-section",
+        "I'm not sure",
+        "<think>The answer is A.</think>",
+    ],
+)
+def test_no_choice_is_made_up(response: str) -> None:
+    """Nothing said, several things said, or only what is wrong: no answer."""
+    with pytest.raises(NoAnswerError):
+        extract_choice(response, CITIES)
+
+
+@pytest.mark.parametrize(
+    ("choices", "response", "label"),
+    [
+        (NUMBERS, "4", "A"),
+        (NUMBERS, "42", "B"),
+        (NUMBERS, "The answer is 4.5", "C"),
+        (NUMBERS, "The answer is 4.", "A"),
+        (NUMBERS, "It comes to 42 in the end", "B"),
+        (NUMBERS, "-4", "D"),
+        (TOWNS, "New York City", "B"),
+        (TOWNS, "The answer is New York.", "A"),
+        (TOWNS, "I visited New York City once", "B"),
+        (TOWNS, "All of the above", "D"),
+        (TOWNS, "The answer is: all of the above.", "D"),
+        (VITAMINS, "Vitamin C", "B"),
+        (VITAMINS, "The answer is Vitamin D", "C"),
+        (VITAMINS, "The answer is C", "C"),
+        (VITAMINS, "Both A and B", "D"),
+        (VITAMINS, "The answer is both A and B.", "D"),
+        (TRUTH, "No, it is not so.", "B"),
+        (TRUTH, "Yes.", "A"),
+        (TRUTH, "yes", "A"),
+        (("A B", "A"), "B", "B"),
+        (("C", "B", "A"), "A", "A"),
+        (("H2O", "CO2"), "It is CO2.", "B"),
+        (("日本", "中国"), "答え: 日本", "A"),
+        (("it rains (often)", "a.*b"), "It rains (often)", "A"),
+        ((), "The answer is J", "J"),
+        ((), "A good choice would be B", "B"),
+    ],
+)
+def test_texts_that_could_be_taken_for_others(
+    choices: tuple[str, ...], response: str, label: str
+) -> None:
+    """Numbers, texts within texts, texts with letters in them, and no texts at all."""
+    assert extract_choice(response, choices).label == label
+
+
+@pytest.mark.parametrize(
+    ("choices", "response"),
+    [
+        (NUMBERS, "The answer is 4 times 2"),
+        (NUMBERS, "$4,000"),
+        (("same", "same"), "same"),
+        (("", " "), "nothing"),
+        ((), "The answer is K"),
+    ],
+)
+def test_doubtful_texts_are_no_answer(choices: tuple[str, ...], response: str) -> None:
+    """A choice's text within a sum or a longer number is not that choice."""
+    with pytest.raises(NoAnswerError):
+        extract_choice(response, choices)
+
+
+@pytest.mark.parametrize(
+    ("response", "rule"),
+    [
+        ("B", "alone"),
+        ("Rome", "alone"),
+        ("The answer is B", "statement"),
+        ("(D) because", "leading"),
+        ("certainly B", "letter"),
+        ("certainly Rome", "text"),
+        ("Paris and London fight, but (C) wins", "statement"),
+    ],
+)
+def test_the_rule_is_named(response: str, rule: str) -> None:
+    """The order of the rules is part of the contract."""
+    assert extract_choice(response, CITIES).rule == rule
+
+
+def test_too_many_choices_are_refused() -> None:
+    """There are 26 letters."""
+    with pytest.raises(ValueError, match="27 choices"):
+        extract_choice("A", ["x"] * 27)
+
+
+LABELS = st.sampled_from("ABCD")
+DRESSES = st.sampled_from(["{}", "({})", "**{}**", "{}.", "[{}]", "'{}'", '"{}"', "\\boxed{{{}}}"])
+FRAMES = st.sampled_from(
+    [
+        "{}",
+        "The answer is {}",
+        "Answer: {}",
+        "I think the correct answer is {}",
+        "Therefore, the answer is {}",
+        "I would choose {}",
+        "Well.\n\nThe best option is {}",
+        "The final answer is:\n{}",
+    ]
+)
+
+
+@given(LABELS, DRESSES, FRAMES, st.permutations(CITIES))
+def test_dress_and_frame_do_not_matter(
+    label: str, dress: str, frame: str, choices: list[str]
+) -> None:
+    """Any letter, however decorated, in any usual frame, whatever the order of the choices."""
+    response = frame.format(dress.format(label))
+    assert extract_choice(response, choices).label == label
+
+
+@given(st.permutations(CITIES), st.sampled_from(CITIES), FRAMES)
+def test_the_order_of_choices_does_not_matter_to_their_texts(
+    choices: list[str], city: str, frame: str
+) -> None:
+    """A text is the choice it stands at."""
+    assert choices["ABCD".index(extract_choice(frame.format(city), choices).label)] == city
+
+
+@given(st.text() | st.text(st.sampled_from("ABab()[] .,*\\boxed{}answer is not\n\ue000\ue100")))
+def test_any_text_has_a_choice_or_none(response: str) -> None:
+    """Nothing but `NoAnswerError` is raised, and a label is one of the choices'."""
+    with contextlib.suppress(NoAnswerError):
+        assert extract_choice(response, CITIES).label in "ABCD"

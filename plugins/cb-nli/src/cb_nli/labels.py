@@ -1,0 +1,89 @@
+"""Label sets, and the words by which a response may name their labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import attrs
+
+ENTAILMENT = "entailment"
+CONTRADICTION = "contradiction"
+NEUTRAL = "neutral"
+NOT_ENTAILMENT = "not entailment"
+
+# "No" is an answer before a pause; before a word it negates.
+_NO = r"no(?=[^\S\n]*(?:[,.;:!?\"')\n–—-]|$))"
+# Words that name a relation wherever they stand, as regular expressions without groups.
+_NAMES = {
+    ENTAILMENT: r"entail(?:ment|s|ed|ing)?|support(?:s|ed|ing)?",
+    CONTRADICTION: r"contradict(?:ion|s|ed|ing|ory)?|refut(?:e|es|ed|ing|ation)",
+    NEUTRAL: (
+        r"neutral|not mentioned|nei|(?:not enough|insufficient|lacks?|no) (?:info|information"
+        r"|evidence)|(?:not|never) (?:stated|addressed|specified)|inconclusive|undetermined|unclear"
+        r"|(?:cannot|can't|can not|could not|couldn't) (?:be (?:determined|verified|inferred|known)"
+        r"|tell|determine|say|verify)"
+    ),
+    NOT_ENTAILMENT: r"(?:not|non|no) entail(?:ment|ed)|does not entail|doesn't entail",
+}
+# Words that do so in short answers, but mean little within an explanation.
+_SHORT = {
+    ENTAILMENT: r"yes|true|correct",
+    CONTRADICTION: rf"{_NO}|false|incorrect",
+    NEUTRAL: r"maybe|unknown|perhaps",
+}
+
+
+def _spaced(label: str) -> str:
+    return " ".join(label.replace("_", " ").replace("-", " ").casefold().split())
+
+
+def _relation(label: str) -> str | None:
+    """The relation that a label of any of the usual sets stands for."""
+    text = _spaced(label)
+    for relation in (NOT_ENTAILMENT, NEUTRAL, ENTAILMENT, CONTRADICTION):
+        words = "|".join(filter(None, (_NAMES.get(relation), _SHORT.get(relation))))
+        if re.fullmatch(words, text):
+            return relation
+    return None
+
+
+def _literally(label: str) -> str:
+    pattern = r"[\s_-]+".join(map(re.escape, _spaced(label).split()))
+    return _NO if pattern == "no" else pattern
+
+
+@attrs.frozen
+class LabelSet:
+    """The labels an example can have, and for each the words that name it."""
+
+    labels: tuple[str, ...]
+    names: tuple[str, ...]
+    short: tuple[str, ...]
+
+    @classmethod
+    def of(cls, labels: Sequence[str]) -> LabelSet:
+        """The usual aliases where the labels are of a usual set, otherwise the labels alone."""
+        relations = [_relation(label) for label in labels]
+        usual = None not in relations and len(set(relations)) == len(relations)
+        names, short = [], []
+        for label, relation in zip(labels, relations, strict=True):
+            known = [relation] if usual and relation else []
+            if relation == NOT_ENTAILMENT and usual:
+                known += [other for other in (CONTRADICTION, NEUTRAL) if other not in relations]
+            names.append("|".join([_literally(label), *(_NAMES[one] for one in known)]))
+            short.append("|".join(_SHORT[one] for one in known if one in _SHORT))
+        return cls(tuple(labels), tuple(names), tuple(short))
+
+    def find(self, label: str) -> str | None:
+        """The label of this set that a gold label, perhaps of another spelling, stands for."""
+        for known in self.labels:
+            if _spaced(known) == _spaced(label):
+                return known
+        relation = _relation(label)
+        same = [known for known in self.labels if relation and _relation(known) == relation]
+        return same[0] if len(same) == 1 else None
+
+
+USUAL = LabelSet.of(("entailment", "contradiction", "neutral"))
+"""The label set of examples that do not give theirs."""

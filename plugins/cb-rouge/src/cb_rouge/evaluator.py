@@ -1,0 +1,81 @@
+"""The evaluator: which texts are the summary and the gold summaries, and when there is no score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cb_rouge.rouge import Overlap, rouge_l, rouge_n, tokenize
+from cbcore.exceptions import MissingScoreError
+from cbcore.protocols import Scores
+
+GOLD_FIELDS = ("answers", "answer", "summary")
+"""Where gold summaries stand in an example; the first field that holds one counts."""
+
+
+class SummarizationQuality:
+    """How much a summary shares with the gold summary: ROUGE-L, ROUGE-1, ROUGE-2.
+
+    With several gold summaries, each kind of ROUGE is that of the one with the highest F1.
+    """
+
+    name = "summarization_quality"
+    emits = ("rouge_l_f1", "rouge_l_precision", "rouge_l_recall", "rouge_1", "rouge_2")
+    applies_to = ("summarization",)
+    needs = ()
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """The five scores. Raises `MissingScoreError` without a gold summary or a response."""
+        golds = _gold_tokens(original)
+        summary = tokenize(_response(processed))
+        longest = _best([rouge_l(summary, gold) for gold in golds])
+        return {
+            "rouge_l_f1": longest.f1,
+            "rouge_l_precision": longest.precision,
+            "rouge_l_recall": longest.recall,
+            "rouge_1": _best([rouge_n(summary, gold, 1) for gold in golds]).f1,
+            "rouge_2": _best([rouge_n(summary, gold, 2) for gold in golds]).f1,
+        }
+
+
+def _best(overlaps: Sequence[Overlap]) -> Overlap:
+    return max(overlaps, key=lambda overlap: overlap.f1)
+
+
+def _gold_tokens(example: Mapping[str, Any]) -> list[list[str]]:
+    """The tokens of each gold summary that has any."""
+    texts = _gold_texts(example)
+    tokens = [found for text in texts if (found := tokenize(text))]
+    if not tokens:
+        raise MissingScoreError(
+            "the gold summary has no word of Latin letters or digits, all that ROUGE compares"
+            if any(text.strip() for text in texts)
+            else "the example has no gold summary in `answers`, `answer` or `summary`"
+        )
+    return tokens
+
+
+def _gold_texts(example: Mapping[str, Any]) -> list[str]:
+    for field in GOLD_FIELDS:
+        value = example.get(field)
+        texts = []
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(text, str):
+                texts.append(text)
+            elif text is not None:
+                kind = type(text).__name__
+                raise MissingScoreError(f"the gold summary in `{field}` is a {kind}, not a text")
+        if any(text.strip() for text in texts):
+            return texts
+    return []
+
+
+def _response(output: Mapping[str, Any]) -> str:
+    response = output.get("response")
+    if response is None:
+        raise MissingScoreError(
+            "the system returned no response; chain a reader behind it: `system | extractive`"
+        )
+    if not isinstance(response, str):
+        raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
+    return response

@@ -1,0 +1,95 @@
+"""`SummarizationQuality`: what it reads from examples and outputs, and when it gives no score."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from cb_rouge import SummarizationQuality
+from cbcore.exceptions import MissingScoreError
+from cbcore.protocols import Evaluator
+
+
+def score(original: dict[str, Any], response: Any) -> dict[str, float]:
+    return SummarizationQuality().score(original, {"response": response})
+
+
+def test_it_declares_what_it_emits() -> None:
+    """The declared names are those scored, and the protocol is met."""
+    evaluator = SummarizationQuality()
+    assert tuple(score({"answer": "x"}, "x")) == evaluator.emits
+    assert (evaluator.name, evaluator.applies_to) == ("summarization_quality", ("summarization",))
+    assert isinstance(evaluator, Evaluator)
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        {"answer": "rain fell"},
+        {"answer": ["snow", "rain fell"]},
+        {"answers": ["snow", "rain fell"], "answer": "snow"},
+        {"answers": [], "answer": "rain fell"},
+        {"answers": None, "answer": " ", "summary": "rain fell"},
+        {"summary": ("rain fell", None)},
+    ],
+)
+def test_gold_summaries_come_from_any_of_three_fields(original: dict[str, Any]) -> None:
+    """`answers`, else `answer`, else `summary`: a text or several, the best counts."""
+    assert score(original, "Rain fell.") == dict.fromkeys(SummarizationQuality.emits, 1.0)
+
+
+def test_each_kind_of_rouge_has_its_own_best_gold_summary() -> None:
+    """One gold shares the words, another their order; each kind takes the better."""
+    found = score({"answers": ["c b a", "a b x y z"]}, "a b c")
+    assert found["rouge_1"] == 1.0
+    assert found["rouge_2"] == pytest.approx(2 * (1 / 2 * 1 / 4) / (1 / 2 + 1 / 4))
+    assert found["rouge_l_precision"] == pytest.approx(2 / 3)
+    assert found["rouge_l_recall"] == pytest.approx(2 / 5)
+
+
+@pytest.mark.parametrize("response", ["", " \n", "?!", "漢字"])
+def test_a_response_without_words_shares_nothing(response: str) -> None:
+    """A response was given, so this is a score: zero."""
+    assert score({"answer": "rain fell"}, response) == dict.fromkeys(
+        SummarizationQuality.emits, 0.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("original", "response", "reason"),
+    [
+        ({}, "x", "no gold summary"),
+        ({"answer": ""}, "x", "no gold summary"),
+        ({"answer": None, "answers": []}, "x", "no gold summary"),
+        ({"answer": "漢字"}, "漢字", "no word of Latin letters"),
+        ({"answer": "?!"}, "?!", "no word of Latin letters"),
+        ({"answer": 7}, "7", "in `answer` is a int"),
+        ({"answers": [{"text": "x"}]}, "x", "in `answers` is a dict"),
+        ({"answer": "x"}, None, r"system \| extractive"),
+        ({"answer": "x"}, ["x"], "response is a list"),
+    ],
+)
+def test_no_score_without_data(original: dict[str, Any], response: Any, reason: str) -> None:
+    """What is missing is said to be missing, never scored as zero or one."""
+    with pytest.raises(MissingScoreError, match=reason):
+        score(original, response)
+
+
+def test_importing_is_light() -> None:
+    """The package pulls in no heavy library, not even the one it computes with."""
+    heavy = "{'datasets', 'pandas', 'numpy', 'rich', 'pyarrow', 'nltk', 'rapidfuzz'}"
+    code = f"import sys, cb_rouge; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_pinned() -> None:
+    """What the package root offers."""
+    import cb_rouge
+
+    names = ["Overlap", "SummarizationQuality", "rouge_l", "rouge_n", "tokenize"]
+    assert sorted(cb_rouge.__all__) == names
+    assert all(hasattr(cb_rouge, name) for name in names)
