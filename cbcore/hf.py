@@ -3,12 +3,14 @@
 Where a machine cannot reach the hub, a folder with the same files stands in for it:
 `data_dir=` names the dataset's own folder, the environment variable `CB_DATA_DIR` a folder
 with one sub-folder per dataset. Files are found by config and split, as the hub lays them
-out (`distractor/validation-00000-of-00002.parquet`) or plainly (`distractor_validation.jsonl`).
+out (`distractor/validation-00000-of-00002.parquet`) or plainly (`distractor_validation.jsonl`,
+`qa_validation.jsonl`).
 """
 
 from __future__ import annotations
 
 import glob
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +30,10 @@ class HubDataset:
     """One split of a hub dataset, iterated lazily and as often as wanted.
 
     `name` is the folder looked for in `CB_DATA_DIR`, `path` the repository on the hub (or a
-    local folder laid out like one).
+    local folder laid out like one). `files` says where in the repository the rows are when its
+    layout does not: a pattern of Parquet files, a `.jsonl` or `.json` file, or such a file
+    within an archive (`rows.zip/validation.jsonl`). A file that is not Parquet is downloaded
+    whole and read as it is: the hub library would give all its rows the same nested fields.
     """
 
     name: str
@@ -38,12 +43,27 @@ class HubDataset:
     revision: str | None = None
     data_dir: str | Path | None = None
     streaming: bool = True
+    files: str | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        folder = self._local_folder()
+        folder = self.local_folder()
         return self._from_folder(folder) if folder else self._from_hub()
 
-    def _local_folder(self) -> Path | None:
+    def file(self, path: str) -> Path:
+        """A file of the repository: the local copy of it, or downloaded and kept by the hub's cache.
+
+        Raises `UsageError` when the local folder lacks it, `DataError` when the hub does.
+        """
+        folder = self.local_folder()
+        if folder is None:
+            return self._downloaded(path)
+        found = [p for p in (folder / path, folder / Path(path).name) if p.is_file()]
+        if not found:
+            raise UsageError(f"{self.name}: no file {path!r} in {folder}")
+        return found[0]
+
+    def local_folder(self) -> Path | None:
+        """The folder that stands in for the hub, or None."""
         if self.data_dir is not None:
             folder = Path(self.data_dir).expanduser()
             if not folder.is_dir():
@@ -62,7 +82,8 @@ class HubDataset:
 
     def local_files(self, folder: Path) -> list[Path]:
         """The files of this config and split below a folder, in order."""
-        config, split = glob.escape(self.config or "default"), glob.escape(self.split)
+        name, split = glob.escape(self.name), glob.escape(self.split)
+        config = glob.escape(self.config or "default")
         patterns = [
             f"{config}/{split}",
             f"{config}/{split}-*-of-*",
@@ -72,6 +93,10 @@ class HubDataset:
             f"data/{split}-*-of-*",
             split,
             f"{split}-*-of-*",
+            f"{name}_{split}",
+            f"{name}_{split}_[0-9]*",
+            f"{name}_{config}",
+            f"{name}_{config}_[0-9]*",
         ]
         for pattern in patterns:
             for suffix in FILE_SUFFIXES:  # one format only: two are two copies of the same rows
@@ -82,6 +107,12 @@ class HubDataset:
 
     def _from_folder(self, folder: Path) -> Iterator[dict[str, Any]]:
         files = self.local_files(folder)
+        if not files and self.files is not None:
+            archive, member = _within(self.files)
+            if member and any(p.is_file() for p in (folder / archive, folder / Path(archive).name)):
+                yield from self._rows_of_file()
+                return
+            files = sorted(folder.glob(self.files))
         if not files:
             config = self.config or "default"
             raise UsageError(
@@ -91,7 +122,31 @@ class HubDataset:
         for path in files:
             yield from FileDataset(str(path)).rows()
 
+    def _rows_of_file(self) -> Iterator[dict[str, Any]]:
+        archive, member = _within(self.files or "")
+        path = self.file(archive)
+        return _archived_rows(path, member) if member else FileDataset(str(path)).rows()
+
+    def _downloaded(self, path: str) -> Path:
+        try:
+            import huggingface_hub
+        except ImportError as error:
+            raise MissingExtraError(
+                f"loading {self.path}", "huggingface_hub", "cbcore[hf]"
+            ) from error
+        try:
+            return Path(
+                huggingface_hub.hf_hub_download(
+                    self.path, path, repo_type="dataset", revision=self.revision
+                )
+            )
+        except (OSError, ValueError) as error:
+            raise self._unreachable(f"{path} of {self.path}", error) from error
+
     def _from_hub(self) -> Iterator[dict[str, Any]]:
+        if self.files is not None and not self.files.endswith(".parquet"):
+            yield from self._rows_of_file()
+            return
         try:
             import datasets
         except ImportError as error:
@@ -99,7 +154,8 @@ class HubDataset:
         try:
             rows = datasets.load_dataset(
                 self.path,
-                self.config,
+                None if self.files else self.config,
+                data_files={self.split: self.files} if self.files else None,
                 split=self.split,
                 revision=self.revision,
                 streaming=self.streaming,
@@ -107,12 +163,38 @@ class HubDataset:
             yield from rows
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
             where = f"{self.path} ({self.config or 'default'}, {self.split})"
-            hint = None
-            if isinstance(error, OSError):
-                hint = (
-                    f"on a machine without network, set {DATA_DIR_VARIABLE} or data_dir= "
-                    "to a folder with its files"
-                )
-            raise DataError(
-                f"cannot load {where} from the hub: {type(error).__name__}: {error}", hint=hint
-            ) from error
+            raise self._unreachable(where, error) from error
+
+    @staticmethod
+    def _unreachable(what: str, error: Exception) -> DataError:
+        hint = None
+        if isinstance(error, OSError):
+            hint = (
+                f"on a machine without network, set {DATA_DIR_VARIABLE} or data_dir= "
+                "to a folder with its files"
+            )
+        return DataError(
+            f"cannot load {what} from the hub: {type(error).__name__}: {error}", hint=hint
+        )
+
+
+def _within(path: str) -> tuple[str, str]:
+    """An archive and its member: `a.zip/b.jsonl` is `b.jsonl` in `a.zip`."""
+    head, found, member = path.partition(".zip/")
+    return (f"{head}.zip", member) if found else (path, "")
+
+
+def _archived_rows(path: Path, member: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file with one JSON object per line inside an archive, unpacked as read."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    row = json.loads(line.decode("utf-8"))
+                    if not isinstance(row, dict):
+                        raise DataError(f"{path}, {member}, line {number}: expected an object")
+                    yield row
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path}: cannot read {member!r}: {error}") from error

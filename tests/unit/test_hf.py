@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from cbcore.exceptions import MissingExtraError, UsageError
+from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.hf import DATA_DIR_VARIABLE, HubDataset
 
 
@@ -63,6 +66,10 @@ def hub(**changes):
         {"data/validation-00000-of-00001.parquet": "ab"},
         {"validation.jsonl": "ab"},
         {"validation-00000-of-00001.parquet": "ab"},
+        {"qa_validation.jsonl": "ab"},
+        {"qa_validation_60.jsonl": "ab"},
+        {"qa_distractor.jsonl": "ab"},
+        {"qa_distractor_60.jsonl": "ab"},
     ],
     ids=min,
 )
@@ -124,6 +131,65 @@ def test_a_local_dataset_can_be_iterated_again(tmp_path):
     assert ids(dataset) == ids(dataset) == ["a", "b"]
 
 
+def test_a_file_named_after_a_longer_config_is_another_one(tmp_path):
+    """A number may follow the config's name, which counts the rows; a word may not."""
+    put(tmp_path, {"qa_distractor_hard.jsonl": "x"})
+    with pytest.raises(UsageError, match="no file for config 'distractor'"):
+        ids(hub(data_dir=tmp_path))
+
+
+def zipped(path, member, lines):
+    """An archive with one file of JSON lines in it."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, "".join(f"{line}\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("files", "where"),
+    [
+        ("distractor/validation/*.parquet", "distractor/validation/0000.parquet"),
+        ("rows/distractor.jsonl", "rows/distractor.jsonl"),
+    ],
+)
+def test_files_say_where_the_rows_are(tmp_path, files, where):
+    """For repositories that are laid out in their own way."""
+    put(tmp_path, {where: "ab"})
+    assert ids(hub(data_dir=tmp_path, files=files)) == ["a", "b"]
+
+
+def test_rows_are_read_from_an_archive(tmp_path):
+    """Line by line; empty lines are none. Names of the usual kind come first."""
+    zipped(tmp_path / "rows.zip", "in/validation.jsonl", ['{"id": "a"}', "", '{"id": "b"}'])
+    files = "far/rows.zip/in/validation.jsonl"
+    assert ids(hub(data_dir=tmp_path, files=files)) == ["a", "b"]
+    put(tmp_path, {"validation.jsonl": "c"})
+    assert ids(hub(data_dir=tmp_path, files=files)) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("line", "member", "message"),
+    [
+        ("{bad", "rows.jsonl", "cannot read 'rows.jsonl'"),
+        ("[1]", "rows.jsonl", "line 1: expected an object"),
+        ("{}", "other.jsonl", "cannot read 'other.jsonl'"),
+    ],
+)
+def test_an_archive_that_does_not_hold_the_rows(tmp_path, line, member, message):
+    """The archive and the file in it are named."""
+    zipped(tmp_path / "rows.zip", "rows.jsonl", [line])
+    with pytest.raises(DataError, match=message):
+        ids(hub(data_dir=tmp_path, files=f"rows.zip/{member}"))
+
+
+def test_a_file_of_a_local_copy(tmp_path):
+    """By its path in the repository, or lying loose in the folder."""
+    put(tmp_path, {"books/one.jsonl": "a", "two.jsonl": "b"})
+    assert hub(data_dir=tmp_path).file("books/one.jsonl") == tmp_path / "books" / "one.jsonl"
+    assert hub(data_dir=tmp_path).file("books/two.jsonl") == tmp_path / "two.jsonl"
+    with pytest.raises(UsageError, match=r"no file 'books/three\.jsonl' in "):
+        hub(data_dir=tmp_path).file("books/three.jsonl")
+
+
 def test_local_files_are_read_lazily(tmp_path):
     """A later shard is opened only when the rows before it are used up."""
     put(tmp_path, {"distractor/validation-00000-of-00002.jsonl": "a"})
@@ -160,7 +226,7 @@ def test_without_the_hub_library_the_extra_to_install_is_named(monkeypatch):
         list(hub())
 
 
-def load_in_a_process(tmp_path, *datasets):
+def load_in_a_process(tmp_path, *datasets, **variables):
     """Iterate datasets where the hub library is new, offline and keeps its files to itself.
 
     Each comes back as its rows, or as the type, message and hint of the error.
@@ -181,6 +247,7 @@ def load_in_a_process(tmp_path, *datasets):
         "HF_HOME": str(tmp_path / "hf"),
         "HF_HUB_OFFLINE": "1",
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        **variables,
     }
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(datasets)],
@@ -209,15 +276,17 @@ def test_the_hub_library_loads_the_rows_or_says_why_not(tmp_path):
         "  - split: validation\n    path: distractor/validation-*\n---\n"
     )
     there = {"name": "qa", "path": str(repository), "split": "validation", "config": "distractor"}
-    streamed, cached, no_config, no_split, unreachable = load_in_a_process(
+    by_pattern = {**there, "config": "any", "files": "distractor/validation-*.parquet"}
+    streamed, cached, by_files, no_config, no_split, unreachable = load_in_a_process(
         tmp_path,
         there,
         {**there, "streaming": False},
+        by_pattern,
         {**there, "config": "fullwiki"},
         {**there, "split": "test"},
         {**there, "path": "nobody/absent"},
     )
-    assert streamed == cached == [{"id": "a"}, {"id": "b"}, {"id": "c"}]
+    assert streamed == cached == by_files == [{"id": "a"}, {"id": "b"}, {"id": "c"}]
     for kind, message, _ in (no_config, no_split, unreachable):
         assert kind == "DataError"
         assert message.startswith("cannot load ")
@@ -229,3 +298,64 @@ def test_the_hub_library_loads_the_rows_or_says_why_not(tmp_path):
     assert "nobody/absent (distractor, validation) from the hub" in unreachable[1]
     assert "CB_DATA_DIR" in unreachable[2]
     assert "data_dir" in unreachable[2]
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """As much of the hub as a download of one file needs."""
+
+    files: dict[str, bytes]
+
+    def do_HEAD(self):
+        self._answer(body=False)
+
+    def do_GET(self):
+        self._answer(body=True)
+
+    def _answer(self, *, body):
+        content = self.files.get(self.path)
+        self.send_response(404 if content is None else 200)
+        self.send_header("X-Repo-Commit", "0" * 40)
+        self.send_header("ETag", '"one"')
+        if content is None:
+            self.send_header("X-Error-Code", "EntryNotFound")
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
+        if body:
+            self.wfile.write(content or b"")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_file_is_downloaded_from_the_hub(tmp_path):
+    """A real server: an archive of rows, at a revision; and a file that is not there."""
+    zipped(tmp_path / "rows.zip", "validation.jsonl", ['{"id": {"any": 1}}', '{"id": "b"}'])
+    place = "/datasets/nobody/qa/resolve/v1/rows.zip"
+    handler = type("Hub", (_Hub,), {"files": {place: (tmp_path / "rows.zip").read_bytes()}})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    there = {"name": "qa", "path": "nobody/qa", "split": "validation", "revision": "v1"}
+    try:
+        rows, missing = load_in_a_process(
+            tmp_path,
+            {**there, "files": "rows.zip/validation.jsonl"},
+            {**there, "files": "absent.jsonl"},
+            HF_ENDPOINT=f"http://127.0.0.1:{server.server_port}",
+            HF_HUB_OFFLINE="0",
+            HF_HUB_DISABLE_XET="1",
+        )
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert rows == [{"id": {"any": 1}}, {"id": "b"}]
+    assert missing[0] == "DataError"
+    assert missing[1].startswith("cannot load absent.jsonl of nobody/qa from the hub: ")
+
+
+def test_without_the_hub_library_a_file_cannot_be_had(monkeypatch):
+    """The same extra brings it."""
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtraError, match="needs the package 'huggingface_hub'"):
+        hub().file("rows.jsonl")

@@ -1,0 +1,145 @@
+"""Programs to be written, and the tests that judge them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cb_datasets.mapping import asked, example_from, example_id
+from cb_datasets.reading import Row
+from cb_datasets.table import Benchmark, Choice, Example
+
+_DEFINED = re.compile(r"^def\s+(\w+)", re.MULTILINE)
+
+
+def _humaneval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """The function head is the context; the tests end with the call that runs them."""
+    example = example_from(row, choice, benchmark)
+    entry_point, prompt = row.text("entry_point"), row.source("prompt")
+    example["context"] = example["prompt"] = prompt
+    example["entry_point"] = entry_point
+    example["tests"] = f"{row.source('test').rstrip()}\n\ncheck({entry_point})\n"
+    example["test"] = row.source("test")
+    example["canonical_solution"] = row.source("canonical_solution")
+    yield example
+
+
+def _mbpp(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """`sanitized` brings imports for its tests, `full` a piece of set-up code.
+
+    The tests are shown, as they alone say how the function is to be called.
+    """
+    tests = row.texts("test_list")
+    if not tests:
+        raise row.bad("test_list", "there is no test")
+    sanitized = row.get("prompt") is not None
+    prompt = row.text("prompt" if sanitized else "text")
+    before = row.texts("test_imports") if sanitized else [row.optional_text("test_setup_code")]
+    shown = f"{prompt}\n\nYour code has to pass:\n\n" + "\n".join(tests)
+    example: Example = {
+        "id": example_id(row, choice, "task_id"),
+        "question": asked(benchmark.instruction, shown),
+        "prompt": prompt,
+        "tests": "\n".join([*filter(None, before), *tests]) + "\n",
+        "test_list": tests,
+        "canonical_solution": row.source("code"),
+    }
+    for name in _DEFINED.findall(example["canonical_solution"]):
+        if re.search(rf"\b{name}\(", tests[0]):
+            example["entry_point"] = name
+    yield example
+
+
+def _swebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    example = example_from(row, choice, benchmark)
+    example["question"] = (
+        f"Write a patch in unified diff format that resolves this issue of {row.text('repo')} "
+        f"at commit {row.text('base_commit')}."
+    )
+    example["answer"] = row.source("patch")
+    example["answers"] = [example["answer"]]
+    yield example
+
+
+_SWEBENCH_FIELDS = {
+    "id": "instance_id",
+    "context": "problem_statement",
+    "repo": "repo",
+    "base_commit": "base_commit",
+    "test_patch": "test_patch",
+    "fail_to_pass": "FAIL_TO_PASS",
+    "pass_to_pass": "PASS_TO_PASS",
+}
+
+
+def _swebench_of(name: str, repository: str, summary: str, *splits: str) -> Benchmark:
+    return Benchmark(
+        name=name,
+        summary=summary,
+        path=f"princeton-nlp/{repository}",
+        split="test",
+        splits=splits,
+        tasks=("code",),
+        licence="MIT; the patches are under the licences of their projects",
+        homepage="https://www.swebench.com/",
+        fields=_SWEBENCH_FIELDS,
+        needs=("patch",),
+        examples=_swebench,
+    )
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="humaneval",
+        summary="HumanEval: Python functions to complete from their docstring.",
+        path="openai/openai_humaneval",
+        config="openai_humaneval",
+        configs=("openai_humaneval",),
+        split="test",
+        splits=("test",),
+        tasks=("code",),
+        licence="MIT",
+        homepage="https://github.com/openai/human-eval",
+        instruction="Complete this Python function. Answer with the whole function.",
+        fields={"id": "task_id"},
+        needs=("prompt", "entry_point", "test", "canonical_solution"),
+        context="all",
+        examples=_humaneval,
+    ),
+    Benchmark(
+        name="mbpp",
+        summary="MBPP: short Python functions to write from a description.",
+        path="google-research-datasets/mbpp",
+        config="sanitized",
+        configs=("sanitized", "full"),
+        split="test",
+        splits=("train", "validation", "test", "prompt"),
+        tasks=("code",),
+        licence="CC BY 4.0",
+        homepage="https://github.com/google-research/google-research/tree/master/mbpp",
+        instruction="Write a Python function. Answer with code only.\n\n{question}",
+        needs=("task_id", "code", "test_list"),
+        examples=_mbpp,
+    ),
+    _swebench_of(
+        "swebench",
+        "SWE-bench",
+        "SWE-bench: issues of Python projects, to be resolved by a patch.",
+        "train",
+        "dev",
+        "test",
+    ),
+    _swebench_of(
+        "swebench-verified",
+        "SWE-bench_Verified",
+        "SWE-bench Verified: 500 issues that people found solvable.",
+        "test",
+    ),
+    _swebench_of(
+        "swebench-lite",
+        "SWE-bench_Lite",
+        "SWE-bench Lite: 300 issues that touch a single file.",
+        "dev",
+        "test",
+    ),
+)

@@ -1,0 +1,145 @@
+"""Does a text support a statement, contradict it, or leave it open?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from cb_datasets.entries.summaries import (
+    SCROLLS,
+    SCROLLS_SPLITS,
+    query_and_document,
+    scrolls_rows,
+)
+from cb_datasets.mapping import asked, example_from
+from cb_datasets.reading import Row
+from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+from cbcore.exceptions import DataError
+from cbcore.hf import HubDataset
+
+CONTRACT_LABELS = ("Entailment", "Contradiction", "Not mentioned")
+SCIFACT_LABELS = ("SUPPORT", "CONTRADICT", "NOT_ENOUGH_INFO")
+
+
+def _contract_nli(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    example = example_from(row, choice, benchmark)
+    hypothesis, example["context"] = query_and_document(row)
+    example["question"] = asked(benchmark.instruction, hypothesis)
+    example["labels"] = list(CONTRACT_LABELS)
+    if _has_gold(choice):
+        labels = row.texts("outputs")
+        if len(labels) != 1:
+            raise row.bad("output", f"expected one label, found {len(labels)}")
+        _add_label(example, row, CONTRACT_LABELS, labels[0])
+    yield example
+
+
+def _scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+    """Each claim once, with all its evidence and the abstracts it cites.
+
+    The source has a row per claim and abstract with evidence, and the abstracts elsewhere.
+    """
+    corpus = attrs.evolve(
+        source,
+        config="corpus",
+        split="train",
+        files=None if source.files is None else "corpus/train/*.parquet",
+    )
+    abstracts = {int(document["doc_id"]): document for document in corpus}
+    for _, group in itertools.groupby(source, key=lambda row: row.get("id")):
+        rows = list(group)
+        missing = [d for d in rows[0].get("cited_doc_ids") or () if int(d) not in abstracts]
+        if missing:
+            raise DataError(f"scifact: claim {rows[0].get('id')} cites unknown {missing[0]!r}")
+        yield {
+            **rows[0],
+            "evidence": [row for row in rows if row.get("evidence_label")],
+            "documents": [abstracts[int(d)] for d in rows[0].get("cited_doc_ids") or ()],
+        }
+
+
+def _scifact(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """The label is that of the evidence; a claim without any has not enough information."""
+    example = example_from(row, choice, benchmark)
+    documents = row.records("documents")
+    example["context"] = "\n\n".join(
+        f"{d.text('title')}: {' '.join(s.strip() for s in d.texts('abstract'))}" for d in documents
+    )
+    example["labels"] = list(SCIFACT_LABELS)
+    if _has_gold(choice):
+        evidence = row.records("evidence")
+        labels = {e.text("evidence_label") for e in evidence} or {"NOT_ENOUGH_INFO"}
+        if len(labels) > 1:
+            raise row.bad("evidence_label", f"the evidence disagrees: {', '.join(sorted(labels))}")
+        _add_label(example, row, SCIFACT_LABELS, labels.pop())
+        titles = {str(d.get("doc_id")): d.text("title") for d in documents}
+        example["supporting_facts"] = [
+            [titles.get(str(e.get("evidence_doc_id")), ""), number]
+            for e in evidence
+            for number in e.items("evidence_sentences")
+        ]
+    yield example
+
+
+def _has_gold(choice: Choice) -> bool:
+    return choice.split != "test"  # both are published without the labels of their test split
+
+
+def _add_label(example: Example, row: Row, labels: tuple[str, ...], label: str) -> None:
+    if label not in labels:
+        raise row.bad("label", f"{label!r} is not one of {', '.join(labels)}")
+    example |= {"answer": label, "answers": [label], "label": label}
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="contract-nli",
+        summary="ContractNLI: does a contract entail, contradict or not mention a statement.",
+        path=SCROLLS,
+        config="contract_nli",
+        configs=("contract_nli",),
+        files="contract_nli.zip/contract_nli/{split}.jsonl",
+        split="validation",
+        splits=SCROLLS_SPLITS,
+        unlabelled=("test",),
+        tasks=("nli",),
+        licence="CC BY 4.0",
+        homepage="https://stanfordnlp.github.io/contract-nli/",
+        instruction=(
+            "Does the contract entail or contradict this statement, or is it not mentioned? "
+            f"Answer with {', '.join(CONTRACT_LABELS[:2])} or {CONTRACT_LABELS[2]}.\n\n{{question}}"
+        ),
+        fields={"id": "id"},
+        needs=("input", "output"),
+        rows=scrolls_rows,
+        context="all",
+        examples=_contract_nli,
+    ),
+    Benchmark(
+        name="scifact",
+        summary="SciFact: do abstracts of research papers support or contradict a claim.",
+        path="allenai/scifact",
+        config="claims",
+        configs=("claims",),
+        revision=PARQUET_EXPORT,
+        files="claims/{split}/*.parquet",
+        split="validation",
+        splits=("train", "validation", "test"),
+        unlabelled=("test",),
+        tasks=("nli",),
+        licence="CC BY-NC 2.0",
+        homepage="https://github.com/allenai/scifact",
+        instruction=(
+            "Do the abstracts support or contradict this claim? "
+            f"Answer with {', '.join(SCIFACT_LABELS[:2])} or {SCIFACT_LABELS[2]}.\n\n{{question}}"
+        ),
+        fields={"id": "id", "question": "claim"},
+        needs=("evidence_doc_id", "evidence_label", "evidence_sentences", "cited_doc_ids"),
+        rows=_scifact_rows,
+        context="all",
+        examples=_scifact,
+    ),
+)

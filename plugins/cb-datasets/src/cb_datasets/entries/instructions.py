@@ -1,0 +1,87 @@
+"""Instructions to follow and conversations to hold; most have no gold text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cb_datasets.mapping import example_from, example_id
+from cb_datasets.reading import Row
+from cb_datasets.table import Benchmark, Choice, Example
+
+
+def _ifeval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """On the hub every parameter record carries the keys of all others, as nulls."""
+    example = example_from(row, choice, benchmark)
+    example["question"] = example["prompt"] = row.source("prompt")
+    instructions, parameters = row.texts("instruction_id_list"), row.records("kwargs")
+    if not instructions or len(instructions) != len(parameters):
+        raise row.bad(
+            "kwargs", f"{len(parameters)} records do not pair with {len(instructions)} instructions"
+        )
+    example["instruction_id_list"] = instructions
+    example["kwargs"] = [
+        {key: value for key, value in record.values.items() if value is not None}
+        for record in parameters
+    ]
+    yield example
+
+
+def _mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    turns = row.texts("prompt")
+    if not turns or not all(turn.strip() for turn in turns):
+        raise row.bad("prompt", "expected the user's turns, none of them empty")
+    example: Example = {
+        "id": example_id(row, choice, "prompt_id"),
+        "turns": turns,
+        "multi_turn": True,
+        "category": row.text("category"),
+    }
+    if row.get("reference"):
+        example["reference"] = row.texts("reference")
+    yield example
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="ifeval",
+        summary="IFEval: instructions whose following a program can verify.",
+        path="google/IFEval",
+        split="train",
+        splits=("train",),
+        tasks=("instruction-following",),
+        licence="Apache 2.0",
+        homepage="https://arxiv.org/abs/2311.07911",
+        fields={"id": "key", "question": "prompt"},
+        needs=("instruction_id_list", "kwargs"),
+        examples=_ifeval,
+    ),
+    Benchmark(
+        name="alpaca-eval",
+        summary="AlpacaEval: instructions of many kinds, with a reference answer to compare with.",
+        path="tatsu-lab/alpaca_eval",
+        files="alpaca_eval.json",
+        split="eval",
+        splits=("eval",),
+        tasks=("instruction-following",),
+        licence="CC BY-NC 4.0",
+        homepage="https://github.com/tatsu-lab/alpaca_eval",
+        fields={
+            "question": "instruction",
+            "answer": "output",
+            "generator": "generator",
+            "source": "dataset",
+        },
+    ),
+    Benchmark(
+        name="mt-bench",
+        summary="MT-Bench: conversations of two turns in eight categories.",
+        path="HuggingFaceH4/mt_bench_prompts",
+        split="train",
+        splits=("train",),
+        tasks=("multi-turn",),
+        licence="Apache 2.0",
+        homepage="https://arxiv.org/abs/2306.05685",
+        needs=("prompt_id", "prompt", "category"),
+        examples=_mt_bench,
+    ),
+)

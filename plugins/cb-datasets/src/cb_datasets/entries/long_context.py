@@ -1,0 +1,249 @@
+"""Long contexts: collections of tasks, and needles in books."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cb_datasets.mapping import LETTERS, add_choices, add_golds, asked, example_id
+from cb_datasets.reading import Row
+from cb_datasets.table import Benchmark, Choice, Example
+from cbcore.exceptions import DataError
+from cbcore.hf import HubDataset
+
+_SUMMARY, _QA = ("summarization",), ("qa",)
+LONGBENCH_TASKS: dict[str, tuple[tuple[str, ...], str]] = {
+    "narrativeqa": (_QA, "{question}"),
+    "qasper": (_QA, "{question}"),
+    "multifieldqa_en": (_QA, "{question}"),
+    "multifieldqa_zh": (_QA, "{question}"),
+    "hotpotqa": (_QA, "{question}"),
+    "2wikimqa": (_QA, "{question}"),
+    "musique": (_QA, "{question}"),
+    "dureader": (_QA, "{question}"),
+    "gov_report": (_SUMMARY, "Summarise this report."),
+    "qmsum": (_SUMMARY, "{question}"),
+    "multi_news": (_SUMMARY, "Summarise these articles."),
+    "vcsum": (_SUMMARY, "用中文总结这次会议。"),
+    "trec": (_QA, "Give the type of this question, as in the examples.\n\n{question}"),
+    "triviaqa": (_QA, "Answer as in the examples.\n\n{question}"),
+    "samsum": (_SUMMARY, "Summarise this dialogue, as in the examples.\n\n{question}"),
+    "lsht": (_QA, "按照示例,给出这篇新闻的类别。\n\n{question}"),
+    "passage_count": (_QA, "How many different paragraphs are there? Answer with a number."),
+    "passage_retrieval_en": (
+        _QA,
+        "Which paragraph is this the summary of? Answer as in: Paragraph 1.\n\n{question}",
+    ),
+    "passage_retrieval_zh": (_QA, "这段摘要属于哪个段落?请回答段落编号,例如段落1。\n\n{question}"),
+    "lcc": (("code",), "Write the next line of this code."),
+    "repobench-p": (("code",), "Write the next line of this code.\n\n{question}"),
+}
+"""The tasks of LongBench: what each is scored as, and what is asked around its input."""
+
+LONGBENCH_E = tuple(
+    f"{name}_e"
+    for name in (
+        *("qasper", "multifieldqa_en", "hotpotqa", "2wikimqa", "gov_report", "multi_news"),
+        *("trec", "triviaqa", "samsum", "passage_count", "passage_retrieval_en"),
+        *("lcc", "repobench-p"),
+    )
+)
+"""LongBench-E: the tasks that are also there with contexts of even lengths."""
+
+INFINITEBENCH_TASKS: dict[str, tuple[str, ...]] = {
+    "passkey": _QA,
+    "kv_retrieval": _QA,
+    "number_string": _QA,
+    "code_run": _QA,
+    "code_debug": ("multiple-choice",),
+    "math_find": ("math",),
+    "math_calc": _QA,
+    "longdialogue_qa_eng": _QA,
+    "longbook_qa_eng": _QA,
+    "longbook_sum_eng": _SUMMARY,
+    "longbook_choice_eng": ("multiple-choice",),
+    "longbook_qa_chn": _QA,
+}
+
+
+def _longbench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Some tasks ask the same of every row and have no input."""
+    task = (choice.config or "").removesuffix("_e")
+    _, instruction = LONGBENCH_TASKS[task]
+    wanted = row.text("input") if "{question}" in instruction else ""
+    example: Example = {
+        "id": example_id(row, choice, "_id"),
+        "context": row.text("context"),
+        "question": asked(instruction, wanted),
+        "language": row.text("language"),
+    }
+    add_golds(example, row.texts("answers"), row)
+    if row.get("all_classes"):
+        example["all_classes"] = row.texts("all_classes")
+    yield example
+
+
+def _infinitebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Golds are one text or several accepted ones; with options, the gold is one of them."""
+    example: Example = {
+        "id": example_id(row, choice, "id"),
+        "context": row.text("context"),
+        "question": row.optional_text("input") or "Summarise this book.",
+    }
+    answer = row.get("answer")
+    if row.get("options"):
+        options = [option.strip() for option in row.texts("options")]
+        add_choices(example, options, _option(row, options, answer), row)
+    elif choice.config == "math_calc":  # the values after each step, which belong together
+        add_golds(example, [json.dumps(answer)], row)
+    else:
+        golds = answer if isinstance(answer, list | tuple) else [answer]
+        add_golds(example, [str(gold) for gold in golds if gold is not None], row)
+    yield example
+
+
+def _option(row: Row, options: list[str], answer: Any) -> int:
+    """Which option is right: the gold is its text, its letter, or a list with either."""
+    golds = answer if isinstance(answer, list | tuple) else [answer]
+    for gold in golds:
+        if isinstance(gold, str) and gold.strip() in options:
+            return options.index(gold.strip())
+    for gold in golds:
+        if isinstance(gold, str) and gold.strip() in LETTERS[: len(options)]:
+            return LETTERS.index(gold.strip())
+    raise row.bad("answer", f"{answer!r} is none of the {len(options)} options")
+
+
+def _nolima_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+    """Every needle with every set of its arguments, each to be put into the next of the books."""
+    path = source.file("needlesets/needle_set.json")
+    try:
+        needles = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path}: not valid JSON: {error}") from error
+    books = itertools.cycle(_books(source))
+    try:
+        for needle in needles:
+            for test_id, test in needle["tests"].items():
+                arguments = test["input_args"]
+                yield {**needle, "test_id": test_id, "arguments": arguments, "book": next(books)}
+    except KeyError as error:
+        raise DataError(f"{path}: a needle lacks {error}") from error
+    except (AttributeError, TypeError) as error:
+        raise DataError(f"{path}: expected a list of needles with their tests") from error
+
+
+def _books(source: HubDataset) -> list[str]:
+    folder = source.local_folder()
+    names = [f"haystack/rand_shuffle/rand_book_{number}.txt" for number in range(1, 6)]
+    if folder is not None:  # a local copy may have fewer
+        there = sorted(folder.glob("haystack/rand_shuffle/rand_book_*.txt"))
+        names = [str(path.relative_to(folder)) for path in there] or names[:1]
+    return [source.file(name).read_text(encoding="utf-8") for name in names]
+
+
+def _nolima(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Name and place of the needle follow from the seed and the needle's id, and nothing else."""
+    kind = choice.config or "onehop"
+    if row.get(f"questions.{kind}") is None:
+        return  # not every needle can be asked for in two hops
+    question = row.text(f"questions.{kind}")
+    needle_id = f"{row.text('id')}_{row.text('test_id')}"
+    rng = random.Random(f"{choice.seed}\n{needle_id}")  # noqa: S311 - repeatable, not secret
+    characters = row.texts("character_set")
+    if not characters:
+        raise row.bad("character_set", "there is no character")
+    character = rng.choice(characters)
+    arguments = row.texts("arguments")
+    needle = _filled(row.text("needle"), arguments, character)
+    lines = _first_words(row.text("book"), choice.max_words)
+    place = rng.randrange(len(lines) + 1)
+    example: Example = {
+        "id": f"{needle_id}_{kind}",
+        "context": "\n".join([*lines[:place], needle, *lines[place:]]),
+        "question": _filled(question, arguments, character),
+        "needle": needle,
+        "depth": round(place / len(lines), 4),
+    }
+    add_golds(example, [character], row)
+    yield example
+
+
+def _filled(template: str, arguments: list[str], character: str) -> str:
+    for number, argument in enumerate(arguments, start=1):
+        template = template.replace(f"{{{number}}}", argument)
+    return template.replace("{CHAR}", character)
+
+
+def _first_words(book: str, max_words: int) -> list[str]:
+    """The lines of a book that hold its first words; at least one."""
+    lines: list[str] = []
+    n_words = 0
+    for line in book.splitlines():
+        n_words += len(line.split())
+        if lines and n_words > max_words:
+            break
+        lines.append(line)
+    return lines
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="longbench",
+        summary="LongBench: 21 tasks over long contexts, English, Chinese and code.",
+        path="zai-org/LongBench",
+        config="hotpotqa",
+        configs=(*LONGBENCH_TASKS, *LONGBENCH_E),
+        split="test",
+        splits=("test",),
+        tasks=_QA,
+        tasks_by_config={
+            name: LONGBENCH_TASKS[name.removesuffix("_e")][0]
+            for name in (*LONGBENCH_TASKS, *LONGBENCH_E)
+        },
+        licence="MIT; the texts are under the licences of their sources",
+        homepage="https://github.com/THUDM/LongBench",
+        needs=("_id", "context", "input", "answers", "language"),
+        context="all",
+        examples=_longbench,
+    ),
+    Benchmark(
+        name="infinitebench",
+        summary="InfiniteBench: twelve tasks over contexts of more than 100,000 tokens.",
+        path="xinrongzhang2022/InfiniteBench",
+        config="longbook_qa_eng",
+        configs=tuple(INFINITEBENCH_TASKS),
+        files="{config}.jsonl",
+        split="test",
+        splits=("test",),
+        tasks=_QA,
+        tasks_by_config=INFINITEBENCH_TASKS,
+        licence="Apache 2.0",
+        homepage="https://github.com/OpenBMB/InfiniteBench",
+        needs=("id", "context", "input", "answer"),
+        context="all",
+        examples=_infinitebench,
+    ),
+    Benchmark(
+        name="nolima",
+        summary="NoLiMa: a needle in a book that shares no words with the question.",
+        path="amodaresi/NoLiMa",
+        config="onehop",
+        configs=("onehop", "twohop"),
+        revision="378115b1f136b6ba78f90f78682bc55f70ec3ddd",
+        split="test",
+        splits=("test",),
+        tasks=_QA,
+        licence="Adobe Research License, not for commercial use",
+        homepage="https://github.com/adobe-research/NoLiMa",
+        needs=("id", "needle", "questions", "character_set", "tests"),
+        rows=_nolima_rows,
+        context="all",
+        examples=_nolima,
+        seeded=True,
+        sized=True,
+    ),
+)

@@ -1,0 +1,220 @@
+"""Questions with short answers, with and without a text to find them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cb_datasets.mapping import add_golds, asked, example_from
+from cb_datasets.reading import Row
+from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+
+UNANSWERABLE = "unanswerable"
+
+
+def _musique(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Paragraphs become the context, those marked as supporting the evidence."""
+    example = example_from(row, choice, benchmark)
+    paragraphs = row.records("paragraphs")
+    example["context"] = "\n\n".join(
+        f"{p.text('title')}: {p.text('paragraph_text')}" for p in paragraphs
+    )
+    if choice.split not in benchmark.unlabelled:
+        aliases = row.texts("answer_aliases") if row.get("answer_aliases") else []
+        add_golds(example, [row.text("answer"), *aliases], row)
+        example["supporting_facts"] = [
+            [p.text("title"), p.get("idx")] for p in paragraphs if p.get("is_supporting")
+        ]
+    yield example
+
+
+def _narrativeqa(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Rows have a story's id but none of their own, so their place is added to it."""
+    example = example_from(row, choice, benchmark)
+    example["id"] = f"{row.text('document.id')}-{row.number}"
+    add_golds(example, [answer.text("text") for answer in row.records("answers")], row)
+    yield example
+
+
+def _triviaqa(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Pages that a search found, or else Wikipedia's; some rows and configs have neither."""
+    example = example_from(row, choice, benchmark)
+    pages = _pages(row, "search_results", "search_context")
+    pages = pages or _pages(row, "entity_pages", "wiki_context")
+    if pages:
+        example["context"] = "\n\n".join(pages)
+    if choice.split not in benchmark.unlabelled:
+        add_golds(example, [row.text("answer.value"), *row.texts("answer.aliases")], row)
+    yield example
+
+
+def _pages(row: Row, field: str, column: str) -> list[str]:
+    if not row.get(f"{field}.{column}"):
+        return []
+    return [
+        f"{title}: {text.strip()}"
+        for title, text in row.columns(field, "title", column)
+        if isinstance(text, str) and text.strip()
+    ]
+
+
+def _qasper(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """One example per question about a paper, with the answers of all its annotators."""
+    context = _paper(row)
+    columns = ("question", "question_id", "answers")
+    for number, (question, question_id, answers) in enumerate(row.columns("qas", *columns)):
+        given = row.record("qas.answers", answers).records("answer")
+        wanted = row.record("qas", {"question": question}).text("question")
+        example: Example = {
+            "id": str(question_id or f"{row.text('id')}-{number}"),
+            "context": context,
+            "question": asked(benchmark.instruction, wanted),
+        }
+        add_golds(example, map(_qasper_gold, given), row)
+        evidence = [
+            e for answer in given if answer.get("evidence") for e in answer.texts("evidence")
+        ]
+        if evidence:
+            example["evidence"] = list(dict.fromkeys(evidence))
+        yield example
+
+
+def _paper(row: Row) -> str:
+    parts = [row.text("title"), row.optional_text("abstract")]
+    for heading, paragraphs in row.columns("full_text", "section_name", "paragraphs"):
+        parts += row.all_texts("full_text.section_name", [heading or ""])
+        parts += row.all_texts("full_text.paragraphs", paragraphs)
+    return "\n\n".join(text for part in parts if (text := part.strip()))
+
+
+def _qasper_gold(answer: Row) -> str:
+    """What an annotator answered, in the one form that is not empty."""
+    if answer.get("unanswerable"):
+        return UNANSWERABLE
+    if isinstance(yes := answer.get("yes_no"), bool):
+        return "yes" if yes else "no"
+    if answer.get("extractive_spans"):
+        return ", ".join(answer.texts("extractive_spans"))
+    return answer.text("free_form_answer")
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="natural-questions",
+        summary="Natural Questions: what people asked a search engine, without a text.",
+        path="google-research-datasets/nq_open",
+        config="nq_open",
+        configs=("nq_open",),
+        split="validation",
+        splits=("train", "validation"),
+        tasks=("qa",),
+        licence="CC BY-SA 3.0",
+        homepage="https://ai.google.com/research/NaturalQuestions",
+        fields={"question": "question", "answer": "answer"},
+    ),
+    Benchmark(
+        name="musique",
+        summary="MuSiQue: questions that need two to four paragraphs among twenty.",
+        path="bdsaglam/musique",
+        config="answerable",
+        configs=("answerable",),
+        split="validation",
+        splits=("train", "validation"),
+        tasks=("qa", "retrieval"),
+        licence="CC BY 4.0",
+        homepage="https://github.com/StonyBrookNLP/musique",
+        fields={"id": "id", "question": "question"},
+        needs=("paragraphs", "answer", "answer_aliases"),
+        context="all",
+        examples=_musique,
+    ),
+    Benchmark(
+        name="narrativeqa",
+        summary="NarrativeQA: questions about stories, answered from their summaries.",
+        path="deepmind/narrativeqa",
+        split="test",
+        splits=("train", "validation", "test"),
+        tasks=("qa",),
+        licence="Apache 2.0",
+        homepage="https://github.com/google-deepmind/narrativeqa",
+        fields={"context": "document.summary.text", "question": "question.text"},
+        needs=("answers",),
+        examples=_narrativeqa,
+    ),
+    Benchmark(
+        name="triviaqa",
+        summary="TriviaQA: trivia questions with the pages that a search found.",
+        path="mandarjoshi/trivia_qa",
+        config="rc",
+        configs=(
+            "rc",
+            "rc.nocontext",
+            "rc.web",
+            "rc.wikipedia",
+            "unfiltered",
+            "unfiltered.nocontext",
+        ),
+        split="validation",
+        splits=("train", "validation", "test"),
+        unlabelled=("test",),
+        tasks=("qa",),
+        licence="not stated; the questions belong to trivia websites",
+        homepage="https://nlp.cs.washington.edu/triviaqa/",
+        fields={"id": "question_id", "question": "question"},
+        needs=("answer",),
+        context="some",
+        examples=_triviaqa,
+    ),
+    Benchmark(
+        name="frames",
+        summary="FRAMES: questions whose facts are spread over several Wikipedia articles.",
+        path="google/frames-benchmark",
+        split="test",
+        splits=("test",),
+        tasks=("qa",),
+        licence="Apache 2.0",
+        homepage="https://arxiv.org/abs/2409.12941",
+        fields={
+            "question": "Prompt",
+            "answer": "Answer",
+            "reasoning_types": "reasoning_types",
+            "wiki_links": "wiki_links",
+        },
+    ),
+    Benchmark(
+        name="qasper",
+        summary="QASPER: questions about research papers, some of which cannot be answered.",
+        path="allenai/qasper",
+        config="qasper",
+        configs=("qasper",),
+        revision=PARQUET_EXPORT,
+        files="qasper/{split}/*.parquet",
+        split="validation",
+        splits=("train", "validation", "test"),
+        tasks=("qa",),
+        licence="CC BY 4.0",
+        homepage="https://allenai.org/data/qasper",
+        instruction=(
+            "{question}\n\nAnswer yes or no where that is what is asked, and "
+            f"{UNANSWERABLE!r} where the paper does not tell."
+        ),
+        needs=("id", "title", "abstract", "full_text", "qas"),
+        context="all",
+        examples=_qasper,
+    ),
+    Benchmark(
+        name="drop",
+        summary="DROP: questions that need counting, sorting or arithmetic over a passage.",
+        path="ucinlp/drop",
+        split="validation",
+        splits=("train", "validation"),
+        tasks=("qa",),
+        licence="CC BY-SA 4.0",
+        homepage="https://allenai.org/data/drop",
+        fields={
+            "id": "query_id",
+            "context": "passage",
+            "question": "question",
+            "answer": "answers_spans.spans",
+        },
+    ),
+)

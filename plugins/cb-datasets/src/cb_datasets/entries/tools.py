@@ -1,0 +1,220 @@
+"""Tool use: the user's request, the functions at hand, and the calls that are right."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cb_datasets.mapping import asked, example_from
+from cb_datasets.reading import Row, described
+from cb_datasets.table import Benchmark, Choice, Example
+from cbcore.exceptions import DataError, UsageError
+from cbcore.hf import HubDataset
+
+WITHOUT_CALLS = ("irrelevance", "live_irrelevance")
+"""Parts of BFCL in which no function fits, so that the right answer is no call."""
+
+EXECUTED = ("exec_simple", "exec_multiple", "exec_parallel", "exec_parallel_multiple")
+"""Parts of BFCL that keep the expected calls beside the question, written as Python."""
+
+_RENAMED = {"simple": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
+"""How the fourth version of BFCL calls parts of the third."""
+
+_INSTRUCTION = "Call the functions that this request needs, with their arguments.\n\n{question}"
+
+
+def _bfcl_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+    """Questions with their expected calls, which BFCL keeps in another file, by id."""
+    config = choice.config or ""
+    expected: dict[str, Any] = {}
+    if config not in (*WITHOUT_CALLS, *EXECUTED):
+        answers = _bfcl_file(source, config, "possible_answer/")
+        expected = {row["id"]: row.get("ground_truth") for row in _json_lines(answers)}
+    for row in _json_lines(_bfcl_file(source, config, "")):
+        found = (
+            [] if config in WITHOUT_CALLS else row.get("ground_truth") or expected.get(row["id"])
+        )
+        yield {**row, "ground_truth": found}
+
+
+def _bfcl_file(source: HubDataset, config: str, folder: str) -> Path:
+    """A file of the repository, or of a local copy of its third or fourth version."""
+    local = source.local_folder()
+    if local is not None:
+        for part in dict.fromkeys((config, _RENAMED.get(config, config))):
+            found = sorted((local / folder).glob(f"BFCL_v[0-9]_{part}.json*"))
+            if found:
+                return found[0]
+        raise UsageError(
+            f"bfcl: no file for config {config!r} in {local / folder}",
+            hint=f"expected for example {local / folder / f'BFCL_v3_{config}.json'}",
+        )
+    return source.file(f"{folder}BFCL_v3_{config}.json")
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that is called .json and has one object per line."""
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{path}, line {number}: not valid JSON: {error}") from error
+            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                raise DataError(f"{path}, line {number}: expected an object with an id")
+            yield row
+
+
+def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    example = example_from(row, choice, benchmark)
+    turns = row.items("question")
+    if len(turns) != 1 or not isinstance(turns[0], list):
+        raise row.bad("question", f"expected the messages of one turn, found {len(turns)} turns")
+    messages = [row.record("question", message) for message in turns[0]]
+    request = "\n\n".join(_message(m, alone=len(messages) == 1) for m in messages)
+    example["question"] = asked(benchmark.instruction, request)
+    _add_tools(example, [tool.values for tool in row.records("function")])
+    if row.get("ground_truth") is None:
+        raise row.bad("ground_truth", f"no expected call has the id {example['id']}")
+    calls = [_accepted(row, call) for call in row.items("ground_truth")]
+    example["ground_truth"] = calls
+    example["answer_calls"] = [
+        {"name": name, "arguments": _first_accepted(row.record("ground_truth", arguments).values)}
+        for call in calls
+        for name, arguments in call.items()
+    ]
+    yield example
+
+
+def _accepted(row: Row, call: Any) -> Mapping[str, Any]:
+    """An expected call with the values it accepts, also where it is written as Python.
+
+    What is no plain value there, such as `1/6`, is kept as the text it is.
+    """
+    if not isinstance(call, str):
+        return row.record("ground_truth", call).values
+    try:
+        parsed = ast.parse(call.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise row.bad("ground_truth", f"{call!r:.80} is not a call") from error
+    if not isinstance(parsed, ast.Call):
+        raise row.bad("ground_truth", f"{call!r:.80} is not a call")
+    name = ast.unparse(parsed.func)
+    names = [*_parameters(row, name)[: len(parsed.args)], *(k.arg for k in parsed.keywords)]
+    values = [*parsed.args, *(keyword.value for keyword in parsed.keywords)]
+    if len(names) != len(values) or None in names:
+        raise row.bad("ground_truth", f"{call!r:.80} has arguments without a name")
+    return {name: {str(n): [_value(v)] for n, v in zip(names, values, strict=True)}}
+
+
+def _parameters(row: Row, name: str) -> list[str]:
+    """The parameters of a function, in order."""
+    for tool in row.records("function"):
+        if tool.get("name") == name:
+            return list(row.record("function", tool.get("parameters.properties")).values)
+    return []
+
+
+def _value(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return ast.unparse(node)
+
+
+def _message(message: Row, *, alone: bool) -> str:
+    text = message.text("content")
+    return text if alone else f"{message.text('role')}: {text}"
+
+
+def _first_accepted(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """One call that is right. BFCL lists what it accepts; an empty text means: may be left out."""
+    chosen = {}
+    for name, accepted in arguments.items():
+        value = accepted[0] if isinstance(accepted, list) and accepted else accepted
+        if value != "":
+            chosen[name] = _settled(value)
+    return chosen
+
+
+def _settled(value: Any) -> Any:
+    """The same within records and lists of records, where accepted values are listed too."""
+    if isinstance(value, Mapping):
+        return _first_accepted(value)
+    return [_settled(item) for item in value] if isinstance(value, list) else value
+
+
+def _apigen(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Tools and calls are JSON in a text field."""
+    example = example_from(row, choice, benchmark)
+    tools, calls = row.parsed("tools"), row.parsed("answers")
+    for field, value in (("tools", tools), ("answers", calls)):
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise row.bad(field, f"expected a list of records, found {described(value)}")
+    _add_tools(example, tools)
+    example["answer_calls"] = calls
+    yield example
+
+
+def _add_tools(example: Example, tools: list[Any]) -> None:
+    """The tools, and the text in which a model is shown them."""
+    example["tools"] = tools
+    example["context"] = json.dumps(tools, ensure_ascii=False, indent=1)
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="bfcl",
+        summary="BFCL: which functions to call, with which arguments, for a user's request.",
+        path="gorilla-llm/Berkeley-Function-Calling-Leaderboard",
+        config="live_multiple",
+        configs=(
+            "simple",
+            "multiple",
+            "parallel",
+            "parallel_multiple",
+            "java",
+            "javascript",
+            "irrelevance",
+            "live_simple",
+            "live_multiple",
+            "live_parallel",
+            "live_parallel_multiple",
+            "live_irrelevance",
+            *EXECUTED,
+        ),
+        split="train",
+        splits=("train",),
+        tasks=("tool-use",),
+        licence="Apache 2.0",
+        homepage="https://gorilla.cs.berkeley.edu/leaderboard.html",
+        files="BFCL_v3_{config}.json",
+        instruction=_INSTRUCTION,
+        fields={"id": "id"},
+        needs=("question", "function"),
+        rows=_bfcl_rows,
+        context="all",
+        examples=_bfcl,
+    ),
+    Benchmark(
+        name="apigen",
+        summary="APIGen (xLAM): requests, tools, and the calls that answer them.",
+        path="Salesforce/xlam-function-calling-60k",
+        split="train",
+        splits=("train",),
+        tasks=("tool-use",),
+        licence="CC BY 4.0",
+        homepage="https://apigen-pipeline.github.io/",
+        instruction=_INSTRUCTION,
+        fields={"id": "id", "question": "query"},
+        needs=("tools", "answers"),
+        context="all",
+        examples=_apigen,
+        gated=True,
+    ),
+)

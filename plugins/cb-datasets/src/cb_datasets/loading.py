@@ -1,0 +1,159 @@
+"""The dataset: rows of one part of a benchmark, as examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cb_datasets.mapping import example_from
+from cb_datasets.reading import Row
+from cb_datasets.table import SAMPLE, Benchmark, Choice, Example
+from cbcore.hf import HubDataset
+
+SAMPLES = Path(__file__).parent / "samples"
+"""One folder of files per benchmark, in the schema of its source, written for this package."""
+
+
+class BenchmarkDataset:
+    """One part of a benchmark, iterated lazily and as often as wanted.
+
+    The rows are read from the hub, or from local files as `cbcore.hf` describes. A row of
+    another shape than the table says raises `DataError` with its number and the field.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: str | None = None,
+        *,
+        split: str | None = None,
+        data_dir: str | Path | None = None,
+        revision: str | None = None,
+        streaming: bool = True,
+    ) -> None:
+        self._entry = benchmark
+        self.config = benchmark.chosen_config(config)
+        self.split = benchmark.chosen_split(split)
+        if self.config == SAMPLE and any(v is not None for v in (split, data_dir, revision)):
+            raise ValueError(
+                "config 'sample' comes with the package: no split, no data_dir, no revision"
+            )
+        self.data_dir = data_dir
+        self.revision = revision
+        self.streaming = streaming
+        self.tasks = benchmark.tasks_of(self._source_config)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """What the table says of it."""
+        return self._entry
+
+    @property
+    def _source_config(self) -> str | None:
+        return self._entry.config if self.config == SAMPLE else self.config
+
+    def choice(self) -> Choice:
+        """What of the benchmark was chosen, as the code of its rows sees it."""
+        return Choice(config=self._source_config, split=self.split)
+
+    def __iter__(self) -> Iterator[Example]:
+        for number, row in enumerate(self.rows()):
+            yield from self.examples_of(row, number)
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """The rows of the source, unchanged."""
+        source = self._source()
+        return self._entry.rows(source, self.choice()) if self._entry.rows else iter(source)
+
+    def examples_of(self, row: Mapping[str, Any], number: int) -> Iterable[Example]:
+        """The examples of one row: mostly one. Raises `DataError`."""
+        benchmark, read = self._entry, Row(row, dataset=self._entry.name, number=number)
+        if benchmark.examples is not None:
+            return benchmark.examples(read, self.choice(), benchmark)
+        return [example_from(read, self.choice(), benchmark)]
+
+    def _source(self) -> HubDataset:
+        benchmark, config = self._entry, self._source_config
+        files = benchmark.files
+        if files is not None:
+            files = files.replace("{config}", config or "default").replace("{split}", self.split)
+        return HubDataset(
+            name=benchmark.name,
+            path=benchmark.path,
+            config=config,
+            split=self.split,
+            revision=self.revision or benchmark.revision,
+            data_dir=SAMPLES / benchmark.name if self.config == SAMPLE else self.data_dir,
+            streaming=self.streaming,
+            files=files,
+        )
+
+
+class SeededDataset(BenchmarkDataset):
+    """A benchmark in which something is shuffled or placed; `seed` decides how."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: str | None = None,
+        *,
+        split: str | None = None,
+        data_dir: str | Path | None = None,
+        revision: str | None = None,
+        streaming: bool = True,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            benchmark,
+            config,
+            split=split,
+            data_dir=data_dir,
+            revision=revision,
+            streaming=streaming,
+        )
+        self.seed = seed
+
+    def choice(self) -> Choice:
+        return Choice(config=self._source_config, split=self.split, seed=self.seed)
+
+
+class SizedDataset(SeededDataset):
+    """A benchmark whose contexts are made to measure: at most `max_words` words of text."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: str | None = None,
+        *,
+        split: str | None = None,
+        data_dir: str | Path | None = None,
+        revision: str | None = None,
+        streaming: bool = True,
+        seed: int = 0,
+        max_words: int = 4000,
+    ) -> None:
+        super().__init__(
+            benchmark,
+            config,
+            split=split,
+            data_dir=data_dir,
+            revision=revision,
+            streaming=streaming,
+            seed=seed,
+        )
+        if max_words < 1:
+            raise ValueError(f"max_words is at least 1, not {max_words}")
+        self.max_words = max_words
+
+    def choice(self) -> Choice:
+        return Choice(
+            config=self._source_config, split=self.split, seed=self.seed, max_words=self.max_words
+        )
+
+
+def dataset_class(benchmark: Benchmark) -> type[BenchmarkDataset]:
+    """The class with the parameters that a benchmark has."""
+    if benchmark.sized:
+        return SizedDataset
+    return SeededDataset if benchmark.seeded else BenchmarkDataset

@@ -1,0 +1,83 @@
+"""The reference page, made from the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from cb_datasets.catalog import BENCHMARKS
+from cb_datasets.table import PARQUET_EXPORT, Benchmark
+
+_INTRODUCTION = """\
+# Datasets
+
+The benchmarks of `cb-datasets`, made from its table by `python -m cb_datasets.reference PAGE`.
+How to use them: [load benchmark datasets](../how-to/load-benchmark-datasets.md).
+`hotpotqa` is a plugin of its own with the same fields.
+
+Every benchmark has a config `sample`, which comes with the package and needs no network. The
+licences are those the publishers name; the data itself is not part of the package.
+"""
+
+
+def page(readme: str) -> str:
+    """The page. The contract of fields is that of the package's README."""
+    fields = re.search(
+        r"^## Fields of an example\n.*?(?=^## |\Z)", readme, re.MULTILINE | re.DOTALL
+    )
+    if fields is None:
+        raise ValueError("the README has no section 'Fields of an example'")
+    parts = [_INTRODUCTION, fields[0].strip() + "\n", _overview(), "## Sources\n"]
+    parts += ["\n".join(_details(entry)) for entry in BENCHMARKS.values()]
+    return "\n".join(parts)
+
+
+def _overview() -> str:
+    lines = ["## All benchmarks", "", "| name | tasks | split | context |", "|---|---|---|---|"]
+    for entry in BENCHMARKS.values():
+        tasks = sorted({*entry.tasks, *(t for ts in entry.tasks_by_config.values() for t in ts)})
+        link = f"[`{entry.name}`](#{entry.name})"
+        lines.append(f"| {link} | {', '.join(tasks)} | {entry.split} | {entry.context} |")
+    return "\n".join(lines) + "\n"
+
+
+def _details(entry: Benchmark) -> Iterator[str]:
+    yield f"### {entry.name}\n"
+    yield f"{entry.summary}\n"
+    yield f"- source: `{entry.path}`{_place(entry)}"
+    if entry.configs:
+        configs = ", ".join(
+            f"`{c}`" + (" (default)" if c == entry.config else "") for c in entry.configs
+        )
+        yield f"- configs: {configs}"
+    splits = (f"`{s}`" + (" (default)" if s == entry.split else "") for s in entry.splits)
+    yield f"- splits: {', '.join(splits)}"
+    if entry.unlabelled:
+        yield f"- without gold: {', '.join(f'`{s}`' for s in entry.unlabelled)}"
+    yield f"- fields of the source: {', '.join(f'`{f}`' for f in entry.source_fields())}"
+    yield f"- licence: {entry.licence}"
+    yield f"- homepage: <{entry.homepage}>"
+    if entry.gated:
+        yield "- asks for consent: accept its terms on the hub and log in before loading it"
+    yield ""
+
+
+def _place(entry: Benchmark) -> str:
+    place = f", `{entry.files}`" if entry.files else ""
+    if entry.revision == PARQUET_EXPORT:
+        return f"{place} on the branch `{PARQUET_EXPORT}`"
+    return place + (f" at `{entry.revision}`" if entry.revision else "")
+
+
+def main(arguments: list[str]) -> None:
+    """Write the page to the path given, from the README in the repository of the package."""
+    readme = Path(__file__).parents[2] / "README.md"
+    text = page(readme.read_text(encoding="utf-8"))
+    Path(arguments[0]).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])

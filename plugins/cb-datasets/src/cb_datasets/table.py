@@ -1,0 +1,109 @@
+"""What the table says of a benchmark: where its rows are, and how they become examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from cb_datasets.reading import Row
+from cbcore.hf import HubDataset
+from cbcore.names import canonical, near_matches
+
+SAMPLE = "sample"
+"""The config that every benchmark has: a few examples that come with this package."""
+
+PARQUET_EXPORT = "refs/convert/parquet"
+"""The branch on which the hub keeps a Parquet copy of what used to need a loading script."""
+
+Example: TypeAlias = dict[str, Any]
+
+
+@attrs.frozen
+class Choice:
+    """What the user chose: which part, and what makes shuffled things the same again."""
+
+    config: str | None
+    split: str
+    seed: int = 0
+    max_words: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Benchmark:
+    """One row of the table.
+
+    `fields` maps fields of an example to fields of the source, as `mapping.example_from`
+    explains; `examples` is the code of a benchmark that a mapping cannot express, and `rows`
+    the code that brings rows from several files together. `needs` are source fields that only
+    such code reads. `files` says where in the repository the rows are when its layout does
+    not: a pattern of Parquet files, a file, or a member of an archive, with `{config}` and
+    `{split}` in it. `context` says which examples have one, so that a check can miss it.
+    """
+
+    name: str
+    summary: str
+    path: str
+    split: str
+    tasks: tuple[str, ...]
+    licence: str
+    homepage: str
+    fields: Mapping[str, str | tuple[str, ...]] = attrs.Factory(dict)
+    config: str | None = None
+    configs: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    revision: str | None = None
+    files: str | None = None
+    instruction: str = ""
+    first_label: int = 0
+    needs: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
+    tasks_by_config: Mapping[str, tuple[str, ...]] = attrs.Factory(dict)
+    examples: Callable[[Row, Choice, Benchmark], Iterable[Example]] | None = None
+    rows: Callable[[HubDataset, Choice], Iterator[Mapping[str, Any]]] | None = None
+    seeded: bool = False
+    sized: bool = False
+    gated: bool = False
+    context: str = attrs.field(validator=attrs.validators.in_(("all", "some", "none")))
+
+    @context.default
+    def _mapped_context(self) -> str:
+        return "all" if "context" in self.fields else "none"
+
+    def tasks_of(self, config: str | None) -> tuple[str, ...]:
+        """The tasks of one part: most parts have those of the whole."""
+        return self.tasks_by_config.get(config or "", self.tasks)
+
+    def source_fields(self) -> tuple[str, ...]:
+        """Top-level fields that a row of the source must have."""
+        paths: list[str] = []
+        for path in self.fields.values():
+            paths += (path,) if isinstance(path, str) else path
+        return tuple(dict.fromkeys(p.partition(".")[0] for p in (*paths, *self.needs)))
+
+    def chosen_config(self, wanted: str | None) -> str | None:
+        """The config a user means, `-` and `_` being equal; the default for None."""
+        if wanted is None:
+            return self.config
+        known = {canonical(config): config for config in (*self.configs, SAMPLE)}
+        found = known.get(canonical(wanted))
+        if found is None:
+            raise ValueError(f"there is no config {wanted!r}{_suggestion(wanted, known.values())}")
+        return found
+
+    def chosen_split(self, wanted: str | None) -> str:
+        """The split a user means; the one the benchmark is measured on for None."""
+        if wanted is None:
+            return self.split
+        if self.splits and wanted not in self.splits:
+            raise ValueError(f"split {wanted!r} is not one of {', '.join(self.splits)}")
+        return wanted
+
+
+def _suggestion(wanted: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = near_matches(wanted, names)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; there are {', '.join(names)}" if len(names) <= 15 else f"; there are {len(names)}"
