@@ -1,4 +1,4 @@
-"""`python -m benchmarks [startup] [overhead] [scale] [--quick]`."""
+"""`python -m benchmarks [startup] [overhead] [scale] [ragas_precision] [requests] [--quick]`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks import machine
 from benchmarks.environments import ROOT
 from benchmarks.report import Table
 
-BENCHMARKS = ("startup", "overhead", "scale")
+BENCHMARKS = ("startup", "overhead", "scale", "ragas_precision", "requests")
 RESULTS = ROOT / "benchmarks" / "results"
 
 

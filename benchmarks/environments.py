@@ -23,6 +23,8 @@ REQUIREMENTS = {
     "inspect": ["inspect-ai"],
     "lm-eval": ["lm-eval"],
     "context-bench": ["context-bench==0.1.0"],
+    # Later releases of langchain-community lack a module that ragas imports.
+    "ragas": ["ragas==0.4.3", "rapidfuzz", "langchain-community==0.4.1"],
 }
 DISTRIBUTIONS = {name: wanted[0].partition("==")[0] for name, wanted in REQUIREMENTS.items()}
 _INSTALL_TIMEOUT_S = 900
@@ -71,6 +73,19 @@ def installed_cb() -> Environment:
         or _install(environment, ["--force-reinstall", "--no-deps", *sources])
     )
     return Environment("cb", environment.folder, problem)
+
+
+@cache
+def plugin_alone(name: str) -> Environment:
+    """`cb` with one plugin and nothing else: what installing that plugin takes."""
+    environment = Environment(name, ENVIRONMENTS / name)
+    sources = [str(ROOT), str(ROOT / "plugins" / name)]
+    problem = (
+        _make(environment.folder)
+        or _install(environment, sources)
+        or _install(environment, ["--force-reinstall", "--no-deps", *sources])
+    )
+    return Environment(name, environment.folder, problem)
 
 
 def sources_digest(environment: Environment) -> str:

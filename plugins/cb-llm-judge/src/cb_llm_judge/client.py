@@ -1,0 +1,208 @@
+"""Whom to ask: a model behind an OpenAI-compatible endpoint, or a function.
+
+An endpoint is asked for structured output by a JSON schema. One that refuses the schema is
+asked without, which is remembered as long as the client lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from cb_llm_judge.panel import poll
+from cb_llm_judge.replies import read_reply
+from cb_llm_judge.rubrics import SYSTEM_PROMPT
+from cb_llm_judge.verdicts import (
+    BINARY,
+    BinaryVerdict,
+    Form,
+    JudgeError,
+    Rating,
+    Verdict,
+    rating_form,
+)
+from cbcore.components import describe_exception
+from cbcore.secrets import redact
+
+if TYPE_CHECKING:
+    from cb_openai import ChatClient
+
+DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
+_REFUSED_AS_REQUESTED = frozenset({400, 404, 405, 415, 422, 501})
+"""Statuses by which an endpoint may say that it does not know `response_format`."""
+VARIED_TEMPERATURE = 1.0
+"""The temperature when several votes are wanted and none is given: votes have to vary."""
+
+
+class JudgeClient:
+    """A judge behind an OpenAI-compatible endpoint.
+
+    - `base_url`, `model`: the endpoint, with or without `/v1`, and what it calls the model.
+    - `api_key_env`: the environment variable that holds the key, or `api_key`: the key.
+    - `votes`: how often `binary` and `rate` ask; more than half have to be usable.
+    - `temperature`: by default 0 for one vote and 1 for several.
+
+    Safe to share among all tasks of an event loop; `await aclose()` there at the end.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
+        timeout_s: float = 120.0,
+        max_retries: int = 5,
+        votes: int = 1,
+        temperature: float | None = None,
+        max_tokens: int = 1024,
+    ) -> None:
+        from cb_openai import ChatClient
+
+        check_sampling(votes=votes, temperature=temperature, max_tokens=max_tokens)
+        self.base_url = base_url
+        self.model = model
+        self.votes = votes
+        self.temperature = _temperature(temperature, votes)
+        self.max_tokens = max_tokens
+        self._client: ChatClient = ChatClient(
+            base_url,
+            model,
+            api_key=api_key,
+            api_key_env=api_key_env,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+        )
+        self._takes_schema: bool | None = None
+
+    def __repr__(self) -> str:
+        return f"JudgeClient({redact(self.base_url)!r}, {self.model!r})"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that can change a verdict, as plain data without secrets: for keys of a cache."""
+        return {
+            "base_url": redact(self.base_url),
+            "model": self.model,
+            "votes": self.votes,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+        }
+
+    async def binary(self, prompt: str) -> BinaryVerdict:
+        """Yes or no, by majority of the votes. Raises `JudgeError` where there is none."""
+        given = await poll([self], prompt, BINARY, self.votes)
+        given.check_quorum()
+        verdict = given.majority()
+        reason = next(v.verdict.reason for v in given.votes if v.verdict.value == verdict)
+        return BinaryVerdict(1 if verdict == 1 else 0, reason)
+
+    async def rate(self, prompt: str, low: int = 1, high: int = 5) -> Rating:
+        """A place on a scale of whole numbers: the mean of the votes. Raises `JudgeError`."""
+        given = await poll([self], prompt, rating_form(low, high), self.votes)
+        given.check_quorum()
+        score = given.number("mean")
+        return Rating(score, given.reason_nearest(score))
+
+    async def ask(self, prompt: str, form: Form, *, seed: int | None = None) -> Verdict:
+        """One verdict in a form, whatever `votes` is. Raises `JudgeError`."""
+        text = await self._complete(f"{prompt}\n\n{form.instruction}", form, seed)
+        try:
+            return read_reply(text, form)
+        except JudgeError as error:
+            raise JudgeError(f"judge {self.model}: {error.message}") from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _complete(self, prompt: str, form: Form, seed: int | None) -> str:
+        from cb_openai import EndpointError
+
+        messages = [
+            {"role": "system", "content": SYSTEM_PROMPT},
+            {"role": "user", "content": prompt},
+        ]
+        options: dict[str, Any] = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": seed,
+        }
+        try:
+            if self._takes_schema is not False:
+                try:
+                    reply = await self._client.chat(
+                        messages, response_format=form.response_format, **options
+                    )
+                except EndpointError as error:
+                    if self._takes_schema or error.status not in _REFUSED_AS_REQUESTED:
+                        raise
+                else:
+                    self._takes_schema = True
+                    return reply.text or ""
+            reply = await self._client.chat(messages, **options)
+        except EndpointError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            raise JudgeError(f"judge {self.model}: {error.message}{hint}") from error
+        # Only now is it certain that it was the schema which the endpoint did not take.
+        self._takes_schema = False
+        return reply.text or ""
+
+
+class FunctionJudge:
+    """A Python function as judge: it is given the whole prompt and returns the reply.
+
+    The reply is a text, read as a model's is, or a dict or number in its place. The function
+    may be asynchronous; one that is not runs in a thread.
+    """
+
+    def __init__(self, function: Callable[[str], Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"judge is {function!r}: it must be a function of the prompt")
+        self.function = function
+
+    @property
+    def model(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    async def ask(self, prompt: str, form: Form, *, seed: int | None = None) -> Verdict:
+        """One verdict in a form; `seed` is not passed on. Raises `JudgeError`."""
+        whole = f"{SYSTEM_PROMPT}\n\n{prompt}\n\n{form.instruction}"
+        try:
+            reply = await _called(self.function, whole)
+            text = reply if isinstance(reply, str) else json.dumps(reply)
+        except Exception as error:  # the user's own code
+            raise JudgeError(f"judge {self.model}: {describe_exception(error)}") from error
+        try:
+            return read_reply(text, form)
+        except JudgeError as error:
+            raise JudgeError(f"judge {self.model}: {error.message}") from error
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+async def _called(function: Callable[[str], Any], prompt: str) -> Any:
+    if inspect.iscoroutinefunction(function):
+        return await function(prompt)
+    reply = await asyncio.to_thread(function, prompt)
+    return await reply if isinstance(reply, Awaitable) else reply
+
+
+def check_sampling(*, votes: int, temperature: float | None, max_tokens: int) -> None:
+    """Refuse values no judge can be asked with."""
+    for name, value in (("votes", votes), ("max_tokens", max_tokens)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} is {value!r}: it must be a whole number of at least 1")
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise ValueError(f"temperature is {temperature!r}: it must be between 0 and 2")
+
+
+def _temperature(given: float | None, votes: int) -> float:
+    if given is not None:
+        return float(given)
+    return 0.0 if votes == 1 else VARIED_TEMPERATURE

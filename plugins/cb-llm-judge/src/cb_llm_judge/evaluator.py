@@ -1,0 +1,136 @@
+"""The evaluator: one response, one rubric, one or more judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from cb_llm_judge.client import DEFAULT_KEY_VARIABLE, FunctionJudge, JudgeClient, check_sampling
+from cb_llm_judge.material import EXAMPLE_FIELDS, example_text, response_text
+from cb_llm_judge.panel import Combine, Poll, poll
+from cb_llm_judge.rubrics import FIELDS, RUBRICS, find_rubric
+from cb_llm_judge.verdicts import rating_form
+from cbcore.exceptions import MissingScoreError
+from cbcore.results import Scored
+
+LOW, HIGH = 1, 5
+
+
+class LLMJudge:
+    """A model's rating of the response by a rubric, from 0.0 to 1.0.
+
+    - `base_url`, `model`: the judge's endpoint and model; `models` for several, each of which
+      is asked. Or `judge`: a Python function from the prompt to the reply.
+    - `rubric`: `correctness`, `faithfulness`, `helpfulness`, or a template (a text or a file)
+      with `{response}` and any of `{question}`, `{context}`, `{gold}`.
+    - `votes`: how often each is asked. `combine`: `mean`, `median` or `majority`.
+    - `api_key_env`: the environment variable with the key; in run files also `api_key`.
+
+    `judge_score` is the rating from 1 to 5, brought to 0–1. With several votes
+    `judge_agreement` is the share of pairs of votes that are equal. Reason and votes are kept
+    in the row's metadata. Whatever fails makes the score missing, with the reason.
+    """
+
+    emits: tuple[str, ...] = ("judge_score", "judge_agreement")
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        model: str | None = None,
+        *,
+        rubric: str = "correctness",
+        models: Sequence[str] = (),
+        votes: int = 1,
+        combine: Combine = "mean",
+        api_key: str | None = None,
+        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
+        temperature: float | None = None,
+        max_tokens: int = 1024,
+        timeout_s: float = 120.0,
+        max_retries: int = 5,
+        judge: Callable[[str], Any] | None = None,
+        name: str = "llm_judge",
+    ) -> None:
+        if combine not in get_args(Combine):
+            raise ValueError(f"combine is {combine!r}: it must be majority, mean or median")
+        check_sampling(votes=votes, temperature=temperature, max_tokens=max_tokens)
+        self.name = name
+        self.base_url = base_url
+        self.model = model
+        self.models = (models,) if isinstance(models, str) else tuple(models)
+        self.rubric = rubric
+        self.votes = votes
+        self.combine: Combine = combine
+        self.api_key_env = api_key_env
+        self.temperature = temperature
+        self.max_tokens = max_tokens
+        self.timeout_s = timeout_s
+        self.max_retries = max_retries
+        self.judge = judge
+        self._api_key = api_key
+        found = find_rubric(rubric, RUBRICS, FIELDS, required=("response",))
+        self._rubric = found
+        self.template = found.template  # public: a file's content is part of what was asked
+        self.needs = tuple(EXAMPLE_FIELDS[n] for n in found.fields if n in EXAMPLE_FIELDS)
+        self._judges: Sequence[JudgeClient | FunctionJudge] = self._make_judges()
+        self._form = rating_form(LOW, HIGH)
+        if len(self._judges) * votes == 1:
+            self.emits = ("judge_score",)
+
+    def _make_judges(self) -> Sequence[JudgeClient | FunctionJudge]:
+        named = [model for model in (self.model, *self.models) if model is not None]
+        if self.judge is not None:
+            if named or self.base_url is not None:
+                raise ValueError("give either judge, or base_url and model, not both")
+            return [FunctionJudge(self.judge)]
+        if self.base_url is None or not named:
+            raise ValueError("a judge needs base_url and model (or models), or judge")
+        if len(set(named)) < len(named):
+            raise ValueError(f"models has {named!r}: each judge once; votes asks one several times")
+        return [
+            JudgeClient(
+                self.base_url,
+                model,
+                api_key=self._api_key,
+                api_key_env=self.api_key_env,
+                timeout_s=self.timeout_s,
+                max_retries=self.max_retries,
+                votes=self.votes,
+                temperature=self.temperature,
+                max_tokens=self.max_tokens,
+            )
+            for model in named
+        ]
+
+    async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        """Ask the judges. Raises `MissingScoreError` where no rating can be had."""
+        texts: dict[str, str | None] = {"response": response_text(processed)}
+        for name in self._rubric.fields:
+            if name in EXAMPLE_FIELDS:
+                texts[name] = example_text(original, name)
+                if texts[name] is None:
+                    raise MissingScoreError(
+                        f"the example has no {EXAMPLE_FIELDS[name]!r}, which the rubric needs"
+                    )
+        given = await poll(self._judges, self._rubric.fill(texts), self._form, self.votes)
+        given.check_quorum()
+        return self._scored(given)
+
+    def _scored(self, given: Poll) -> Scored:
+        rating = given.number(self.combine)
+        scores = {"judge_score": (rating - LOW) / (HIGH - LOW)}
+        details: dict[str, Any] = {"rating": rating, "reason": given.reason_nearest(rating)}
+        if len(self.emits) > 1:
+            scores["judge_agreement"] = given.agreement()
+            details["votes"] = [
+                {"model": v.model, "score": v.verdict.value, "reason": v.verdict.reason}
+                for v in given.votes
+            ]
+        if given.failures:
+            details["failed"] = list(given.failures)
+        return Scored(scores=scores, details=details)
+
+    async def aclose(self) -> None:
+        """Close the connections of all judges."""
+        for judge in self._judges:
+            await judge.aclose()

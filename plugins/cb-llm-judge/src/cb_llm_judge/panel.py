@@ -1,0 +1,102 @@
+"""Several votes on one question: collected at once, combined, and how far they agree."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal, Protocol, TypeAlias
+
+import attrs
+
+from cb_llm_judge.verdicts import Form, JudgeError, Verdict
+
+Combine: TypeAlias = Literal["majority", "mean", "median"]
+
+
+class Asker(Protocol):
+    """Whoever can be asked for a verdict."""
+
+    @property
+    def model(self) -> str: ...
+
+    async def ask(self, prompt: str, form: Form, *, seed: int | None = None) -> Verdict:
+        """One verdict, or `JudgeError`."""
+
+
+@attrs.frozen
+class Vote:
+    """A verdict and whose it is."""
+
+    model: str
+    verdict: Verdict
+
+
+@attrs.frozen
+class Poll:
+    """All votes on one question, and the reasons why some were not given."""
+
+    votes: tuple[Vote, ...]
+    failures: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> list[int | str]:
+        return [vote.verdict.value for vote in self.votes]
+
+    def check_quorum(self) -> None:
+        """Raise unless more than half of the votes could be used."""
+        n_asked = len(self.votes) + len(self.failures)
+        if n_asked == 1 and self.failures:
+            raise JudgeError(self.failures[0])
+        if 2 * len(self.votes) <= n_asked:
+            raise JudgeError(
+                f"{len(self.failures)} of {n_asked} votes failed; the first: {self.failures[0]}"
+            )
+
+    def majority(self) -> int | str:
+        """What more than half of the votes say. Raises where no value has that many."""
+        value, count = Counter(self.values).most_common(1)[0]
+        if 2 * count <= len(self.votes):
+            raise JudgeError(f"no verdict has a majority: {', '.join(map(str, self.values))}")
+        return value
+
+    def number(self, combine: Combine) -> float:
+        """The votes as one number."""
+        if combine == "majority":
+            return float(self.majority())
+        numbers = [float(value) for value in self.values]
+        return statistics.fmean(numbers) if combine == "mean" else statistics.median(numbers)
+
+    def agreement(self) -> float:
+        """The share of pairs of votes that are equal; 1.0 for a single vote."""
+        pairs = list(combinations(self.values, 2))
+        return sum(one == other for one, other in pairs) / len(pairs) if pairs else 1.0
+
+    def reason_nearest(self, number: float) -> str:
+        """The reason of the first vote that is nearest to a combined number."""
+        nearest = min(self.votes, key=lambda vote: abs(float(vote.verdict.value) - number))
+        return nearest.verdict.reason
+
+
+async def poll(askers: Sequence[Asker], prompt: str, form: Form, votes: int) -> Poll:
+    """Ask everyone `votes` times, all at once.
+
+    With several votes each gets its number as seed: they differ, and are the same next time.
+    """
+    asked = [
+        (asker, asker.ask(prompt, form, seed=number if votes > 1 else None))
+        for asker in askers
+        for number in range(votes)
+    ]
+    outcomes = await asyncio.gather(*(call for _, call in asked), return_exceptions=True)
+    given, failures = [], []
+    for (asker, _), outcome in zip(asked, outcomes, strict=True):
+        if isinstance(outcome, JudgeError):
+            failures.append(outcome.message)
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            given.append(Vote(asker.model, outcome))
+    return Poll(tuple(given), tuple(failures))

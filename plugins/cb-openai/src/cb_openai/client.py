@@ -1,0 +1,316 @@
+"""A client for OpenAI-compatible endpoints: paced, retried, bounded, and silent about secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from cb_openai import addresses, pacing, transport
+from cb_openai.dialects import DIALECTS, Answer, Message
+from cb_openai.errors import EndpointError, Outcome
+from cb_openai.keys import DEFAULT_KEY_VARIABLE, Blotter, find_key
+from cb_openai.replies import Reply
+from cbcore.identity import plain_bytes
+
+if TYPE_CHECKING:
+    import aiohttp
+
+logger = logging.getLogger("cb.openai")
+
+_RESERVED = frozenset({"messages", "input", "prompt", "stream"})
+"""What `extra_body` may not set: the question itself, and how the reply is sent."""
+_CHARACTERS_PER_TOKEN = 4
+_REPLY_TOKENS = 256
+"""A guess, for pacing only, at the length of a reply that has no limit."""
+
+
+class ChatClient:
+    """Asks one model at one endpoint. Safe to share among all tasks of an event loop.
+
+    `base_url` may or may not end in `/v1`. The key is `api_key`, or what the environment
+    variable `api_key_env` holds. `timeout_s` bounds each request as a whole, `max_reply_bytes`
+    the size of a reply. 408, 409, 425, 429, 5xx, time-outs and dropped connections are tried
+    again up to `max_retries` times: after what `Retry-After` asks for, else after `backoff_s`,
+    doubled each time, with jitter, at most `max_wait_s`. At most `max_in_flight` requests are
+    under way; 429 halves that number for a while. The limits per minute hold in every period
+    of 60 seconds; tokens are estimated first and corrected by the usage reported.
+
+    Close it with `aclose`, or use it in `async with`.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 120.0,
+        max_retries: int = 5,
+        backoff_s: float = 0.5,
+        max_wait_s: float = 60.0,
+        max_in_flight: int = 256,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        max_reply_bytes: int = 16_000_000,
+        api: Literal["chat", "responses", "completions"] = "chat",
+    ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            raise ValueError(f"model is {model!r}: give the name of a model")
+        if api not in DIALECTS:
+            raise ValueError(f"api is {api!r}: it must be one of {', '.join(DIALECTS)}")
+        _check_numbers(
+            positive={
+                "timeout_s": timeout_s,
+                "max_in_flight": max_in_flight,
+                "requests_per_minute": requests_per_minute,
+                "tokens_per_minute": tokens_per_minute,
+                "max_reply_bytes": max_reply_bytes,
+            },
+            not_negative={
+                "max_retries": max_retries,
+                "backoff_s": backoff_s,
+                "max_wait_s": max_wait_s,
+            },
+        )
+        import aiohttp  # noqa: F401 - now, so that the first request is not charged for it
+
+        self.base_url = addresses.normalized(base_url)
+        self.model = model
+        self.api = api
+        self.timeout_s = timeout_s
+        self.max_retries = max_retries
+        self.backoff_s = backoff_s
+        self.max_wait_s = max_wait_s
+        self.max_in_flight = max_in_flight
+        self.requests_per_minute = requests_per_minute
+        self.tokens_per_minute = tokens_per_minute
+        self.max_reply_bytes = max_reply_bytes
+        self._dialect = DIALECTS[api]
+        self._url = addresses.joined(self.base_url, self._dialect.path)
+        key = find_key(api_key, api_key_env)
+        own_headers = check_headers(headers or {})
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key!s}"
+        self._headers |= own_headers
+        self._blotter = Blotter(key, own_headers)
+        self._was_reached = False
+        self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]
+        self._lines = weakref.WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"ChatClient({self.base_url!r}, {self.model!r})"
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] | str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        extra_body: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """The model's reply to these messages.
+
+        Raises `EndpointError`, whose `outcome` says what came instead of an answer, and
+        ValueError for an option that this API does not have.
+        """
+        options = {
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "seed": seed,
+            "stop": stop,
+            "tools": tools,
+            "response_format": response_format,
+        }
+        body = self._dialect.body(self.model, messages, options)
+        if extra_body:
+            body.update(check_extra_body(extra_body))
+        payload = plain_bytes(body)
+        line = self._line()
+        retries = 0
+        while True:
+            try:
+                return await self._attempt(line, payload, max_tokens, retries)
+            except EndpointError as error:
+                if retries == self.max_retries or not self._may_retry(error):
+                    if retries:
+                        error.message += f", after {retries + 1} attempts"
+                    raise
+                retries += 1
+                wait_s = self._wait_s(error, retries)
+            await asyncio.sleep(wait_s)
+
+    def _may_retry(self, error: EndpointError) -> bool:
+        if error.outcome is Outcome.UNREACHABLE and not self._was_reached:
+            return False  # an address that never answered is a mistake, not a mishap
+        return error.worth_retrying and (error.retry_after_s or 0) <= self.max_wait_s
+
+    def _wait_s(self, error: EndpointError, retries: int) -> float:
+        """Seconds until the next attempt: as asked for, else doubling; jitter parts the many."""
+        jitter_s = random.uniform(0, self.backoff_s)  # noqa: S311 - nothing secret
+        if error.retry_after_s is not None:
+            return error.retry_after_s + jitter_s
+        doubled_s: float = self.backoff_s * 2 ** min(retries - 1, 30)
+        return min(doubled_s + jitter_s, self.max_wait_s)
+
+    async def _attempt(
+        self, line: _Line, payload: bytes, max_tokens: int | None, retries: int
+    ) -> Reply:
+        entry = await line.wait_for_minute(len(payload), max_tokens)
+        entered = await line.limit.enter()
+        started = time.perf_counter()
+        try:
+            answer, response = await self._ask(line, payload)
+        except EndpointError as error:
+            if error.status == 429:
+                line.limit.refused(entered)
+            self._log(error.outcome, error.request_id, error.status, started, retries)
+            raise
+        else:
+            line.limit.succeeded()
+        finally:
+            line.limit.leave()
+        reply = Reply(
+            **answer,
+            request_id=response.request_id,
+            latency_s=time.perf_counter() - started,
+            retries=retries,
+        )
+        if entry is not None:
+            line.correct_minute(entry, reply.usage)
+        self._log(reply.outcome, reply.request_id, response.status, started, retries)
+        return reply
+
+    async def _ask(self, line: _Line, payload: bytes) -> tuple[Answer, transport.Response]:
+        """One exchange, read. What goes wrong is told with the endpoint it is about."""
+        response: transport.Response | None = None
+        try:
+            response = await transport.exchange(
+                line.session, line.url, payload, max_bytes=self.max_reply_bytes
+            )
+            self._was_reached = True
+            self._blotter.clean(response)
+            return self._dialect.read(transport.decoded(response)), response
+        except EndpointError as error:
+            if response is not None:
+                error.request_id = response.request_id
+            error.message = self._blotter.clean_text(error.message)
+            error.message += f" ({addresses.host_and_port(self.base_url)})"
+            if (error.retry_after_s or 0) > self.max_wait_s:
+                error.message += (
+                    f"; it asks to wait {error.retry_after_s:.0f} s, and max_wait_s is "
+                    f"{self.max_wait_s:g}"
+                )
+            raise
+
+    def _log(
+        self, outcome: Outcome, request_id: str | None, status: Any, started: float, retries: int
+    ) -> None:
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(
+                "request to %s: %s status=%s request_id=%s retries=%d seconds=%.3f",
+                addresses.host_and_port(self.base_url),
+                outcome.value,
+                status,
+                request_id,
+                retries,
+                time.perf_counter() - started,
+            )
+
+    def _line(self) -> _Line:
+        loop = asyncio.get_running_loop()
+        line = self._lines.get(loop)
+        if line is None:
+            line = self._lines[loop] = _Line(self, self._url, self._headers)
+        return line
+
+    async def aclose(self) -> None:
+        """Close the connections that were opened on this event loop."""
+        line = self._lines.pop(asyncio.get_running_loop(), None)
+        if line is not None:
+            await line.session.close()
+
+    async def __aenter__(self) -> ChatClient:  # noqa: PYI034 - no Self on 3.10
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Line:
+    """What a client has on one event loop: its connections, and who goes when."""
+
+    def __init__(self, client: ChatClient, url: str, headers: Mapping[str, str]) -> None:
+        import aiohttp
+        from yarl import URL
+
+        self.url = URL(url)
+        # How many requests are under way is decided here, by what the endpoint can take.
+        self.session: aiohttp.ClientSession = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=client.timeout_s),
+        )
+        self.limit = pacing.AdaptiveLimit(client.max_in_flight)
+        self.requests = _window(client.requests_per_minute)
+        self.tokens = _window(client.tokens_per_minute)
+
+    async def wait_for_minute(self, n_bytes: int, max_tokens: int | None) -> list[float] | None:
+        """Wait until the limits per minute allow a request. Returns its entry of tokens."""
+        if self.requests is not None:
+            await self.requests.enter()
+        if self.tokens is None:
+            return None
+        reply = _REPLY_TOKENS if max_tokens is None else max_tokens
+        return await self.tokens.enter(n_bytes // _CHARACTERS_PER_TOKEN + reply)
+
+    def correct_minute(self, entry: list[float], usage: Mapping[str, int]) -> None:
+        """Replace the estimate of a request's tokens by what was reported, if it was."""
+        if self.tokens is not None and "prompt_tokens" in usage:
+            used = usage["prompt_tokens"] + usage.get("completion_tokens", 0)
+            self.tokens.correct(entry, used)
+
+
+def _window(per_minute: int | None) -> pacing.SlidingWindow | None:
+    return None if per_minute is None else pacing.SlidingWindow(per_minute)
+
+
+def _check_numbers(
+    *, positive: Mapping[str, float | None], not_negative: Mapping[str, float]
+) -> None:
+    for name, value in positive.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise ValueError(f"{name} is {value!r}: it must be greater than 0")
+    for name, value in not_negative.items():
+        if not 0 <= value < float("inf"):
+            raise ValueError(f"{name} is {value!r}: it must be 0 or more")
+
+
+def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers that can be sent. Raises ValueError or TypeError, which never tell a value."""
+    for name, value in headers.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"headers: {name!r} must be a text with a text as its value")
+        if not f"{name}{value}".isprintable():
+            raise ValueError(f"headers: {name!r} holds a line break or another control character")
+    return dict(headers)
+
+
+def check_extra_body(extra_body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """More parameters of the request, which may not touch what is asked. Raises ValueError."""
+    for name in extra_body:
+        if name in _RESERVED:
+            raise ValueError(f"extra_body cannot set {name!r}: it belongs to the system itself")
+    return extra_body

@@ -1,0 +1,102 @@
+"""What tokens cost, as far as it is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore.names import near_matches
+
+PRICES_VARIABLE = "CB_PRICES"
+"""The environment variable that may name a price file."""
+
+_DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}|latest)\Z")
+_FIELDS = ("input", "output", "cached_input")
+
+
+def _amount(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        raise ValueError(f"{attribute.name} is {value!r}, not a price")
+
+
+@attrs.frozen
+class Price:
+    """US dollars per million tokens. Cached input costs as other input unless it is said."""
+
+    input: float = attrs.field(validator=_amount)
+    output: float = attrs.field(validator=_amount)
+    cached_input: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_amount)
+    )
+
+    def cost_usd(self, usage: Mapping[str, int]) -> float | None:
+        """What a call cost by its usage; None when the usage does not tell."""
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if prompt is None or completion is None:
+            return None
+        cached = min(usage.get("cached_tokens", 0), prompt)
+        cached_price = self.input if self.cached_input is None else self.cached_input
+        total = (prompt - cached) * self.input + cached * cached_price + completion * self.output
+        return total / 1e6
+
+
+def find_price(model: str, file: str | None) -> Price | None:
+    """The price of a model: from the file, else from that of `CB_PRICES`, else from our table.
+
+    A dated name (`gpt-4o-2024-08-06`) costs what the plain one does, unless it is listed.
+    """
+    for table in _tables(file):
+        for name in (model, _DATE.sub("", model)):
+            if name in table:
+                return table[name]
+    return None
+
+
+def _tables(file: str | None) -> list[dict[str, Price]]:
+    named = [(file, "prices"), (os.environ.get(PRICES_VARIABLE), PRICES_VARIABLE)]
+    own = [read_prices(Path(path).expanduser(), where) for path, where in named if path]
+    text = files("cb_openai").joinpath("prices.json").read_text("utf-8")
+    return [*own, _parsed(json.loads(text)["models"], "prices.json")]
+
+
+def read_prices(path: Path, where: str) -> dict[str, Price]:
+    """A price file: a JSON object of models, each with `input`, `output`, `cached_input`."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ValueError(f"{where}: cannot read {str(path)!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{where}: {str(path)!r} is not valid JSON: {error}") from error
+    if isinstance(data, dict) and isinstance(data.get("models"), dict):
+        data = data["models"]
+    if not isinstance(data, dict):
+        told = f"{where}: {str(path)!r} is not an object with models as its keys"
+        raise ValueError(told)  # noqa: TRY004 - what a file holds is a value
+    return _parsed(data, str(path))
+
+
+def _parsed(models: Mapping[str, Any], where: str) -> dict[str, Price]:
+    found = {}
+    for model, entry in models.items():
+        if not isinstance(entry, Mapping):
+            told = f"{where}: {model!r} must have input and output prices"
+            raise ValueError(told)  # noqa: TRY004 - what a file holds is a value
+        for field in entry:
+            if field not in _FIELDS:
+                near = near_matches(str(field), _FIELDS, limit=1)
+                told = f"; did you mean {near[0]}?" if near else f": it may be {', '.join(_FIELDS)}"
+                raise ValueError(f"{where}: {model!r} has an unknown field {field!r}{told}")
+        try:
+            found[model] = Price(**entry)
+        except TypeError:
+            raise ValueError(f"{where}: {model!r} needs both input and output") from None
+        except ValueError as error:
+            raise ValueError(f"{where}: {model!r}: {error}") from None
+    return found

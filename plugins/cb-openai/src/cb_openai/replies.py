@@ -1,0 +1,37 @@
+"""What an endpoint replied, whatever API it was asked by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cb_openai.errors import Outcome
+
+
+@attrs.frozen
+class Reply:
+    """One answer of a model.
+
+    `text` is None when the model only called tools. `tool_calls` are dicts with `name`,
+    `arguments` (a dict, or the raw text where that is no JSON object) and `id`. `usage` has
+    `prompt_tokens`, `completion_tokens` and `cached_tokens` (a part of the prompt's) as far as
+    the endpoint reported them. `latency_s` is the time of the request that succeeded, without
+    waiting for a turn and without failed attempts; `retries` counts those.
+    """
+
+    text: str | None
+    finish_reason: str | None = None
+    tool_calls: Sequence[Mapping[str, Any]] = ()
+    usage: dict[str, int] = attrs.Factory(dict)
+    request_id: str | None = None
+    latency_s: float = 0.0
+    model: str | None = None
+    retries: int = 0
+    raw: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        """`ok`, or `truncated` where the reply ended at the token limit."""
+        return Outcome.TRUNCATED if self.finish_reason == "length" else Outcome.OK

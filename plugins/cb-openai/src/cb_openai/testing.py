@@ -1,0 +1,333 @@
+"""A stand-in endpoint that can misbehave in every way a real one does, for tests.
+
+    with FaultServer() as server:
+        client = ChatClient(server.url(fault="status", status=429, retry_after=1), "any")
+
+    python -m cb_openai.testing --port 7878      # for trying things by hand
+
+What it does is chosen by the query of the base URL: `fault` names one of `FAULTS`, `times=2`
+limits it to the first two requests, `key` counts separately. It runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gzip
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from email.utils import formatdate
+from itertools import count
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+_KEYS = count()
+
+
+class FaultServer:
+    """The server in another process, for as long as the `with` block lasts.
+
+    `text` is what it answers; without a port it takes one that is free.
+    """
+
+    def __init__(self, port: int = 0, *, text: str = "Paris") -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self.port = port
+        self.text = text
+
+    def __enter__(self) -> FaultServer:  # noqa: PYI034 - no Self on 3.10
+        options = ["--port", str(self.port), "--text", self.text, "--until-stdin-closes"]
+        self._process = subprocess.Popen(  # noqa: S603 - this module, by this interpreter
+            [sys.executable, "-m", "cb_openai.testing", *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None  # noqa: S101 - for type checkers
+        self.port = int(self._process.stdout.readline().rpartition(":")[2])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process is not None  # noqa: S101 - for type checkers
+        self._process.communicate()  # closes its standard input, which ends it
+
+    def url(self, **behaviour: Any) -> str:
+        """A base URL with this behaviour, counted apart from every other."""
+        query = urlencode({"key": f"k{next(_KEYS)}", **behaviour})
+        return f"http://127.0.0.1:{self.port}?{query}"
+
+    def requests(self, base_url: str) -> list[dict[str, Any]]:
+        """What was received under a base URL: `path`, `headers` and `body` of each request."""
+        return self._statistics(base_url)["requests"]  # type: ignore[no-any-return]
+
+    def most_under_way(self, base_url: str) -> int:
+        """The largest number of requests there were at once."""
+        return self._statistics(base_url)["most_under_way"]  # type: ignore[no-any-return]
+
+    def _statistics(self, base_url: str) -> Any:
+        query = urlsplit(base_url).query
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/statistics?{query}") as reply:
+            return json.load(reply)
+
+
+# -- replies --------------------------------------------------------------------------------------
+
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 2,
+    "total_tokens": 102,
+    "prompt_tokens_details": {"cached_tokens": 40},
+}
+
+
+def _chat(behaviour: Mapping[str, str], path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A good reply of the API that was asked."""
+    text = behaviour["text"]
+    if text == "echo":
+        text = _last_text(asked)
+    model = asked.get("model")
+    if path.endswith("/responses"):
+        content = [{"type": "output_text", "text": text}]
+        usage = {"input_tokens": 100, "output_tokens": 2, "total_tokens": 102}
+        usage["input_tokens_details"] = {"cached_tokens": 40}  # type: ignore[assignment]
+        output = [{"type": "reasoning"}, {"type": "message", "content": content}]
+        return {"model": model, "status": "completed", "output": output, "usage": usage}
+    choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
+    if path.endswith("/chat/completions"):
+        choice["message"] = {"role": "assistant", "content": text}
+    else:
+        choice["text"] = text
+    return {"model": model, "choices": [choice], "usage": USAGE}
+
+
+def _last_text(asked: Mapping[str, Any]) -> str:
+    given = asked.get("messages") or asked.get("input") or asked.get("prompt")
+    return str(given[-1]["content"]) if isinstance(given, list) else str(given)
+
+
+def _message(**message: Any) -> dict[str, Any]:
+    """A chat reply whose first choice differs from the usual; `finish_reason` may be given."""
+    finish_reason = message.pop("finish_reason", "stop")
+    choice = {"finish_reason": finish_reason, "message": {"role": "assistant", **message}}
+    return {"model": "stand-in", "choices": [choice], "usage": USAGE}
+
+
+_CALL = {"name": "weather", "arguments": '{"city": "Paris"}'}
+REPLIES: dict[str, Any] = {
+    "null": _message(content=None),
+    "blank": _message(content=" \n"),
+    "parts": _message(content=[{"type": "text", "text": "Par"}, {"type": "text", "text": "is"}]),
+    "refusal": _message(content=None, refusal="I cannot help with that."),
+    "content_filter": _message(content="Par", finish_reason="content_filter"),
+    "truncated": _message(content="Paris is the", finish_reason="length"),
+    "truncated_empty": _message(content="", finish_reason="length"),
+    "tool_calls": _message(
+        content=None,
+        finish_reason="tool_calls",
+        tool_calls=[{"id": "call-1", "type": "function", "function": _CALL}],
+    ),
+    "broken_tool_call": _message(
+        content=None, tool_calls=[{"function": {"name": "weather", "arguments": '{"city": '}}]
+    ),
+    "no_choices": {"choices": []},
+    "no_message": {"choices": [{"index": 0}]},
+    "not_an_object": [1, 2],
+    "error_object": {"error": {"message": "the upstream model is gone", "code": 500}},
+    "no_usage": {"choices": [{"message": {"content": "Paris"}, "finish_reason": "stop"}]},
+    "odd_usage": {**_message(content="Paris"), "usage": {"prompt_tokens": "many", "x": -1}},
+    "responses_truncated": {
+        "status": "incomplete",
+        "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Par"}]}],
+    },
+    "responses_refusal": {
+        "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]
+    },
+    "responses_calls": {"output": [{"type": "function_call", "call_id": "c1", **_CALL}]},
+}
+"""Replies with status 200 that are not the usual one."""
+
+BODIES: dict[str, tuple[int, str, bytes]] = {
+    "html": (200, "text/html", b"<!DOCTYPE html><title>Welcome &amp; hello</title><p>Hi"),
+    "html_502": (502, "text/html", b"<html><head><title>502 Bad Gateway</title></head></html>"),
+    "invalid_json": (200, "application/json", b'{"choices": [{"message"'),
+    "bad_utf8": (200, "application/json", b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'),
+    "no_body": (200, "application/json", b""),
+    "deep": (200, "application/json", b"[" * 200_000),
+    "events": (200, "text/event-stream", b'data: {"choices": []}\n\ndata: [DONE]\n\n'),
+    "too_long": (
+        400,
+        "application/json",
+        b'{"error": {"message": "It does not fit", "code": "context_length_exceeded"}}',
+    ),
+    "filtered_prompt": (
+        400,
+        "application/json",
+        b'{"error": {"message": "The prompt was filtered", "code": "content_filter"}}',
+    ),
+    "redirect": (307, "text/plain", b""),
+    "plain_500": (500, "text/plain", b"out of memory\x1b[31m"),
+    "detail_422": (422, "application/json", b'{"detail": "no such field"}'),
+}
+"""Bodies that are sent as they are, with their status and type."""
+
+WAYS = ("hang", "drip", "endless", "large", "drop", "drop_at_once", "gzip", "echo_key", "status")
+"""Faults of the exchange itself."""
+
+FAULTS = ("ok", *REPLIES, *BODIES, *WAYS)
+
+
+# -- the server -----------------------------------------------------------------------------------
+
+
+class _Server:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.seen: dict[str, list[dict[str, Any]]] = {}
+        self.under_way: dict[str, int] = {}
+        self.most: dict[str, int] = {}
+        self.number = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ended = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
+        with contextlib.suppress(*ended):
+            while await self._one(reader, writer):
+                pass
+        writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request. False ends the connection."""
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, target, _ = lines[0].split(" ")
+        headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:] if line)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        parts = urlsplit(target)
+        behaviour = {"text": self.text, **dict(parse_qsl(parts.query))}
+        key = behaviour.get("key", "")
+        if method == "GET":
+            known = {"requests": self.seen.get(key, []), "most_under_way": self.most.get(key, 0)}
+            return await _send(writer, 200, json.dumps(known).encode())
+        asked = json.loads(body)
+        before = self.seen.setdefault(key, [])
+        before.append({"path": parts.path, "headers": headers, "body": asked})
+        under_way = self.under_way[key] = self.under_way.get(key, 0) + 1
+        self.most[key] = max(self.most.get(key, 0), under_way)
+        try:
+            await asyncio.sleep(float(behaviour.get("delay", 0)))
+            if under_way > int(behaviour.get("capacity", sys.maxsize)):
+                behaviour |= {"fault": "status", "status": "429"}
+            elif len(before) > int(behaviour.get("times", sys.maxsize)):
+                behaviour["fault"] = "ok"
+            return await self._answer(writer, behaviour, parts.path, asked, headers)
+        finally:
+            self.under_way[key] -= 1
+
+    async def _answer(
+        self,
+        writer: asyncio.StreamWriter,
+        behaviour: Mapping[str, str],
+        path: str,
+        asked: Mapping[str, Any],
+        headers: Mapping[str, str],
+    ) -> bool:
+        fault = behaviour.get("fault", "ok")
+        self.number += 1
+        extra = {"x-request-id": f"req-{self.number}"}
+        if fault in BODIES:
+            status, kind, content = BODIES[fault]
+            extra |= {"location": "http://127.0.0.1:1/elsewhere", "content-type": kind}
+            return await _send(writer, status, content, extra)
+        if fault == "status":
+            return await _send(writer, *_refusal(behaviour), extra)
+        if fault == "echo_key":
+            told = {"error": {"message": f"wrong key: {headers.get('authorization')}"}}
+            return await _send(writer, 401, json.dumps(told).encode(), extra)
+        good = json.dumps(REPLIES.get(fault) or _chat(behaviour, path, asked)).encode()
+        if fault == "gzip":
+            return await _send(writer, 200, gzip.compress(good), {"content-encoding": "gzip"})
+        if fault in ("hang", "drip", "endless", "large", "drop", "drop_at_once"):
+            return await _misbehave(writer, fault, good)
+        return await _send(writer, 200, good, extra)
+
+
+def _refusal(behaviour: Mapping[str, str]) -> tuple[int, bytes, dict[str, str]]:
+    """A status with the error object that endpoints send; `retry_after` in seconds or as a date."""
+    status = int(behaviour.get("status", "500"))
+    extra = {}
+    if (after := behaviour.get("retry_after")) is not None:
+        date = after.removeprefix("date:")
+        extra["retry-after"] = (
+            after if date == after else formatdate(time.time() + float(date), usegmt=True)
+        )
+    told = {"error": {"message": f"this is status {status}", "type": "test", "code": None}}
+    return status, json.dumps(told).encode(), extra
+
+
+async def _send(
+    writer: asyncio.StreamWriter, status: int, body: bytes, *headers: Mapping[str, str]
+) -> bool:
+    lines = {"content-type": "application/json", "content-length": str(len(body))}
+    for more in headers:
+        lines |= more
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    writer.write(f"HTTP/1.1 {status} Told\r\n{head}\r\n".encode() + body)
+    await writer.drain()
+    return True
+
+
+async def _misbehave(writer: asyncio.StreamWriter, fault: str, good: bytes) -> bool:
+    if fault == "hang":
+        await asyncio.Event().wait()
+    if fault == "drop_at_once":
+        return False
+    length = len(good) if fault in ("drop", "drip") else 10**9
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    writer.write(head.encode())
+    if fault == "drop":
+        writer.write(good[: len(good) // 2])
+    elif fault == "drip":
+        for byte in good:
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0.05)
+    while fault in ("endless", "large"):
+        writer.write(b" " * 65_536)
+        await writer.drain()
+        await asyncio.sleep(0.01 if fault == "endless" else 0)
+    await writer.drain()
+    return False
+
+
+async def _main(port: int, text: str, *, until_stdin_closes: bool) -> None:
+    server = await asyncio.start_server(_Server(text).serve, "127.0.0.1", port, limit=1 << 24)
+    found = server.sockets[0].getsockname()[1]
+    print(f"serving on http://127.0.0.1:{found}", flush=True)  # noqa: T201
+    with contextlib.suppress(asyncio.CancelledError):
+        if until_stdin_closes:
+            await asyncio.to_thread(sys.stdin.read)
+        else:
+            await asyncio.Event().wait()
+    for task in _others():
+        task.cancel()
+    server.close()
+
+
+def _others() -> Iterator[asyncio.Task[Any]]:
+    return (task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m cb_openai.testing", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="default: one that is free")
+    parser.add_argument("--text", default="Paris", help="what it answers; echo: what was asked")
+    parser.add_argument("--until-stdin-closes", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(
+            _main(arguments.port, arguments.text, until_stdin_closes=arguments.until_stdin_closes)
+        )
