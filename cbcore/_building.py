@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from cbcore import binding, provenance, specs
+from cbcore import binding, columns, provenance, specs
 from cbcore._manager import PluginHost
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
@@ -67,7 +68,8 @@ class Builder:
         value, given = self._made(kind, wanted, target, extra, component.plugin)
         self._check(kind, value, component.plugin)
         name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
-        record = provenance.describe(value, name=name, component=component, given=given)
+        described = value.evaluator if isinstance(value, columns.Mapped) else value
+        record = provenance.describe(described, name=name, component=component, given=given)
         return Built(value, record, component)
 
     def _made(
@@ -78,22 +80,28 @@ class Builder:
         extra: Mapping[str, Any] | None,
         owner: str,
     ) -> tuple[Any, dict[str, Any]]:
-        """Call the factory. `name=` renames any system, whether its factory knows it or not."""
+        """Call the factory. What it does not know is the core's: `name=` renames any system,
+        and `…_column=` points any evaluator at other data."""
         new_name = None
         signature = signature_of(target)
+        mapping: dict[str, Any] = {}
+        if kind == "evaluator":
+            spec, mapping = _without_columns(spec, signature)
         knows_name = signature is not None and "name" in signature.parameters
         if kind == "system" and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         try:
             value = binding.make(spec, target, extra=extra)
+            if mapping:
+                value = _mapped(spec.name, value, mapping)
         except CBError:
             raise
         except Exception as error:
             raise PluginContractError(
                 owner, f"making the {kind} {spec.name!r} failed: {describe_exception(error)}"
             ) from error
-        given = binding.named_arguments(spec, target, extra=extra)
+        given = {**binding.named_arguments(spec, target, extra=extra), **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
     def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Built:
@@ -129,8 +137,14 @@ class Builder:
         if isinstance(value, Chain):
             stages = [self._given(kind, stage).record for stage in value.stages]
             return Built(value, provenance.describe_chain(value, stages))
+        given: dict[str, Any] = {}
+        described = value
+        if isinstance(value, columns.Mapped):
+            described = value.evaluator
+            given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
+        owner = self._owner_of(described)
         return Built(
-            value, provenance.describe(value, name=value.name, owner=self._owner_of(value))
+            value, provenance.describe(described, name=value.name, owner=owner, given=given)
         )
 
     def _owner_of(self, value: Any) -> Owner | None:
@@ -207,6 +221,38 @@ class Builder:
                 raise
             self.left_out.append(f"left out: {error.message}")
             return None
+
+
+def _without_columns(
+    spec: Spec, signature: inspect.Signature | None
+) -> tuple[Spec, dict[str, Any]]:
+    """A spec without the `…_column` parameters that its evaluator does not take, and those."""
+    accepted = signature.parameters.values() if signature is not None else ()
+    if any(p.kind is p.VAR_KEYWORD for p in accepted):
+        return spec, {}
+    known = {p.name for p in accepted}
+    mapping = {
+        name: str(column) if isinstance(column, int | float) else column
+        for name, column in spec.params.items()
+        if name.endswith(columns.SUFFIX) and name not in known
+    }
+    left = {name: value for name, value in spec.params.items() if name not in mapping}
+    return attrs.evolve(spec, params=left), mapping
+
+
+def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
+    try:
+        return columns.mapped(evaluator, **mapping)
+    except (ValueError, TypeError) as error:
+        raise ParameterError(name, str(error)) from error
+
+
+def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns as results record them: functions by name."""
+    return {
+        name: columns.function_name(column) if callable(column) else column
+        for name, column in mapping.items()
+    }
 
 
 class _NoParameters:

@@ -39,6 +39,14 @@ class Work:
     reserved_tokens: int = 0
 
 
+@attrs.frozen
+class UnusableExample:
+    """Stands in a dataset for an example that could not be made; its row carries the reason."""
+
+    example_id: str | int
+    reason: str
+
+
 def number(examples: Iterable[Any], tag: str, *, repeats: int = 1) -> Iterator[Work]:
     """Turn raw examples into work, lazily, each as often as it is to be repeated.
 
@@ -77,6 +85,8 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
 
 
 def _prepare(raw: Any, index: int, tag: str) -> Work:
+    if type(raw) is UnusableExample:
+        return Work(index, raw.example_id, {}, tag, raw.reason)
     if type(raw) is not dict and not isinstance(raw, Mapping):
         return Work(index, index, {}, tag, f"example {index} is a {type(raw).__name__}, not a dict")
     example = raw if type(raw) is dict else dict(raw)

@@ -31,6 +31,22 @@ def configure(*, verbosity: int = 0, as_json: bool = False) -> None:
     """`verbosity` 0 shows warnings, 1 information, 2 everything, -1 errors only."""
     settings.threshold = min(max(2 - verbosity, 0), 3)
     settings.as_json = as_json
+    _show_plugin_loggers()
+
+
+def _show_plugin_loggers() -> None:
+    """Show what plugins tell the standard loggers below `cb`, such as `cb.openai`, as our own."""
+    import logging
+
+    class Forward(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            level = min(max(record.levelno // 10 - 1, 0), 3)
+            getattr(get_logger(), _LEVELS[level])(record.getMessage())
+
+    shown = logging.getLogger("cb")
+    shown.handlers = [Forward()]
+    shown.setLevel((settings.threshold + 1) * 10)
+    shown.propagate = False
 
 
 def get_logger() -> Any:

@@ -181,16 +181,18 @@ class Memo:
 
         What it cannot score, or when it fails, is left to be asked one by one.
         """
-        unseen = [
-            work
-            for work in works
-            if id(wired) not in work.recalled.scores and wired.applies_to(work.example)
-        ]
+        unseen, examples, outputs = [], [], []
+        for work in works:
+            if id(wired) not in work.recalled.scores:
+                output = work.recalled.output()
+                if wired.applies_to(work.example, output):
+                    unseen.append(work)
+                    examples.append(work.example)
+                    outputs.append(output)
         if not unseen:
             return
-        outputs = [work.recalled.output() for work in unseen]
         try:
-            scored = wired.evaluator.score_batch([work.example for work in unseen], outputs)
+            scored = wired.evaluator.score_batch(examples, outputs)
             pairs = list(zip(unseen, scored, strict=True))
         except (Exception, SystemExit):  # noqa: BLE001 - the plugin boundary
             return

@@ -7,9 +7,12 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import Replayable, number
+from cbcore._examples import Replayable, Work, number
 from cbcore._runner import Run
 from cbcore.components import describe_exception
+from cbcore.exceptions import ColumnError, UsageError
+
+COLUMNS_HINT = "write a column, a path such as prediction.contexts, original.… or processed.…"
 
 
 @attrs.frozen
@@ -38,16 +41,23 @@ def plan(run: Run) -> list[PlannedWork]:
             )
             opened.callback(replay.close)
             sources.append(attrs.evolve(source, examples=replay))
-        return [_planned(run, system, source) for system in run.systems for source in sources]
+        return [
+            _planned(run, system, run.source_for(system, source))
+            for system in run.systems
+            for source in sources
+        ]
 
 
 def _planned(run: Run, system: Any, source: Any) -> PlannedWork:
-    work = number(source.examples, source.tag, repeats=run.options.repeats)
+    repeats = source.repeats or run.options.repeats
+    work = number(source.examples, source.tag, repeats=repeats)
     memo = run.memo(system, source)
     if memo is not None:
         work = memo.recall(work, scoring=False)
     examples = stored = unusable = tokens = 0
     for item in work:
+        if not examples - unusable and item.problem is None:
+            _check_columns(run, source, item)
         examples += 1
         if item.problem is not None:
             unusable += 1
@@ -58,6 +68,21 @@ def _planned(run: Run, system: Any, source: Any) -> PlannedWork:
     calls = examples - stored - unusable
     usd = _estimated_usd(run, system, calls, tokens)
     return PlannedWork(system.name, source.tag, examples, stored, calls, unusable, tokens, usd)
+
+
+def _check_columns(run: Run, source: Any, work: Work) -> None:
+    """Try column mappings on an example, and on its output where that is stored already."""
+    processed = None if work.recalled is None else work.recalled.output()
+    for wired in source.evaluators:
+        check = getattr(wired.evaluator, "check_columns", None)
+        if check is None or not wired.applies_to(work.example, processed or {}):
+            continue
+        try:
+            unchecked = check(work.example, processed)
+        except ColumnError as error:
+            raise UsageError(error.message, hint=COLUMNS_HINT) from error
+        for message in unchecked:
+            run.warn(message)
 
 
 def _estimated_usd(run: Run, system: Any, calls: int, tokens: int) -> float | None:

@@ -25,7 +25,14 @@ from cbcore._scoring import Done, RowMaker, Wired, ascore, score
 from cbcore._store import Store
 from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
-from cbcore.exceptions import CBError, RunError, RunInterruptedError, RunStoppedError
+from cbcore.exceptions import (
+    CBError,
+    DataError,
+    RunError,
+    RunInterruptedError,
+    RunStoppedError,
+    UsageError,
+)
 from cbcore.results import EvalResult, EvalRow
 from cbcore.secrets import redact
 from cbcore.summary import summarize
@@ -37,11 +44,18 @@ ASYNC_IN_FLIGHT = 16
 
 @attrs.frozen
 class Source:
-    """A dataset with the evaluators that score it."""
+    """A dataset with the evaluators that score it.
+
+    `pooled` ones score all repeats of an example together. `repeats` of its own go before
+    those of the run. When the data of a `contained` source fails, the others still run.
+    """
 
     tag: str
     examples: Iterable[Any]
     evaluators: Sequence[Wired] = ()
+    repeats: int | None = None
+    pooled: Sequence[Wired] = ()
+    contained: bool = False
 
 
 @attrs.frozen
@@ -77,9 +91,13 @@ class Run:
     store: Store | None = None
     record: RunRecord | None = None
     described: Mapping[int, Mapping[str, Any]] = attrs.Factory(dict)
+    suites: Any = None
+    _failures: dict[str, str] = attrs.Factory(dict)
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
+    _bound: dict[tuple[str, int], Wired] = attrs.Factory(dict)
+    _records: dict[int, Mapping[str, Any] | None] = attrs.Factory(dict)
     budget: Budget = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
     _identities: Identities = attrs.field(init=False)
@@ -99,6 +117,7 @@ class Run:
             self._execute_systems()
         except (KeyboardInterrupt, CBError) as error:
             failure = error
+        self._tell_unread_columns()
         failure = self._close(failure)
         result = self._result(failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
@@ -118,12 +137,21 @@ class Run:
                 started = time.perf_counter()
                 try:
                     for source in sources:
-                        self._collect(system, source)
+                        if source.tag not in self._failures:
+                            self._collect_contained(system, source)
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
 
+    def _collect_contained(self, system: Any, source: Source) -> None:
+        try:
+            self._collect(system, source)
+        except (DataError, UsageError) as error:
+            if not source.contained:
+                raise
+            self._failures[source.tag] = redact(error.message, self.secrets)
+
     def _collect(self, system: Any, source: Source) -> None:
-        lane = _Lane(self, system, source)
+        lane = _Lane(self, system, self.source_for(system, source))
         rows = self._rows[system.name]
         keep = self._keep if self.observers.row else rows.append
         limited = self._errors.limited
@@ -161,6 +189,18 @@ class Run:
         folder: Path | None = self.store.path.parent if self.store is not None else None
         return DiskRows(folder)
 
+    def source_for(self, system: Any, source: Source) -> Source:
+        """A source with its evaluators as they score one system's rows."""
+        wired = []
+        for one in source.evaluators:
+            key = (system.name, id(one))
+            if key not in self._bound:
+                self._bound[key] = bound = one.for_system(system.name)
+                self._records[id(bound.evaluator)] = self.described.get(id(one.evaluator))
+            wired.append(self._bound[key])
+        pooled = [one.for_system(system.name) for one in source.pooled]
+        return attrs.evolve(source, evaluators=wired, pooled=pooled)
+
     def memo(self, system: Any, source: Source) -> Memo | None:
         """What the store can do for one system on one dataset; None without either."""
         identity = self.identity(system)
@@ -177,7 +217,8 @@ class Run:
         """What keys a component's results in the store; None without one, or without a store."""
         if self.store is None:
             return None
-        return self._identities.of(component, self.described.get(id(component)))
+        record = self._records.get(id(component), self.described.get(id(component)))
+        return self._identities.of(component, record)
 
     # -- beginning and end ---------------------------------------------------------------------
 
@@ -186,6 +227,16 @@ class Run:
         if self._loop is None:
             self._loop = executors.LoopThread()
         return self._loop
+
+    def _tell_unread_columns(self) -> None:
+        """A mapping without effect is most likely a mistake in the name of the field."""
+        unread = {
+            (wired.evaluator.name, field): None
+            for wired in self._bound.values()
+            for field in sorted(getattr(wired.evaluator, "unread_columns", ()))
+        }
+        for evaluator, field in unread:
+            self.warn(f"{evaluator} never looked at {field!r}: {field}_column had no effect")
 
     def _close(self, failure: BaseException | None) -> BaseException | None:
         """Close connections and the store. What fails now counts only if nothing did before."""
@@ -239,11 +290,12 @@ class Run:
         """How many rows the run will have, where the datasets can tell."""
         limit, total = self.options.max_examples, 0
         for source in self.sources:
+            repeats = source.repeats or self.options.repeats
             known = len(source.examples) if isinstance(source.examples, Sized) else limit
             if known is None:
                 return None
-            total += known if limit is None else min(known, limit)
-        return total * len(self.systems) * self.options.repeats
+            total += (known if limit is None else min(known, limit)) * repeats
+        return total * len(self.systems)
 
     def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
         self.observers.tell(event, self.warn)
@@ -254,6 +306,10 @@ class Run:
         if reason := _reason(failure, self.secrets):
             config["state_reason"] = reason
         parts = list(self._rows.values())
+        suites: list[dict[str, Any]] = []
+        if self.suites is not None:
+            suites, remarks = self.suites.table(self._rows, self._failures)
+            problems = [*problems, *remarks]
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.options.rows == "memory":
             rows = [row for part in parts for row in part]
@@ -263,6 +319,7 @@ class Run:
             timing=self._timing,
             config=config,
             problems=problems,
+            suites=suites,
             metrics=self.metrics,
         )
 
@@ -295,12 +352,15 @@ class _Lane:
         self._done: Iterator[Done] = iter(())
 
     def rows(self) -> Iterator[EvalRow]:
-        work = number(self._source.examples, self._source.tag, repeats=self._run.options.repeats)
+        repeats = self._source.repeats or self._run.options.repeats
+        work = number(self._source.examples, self._source.tag, repeats=repeats)
         if self._memo is not None:
             work = self._memo.recall(work)
         if self._budget is not None:
             work = self._budget.admit(work)
         self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
+        if self._source.pooled:
+            self._done = self._pooled(self._done)
         if self._memo is None and self._budget is None:
             return map(self._make_row, self._done)
         return map(self._finished, self._done)
@@ -361,6 +421,43 @@ class _Lane:
             loop=self._run.loop(),
             unclaimed=self._unclaimed,
         )
+
+    def _pooled(self, done: Iterator[Done]) -> Iterator[Done]:
+        """Repeats of an example, which come one after another, scored together at the last."""
+        waiting: list[Done] = []
+        try:
+            for item in done:
+                if waiting and waiting[-1].work.index != item.work.index:
+                    self._score_together(waiting)
+                    while waiting:
+                        yield waiting.pop(0)
+                waiting.append(item)
+            self._score_together(waiting)
+            while waiting:
+                yield waiting.pop(0)
+        except BaseException:  # an early end, however it comes: what is done is kept
+            if isinstance(done, Generator):
+                done.close()
+            self._unclaimed[:0] = waiting
+            raise
+
+    def _score_together(self, repeats: Sequence[Done]) -> None:
+        answered = [item for item in repeats if item.output is not None]
+        if answered:
+            last, outputs = answered[-1], [item.output for item in answered]
+            for wired in self._source.pooled:
+                if not wired.applies_to(last.work.example, last.output or {}):
+                    continue
+                scorer = wired.evaluator
+                try:
+                    if hasattr(scorer, "ascore_all"):
+                        judged = scorer.ascore_all(last.work.example, outputs)
+                        scores = self._run.loop().call(judged)
+                    else:
+                        scores = scorer.score_all(last.work.example, outputs)
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+                    scores = error
+                last.scores.append((wired, scores))
 
     @property
     def _in_flight(self) -> int:

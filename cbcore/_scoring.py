@@ -22,14 +22,15 @@ _USAGE_KEYS = ("usage", "api_usage")
 class Wired:
     """An evaluator and how it came to score a dataset.
 
-    One that was wired automatically passes over examples that lack a field it needs; one that
-    was asked for has to say why it cannot score them.
+    One that was wired automatically passes over examples and outputs that lack a field it
+    needs; one that was asked for has to say why it cannot score them.
     """
 
     evaluator: Any
     automatic: bool = False
     needs: tuple[str, ...] = ()
     emits: tuple[str, ...] = ()
+    needs_output: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, evaluator: Any, *, automatic: bool = False) -> Wired:
@@ -38,12 +39,20 @@ class Wired:
             automatic=automatic,
             needs=tuple(getattr(evaluator, "needs", ())),
             emits=tuple(getattr(evaluator, "emits", ())),
+            needs_output=tuple(getattr(evaluator, "needs_output", ())),
         )
 
-    def applies_to(self, example: Mapping[str, Any]) -> bool:
+    def applies_to(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         if not self.automatic:
             return True
-        return all(example.get(field) is not None for field in self.needs)
+        return all(example.get(field) is not None for field in self.needs) and all(
+            output.get(field) is not None for field in self.needs_output
+        )
+
+    def for_system(self, name: str) -> Wired:
+        """This evaluator for the rows of one system; itself, unless the two have to do."""
+        bind = getattr(self.evaluator, "for_system", None)
+        return self if bind is None else attrs.evolve(self, evaluator=bind(name))
 
 
 @attrs.define
@@ -71,7 +80,7 @@ def score(done: Done, evaluators: Iterable[Wired]) -> Done:
         for wired in evaluators:
             if id(wired) in known:
                 done.scores.append((wired, known[id(wired)]))
-            elif wired.applies_to(example):
+            elif wired.applies_to(example, done.output):
                 try:
                     scores = wired.evaluator.score(example, done.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
@@ -88,7 +97,7 @@ async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
         for wired in evaluators:
             if id(wired) in known:
                 done.scores.append((wired, known[id(wired)]))
-            elif wired.applies_to(example):
+            elif wired.applies_to(example, done.output):
                 try:
                     scores = await wired.evaluator.ascore(example, done.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary

@@ -6,7 +6,7 @@ import secrets as token_source
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -26,6 +26,9 @@ from cbcore.secrets import HIDDEN, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import DEFAULT_ENCODING, TokenCounter
 
+if TYPE_CHECKING:
+    from cbcore._suite_runs import SuiteRun
+
 DEFAULT_SCORE_FIELD = "f1"
 DEFAULT_THRESHOLD = 0.7
 
@@ -40,19 +43,27 @@ class Request:
 
     Each list takes spec strings, `Spec`s and ready-made objects alike. `evaluators` and
     `metrics` left at None are chosen: evaluators by the tasks of each dataset, metrics by
-    what they declare. `run_id` continues a recorded run; `argv` is how it was asked for.
+    what they declare. Those in `added_…` join either way. `run_id` continues a recorded run;
+    `argv` is how it was asked for. `suites` are names, paths or nodes of suites, looked for in
+    `include_paths` too; `num_fewshot` replaces what their tasks say.
     """
 
     systems: Sequence[Any]
     datasets: Sequence[Any]
+    suites: Sequence[Any] = ()
+    include_paths: Sequence[str | Path] = ()
+    num_fewshot: int | None = None
     evaluators: Sequence[Any] | None = None
     metrics: Sequence[Any] | None = None
+    added_evaluators: Sequence[Any] = ()
+    added_metrics: Sequence[Any] = ()
     options: RunOptions = attrs.Factory(RunOptions)
     score_field: str | None = None
     threshold: float = DEFAULT_THRESHOLD
     tokenizer: Any = DEFAULT_ENCODING
     text_fields: tuple[str, ...] | None = attrs.field(default=None, converter=_field_names)
     seed: int | None = None
+    allow_unsandboxed: bool = False
     cache_dir: str | Path | None = None
     host: PluginHost | None = None
     run_id: str | None = None
@@ -63,17 +74,24 @@ class Request:
 def compose(request: Request, *, observers: Observers | None = None) -> Run:
     """Turn a request into a run that only has to be executed. Nothing is spent before this."""
     host = request.host or default_host()
-    builder = Builder(host, offered={} if request.seed is None else {"seed": request.seed})
+    builder = Builder(host, offered=_offered(request))
     systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
     limit = request.options.max_examples
     offered = {} if limit is None else {"n": limit}
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
-    if not datasets:
-        raise UsageError("a run needs at least one dataset", hint="`cb list datasets` shows them")
+    if not datasets and not request.suites:
+        raise UsageError(
+            "a run needs at least one dataset or suite",
+            hint="`cb list datasets` and `cb list suites` show them",
+        )
     evaluators: dict[str | int, Built] = {}
     sources = [_source(request, builder, dataset, evaluators) for dataset in datasets]
-    score_field = _score_field(request, evaluators)
+    suites = _suites(request, builder, evaluators, host) if request.suites else None
+    if suites is not None:
+        _check_tags(sources, suites.sources)
+        sources += suites.sources
+    score_field = _score_field(request, datasets, evaluators)
     metrics = _metrics(request, builder, score_field)
     _check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
@@ -84,7 +102,8 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         "cbcore": cbcore.__version__,
         "started": now(),
         "systems": [built.record for built in systems],
-        "datasets": [built.record for built in datasets],
+        "datasets": [b.record for b in datasets] + (suites.dataset_records if suites else []),
+        "suites": [_shown(suite) for suite in request.suites],
         "evaluators": [built.record for built in evaluators.values()],
         "metrics": [built.record for built in metrics],
         "score_field": score_field,
@@ -100,6 +119,7 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         run_id=config["run_id"],
         systems=[built.value for built in systems],
         sources=sources,
+        suites=suites,
         metrics=[built.value for built in metrics],
         counter=TokenCounter(tokenizer.value, request.text_fields),
         options=options,
@@ -111,6 +131,14 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         record=_record(request, config, host) if request.cache_dir is not None else None,
         described={id(b.value): b.record for b in [*systems, *evaluators.values()]},
     )
+
+
+def _offered(request: Request) -> dict[str, Any]:
+    """What every component gets that has a parameter of that name."""
+    offered: dict[str, Any] = {} if request.seed is None else {"seed": request.seed}
+    if request.allow_unsandboxed:
+        offered["allow_unsandboxed"] = True
+    return offered
 
 
 def _options(request: Request, builder: Builder, systems: Sequence[Built]) -> RunOptions:
@@ -134,16 +162,20 @@ def _new_run_id() -> str:
 
 
 def _metrics(request: Request, builder: Builder, score_field: str) -> list[Built]:
-    extra = {"score_field": score_field, "threshold": request.threshold}
+    extra: dict[str, Any] = {"score_field": score_field, "threshold": request.threshold}
+    if request.cache_dir is not None:
+        extra["cache_dir"] = str(request.cache_dir)
+    added = [builder.build("metric", wanted, extra) for wanted in request.added_metrics]
     if request.metrics is not None:
-        return [builder.build("metric", wanted, extra) for wanted in request.metrics]
+        return [builder.build("metric", wanted, extra) for wanted in request.metrics] + added
     occasions = {
         "always": True,
         "several-systems": len(request.systems) > 1,
         "several-datasets": len(request.datasets) > 1,
         "repeats": request.options.repeats > 1,
     }
-    return builder.automatic_metrics([name for name, holds in occasions.items() if holds], extra)
+    due = [name for name, holds in occasions.items() if holds]
+    return builder.automatic_metrics(due, extra) + added
 
 
 def _record(request: Request, config: Mapping[str, Any], host: PluginHost) -> RunRecord:
@@ -177,10 +209,11 @@ def _source(
     request: Request, builder: Builder, dataset: Built, evaluators: dict[str | int, Built]
 ) -> Source:
     """Wire a dataset to its evaluators; those already made for another dataset are shared."""
+    n_automatic = 0
     if request.evaluators is None:
-        described = dataset.component.described() if dataset.component else None
-        tasks = getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
-        wired = builder.automatic_evaluators(tasks)
+        wired = builder.automatic_evaluators(_tasks(dataset))
+        n_automatic = len(wired)
+        wired += [builder.build("evaluator", wanted) for wanted in request.added_evaluators]
         if not wired:
             request.warnings.append(
                 f"no installed evaluator applies to {dataset.record['name'] or 'the dataset'}: "
@@ -189,18 +222,52 @@ def _source(
     elif evaluators:
         wired = list(evaluators.values())
     else:
-        wired = [builder.build("evaluator", wanted) for wanted in request.evaluators]
+        asked = [*request.evaluators, *request.added_evaluators]
+        wired = [builder.build("evaluator", wanted) for wanted in asked]
     # Those made from a name are equal when their records are; an object is only itself.
     shared = [
         evaluators.setdefault(built.record["digest"] if built.component else id(built.value), built)
         for built in wired
     ]
-    automatic = request.evaluators is None
     return Source(
         tag=dataset.record["name"],
         examples=dataset.value,
-        evaluators=[Wired.of(built.value, automatic=automatic) for built in shared],
+        evaluators=[Wired.of(b.value, automatic=i < n_automatic) for i, b in enumerate(shared)],
     )
+
+
+def _suites(
+    request: Request, builder: Builder, evaluators: dict[str | int, Built], host: PluginHost
+) -> SuiteRun:
+    """The suites asked for, by name or as they are, with their tasks set up."""
+    from cbcore._suite_runs import select, set_up
+
+    selection = select(request.suites, request.include_paths, host, request.num_fewshot)
+    request.warnings += selection.notes
+    return set_up(
+        selection,
+        builder,
+        evaluators,
+        asked=request.evaluators,
+        added=request.added_evaluators,
+        repeats=request.options.repeats,
+        seed=request.seed,
+    )
+
+
+def _check_tags(sources: Sequence[Source], of_suites: Sequence[Source]) -> None:
+    """Rows are told apart by their tag: a dataset and a task cannot share one."""
+    twice = {source.tag for source in sources} & {source.tag for source in of_suites}
+    if twice:
+        raise UsageError(
+            f"{min(twice)!r} is asked for both as a dataset and as a task of a suite",
+            hint="leave one of them out",
+        )
+
+
+def _shown(suite: Any) -> str:
+    """A suite as the result names it."""
+    return suite if isinstance(suite, str) else str(getattr(suite, "path", "given in Python"))
 
 
 def _emitted(evaluators: Mapping[str | int, Built]) -> list[str] | None:
@@ -216,14 +283,35 @@ def _emitted(evaluators: Mapping[str | int, Built]) -> list[str] | None:
     return found
 
 
-def _score_field(request: Request, evaluators: Mapping[str | int, Built]) -> str:
+def _tasks(dataset: Built) -> Sequence[str]:
+    described = dataset.component.described() if dataset.component else None
+    return getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
+
+
+def _score_field(
+    request: Request, datasets: Sequence[Built], evaluators: Mapping[str | int, Built]
+) -> str:
+    """The score that quality means: the one asked for, or the datasets' own, or F1."""
     emitted = _emitted(evaluators)
     if request.score_field is not None:
         _check_emitted(request.score_field, emitted, "--score-field")
         return request.score_field
+    if request.evaluators is None:
+        own = {_own_score(dataset, evaluators) for dataset in datasets}
+        if len(own) == 1 and (field := own.pop()) is not None:
+            return field
     if not emitted or DEFAULT_SCORE_FIELD in emitted:
         return DEFAULT_SCORE_FIELD
     return emitted[0]
+
+
+def _own_score(dataset: Built, evaluators: Mapping[str | int, Built]) -> str | None:
+    """The first score of the evaluator made for a dataset's main task; None where none is."""
+    main = next(iter(_tasks(dataset)), None)
+    for built in evaluators.values():
+        if main in getattr(built.value, "applies_to", ()):
+            return next(iter(getattr(built.value, "emits", ())), None)
+    return None
 
 
 def _check_score_fields(metrics: Sequence[Any], evaluators: Mapping[str | int, Built]) -> None:
@@ -257,7 +345,7 @@ def _with_plugins(observers: Observers, host: PluginHost) -> Observers:
 
 def evaluate(
     systems: Sequence[Any],
-    dataset: Any,
+    dataset: Any = None,
     evaluators: Sequence[Any] | None = None,
     metrics: Sequence[Any] | None = None,
     max_examples: int | None = None,
@@ -278,12 +366,17 @@ def evaluate(
     budget_usd: float | None = None,
     rows: Literal["memory", "disk"] = "memory",
     executor: Any = None,
+    suites: Sequence[Any] | str = (),
+    include_paths: Sequence[str | Path] = (),
+    num_fewshot: int | None = None,
 ) -> EvalResult:
-    """Run systems on a dataset, score what they return, and sum it up.
+    """Run systems on a dataset or on suites, score what they return, and sum it up.
 
     Systems, evaluators and metrics are objects or spec strings. `dataset` is any iterable of
     dicts, a spec string, or a list of spec strings. Evaluators and metrics left out are chosen
-    automatically. An example that fails becomes a row with `error` set; the run goes on.
+    automatically. `suites` are names, `group::task` paths and globs, or what `SuiteManager`
+    loaded; `include_paths` are folders with suite files of your own, and `num_fewshot` replaces
+    what their tasks say. An example that fails becomes a row with `error` set; the run goes on.
 
     With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
     nothing is asked twice. `max_errors` is a number of rows or, as a float, a share of them.
@@ -298,7 +391,10 @@ def evaluate(
         raise UsageError(f"repeats is at least 1, not {repeats!r}")
     request = Request(
         systems=_listed(systems),
-        datasets=_datasets(dataset),
+        datasets=[] if dataset is None else _datasets(dataset),
+        suites=_listed(suites),
+        include_paths=_listed(include_paths),
+        num_fewshot=num_fewshot,
         evaluators=None if evaluators is None else _listed(evaluators),
         metrics=None if metrics is None else _listed(metrics),
         options=RunOptions(
@@ -346,6 +442,11 @@ def rescore(
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called."""
     config, identities = record.manifest["config"], record.manifest.get("identities", {})
+    if config.get("suites"):
+        raise UsageError(
+            f"run {record.run_id} ran suites, whose tasks say themselves how they are scored",
+            hint="run its command again with --evaluator: what is stored is not asked again",
+        )
     specs = record.manifest.get("datasets")
     if specs is None:
         raise UsageError(

@@ -16,6 +16,7 @@ CBError                          exit 1   message, hint, exit_code
 │   ├── ProcessError                      a system failed on an example
 │   ├── ScoringError                      an evaluator failed on an example
 │   │   └── MissingScoreError             no score can be given, for a stated reason
+│   │       └── ColumnError               a column mapping does not fit the data
 │   └── RunStoppedError                   the run ended early; what is done is kept
 │       └── RunInterruptedError  exit 130 the same, by Ctrl-C or SIGTERM
 ├── ResultError                  exit 5   a result that cannot be read or used
@@ -179,6 +180,38 @@ class MissingScoreError(ScoringError):
 
     The row keeps its other scores; the reason is stored in `row.missing`.
     """
+
+
+class ColumnError(MissingScoreError):
+    """What an evaluator is pointed at is not in the row, or is of another type.
+
+    `columns` lists those the row has, `near` holds the names most like the one that was not found.
+    """
+
+    def __init__(
+        self,
+        evaluator: str,
+        parameter: str,
+        column: str,
+        reason: str,
+        *,
+        example_id: Any = None,
+        columns: str = "",
+        near: Sequence[str] = (),
+    ) -> None:
+        where = "an example without id" if example_id is None else f"example {example_id!r}"
+        suggestion = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        there = f" (columns: {columns})" if columns else ""
+        super().__init__(
+            f"{evaluator}: {parameter}={column} does not fit {where}: {reason}{suggestion}{there}"
+        )
+        self.evaluator = evaluator
+        self.parameter = parameter
+        self.column = column
+        self.reason = reason
+        self.example_id = example_id
+        self.columns = columns
+        self.near = tuple(near)
 
 
 class RunStoppedError(RunError):

@@ -41,15 +41,15 @@ def run_in_threads(
     process alive.
     """
     tasks: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
-    finished: SimpleQueue[tuple[int, Result | _Escaped]] = SimpleQueue()
+    finished = _Finished()
 
     def work() -> None:
         while (task := tasks.get()) is not None:
             index, item = task
             try:
-                finished.put((index, call(item)))
+                finished.put(index, call(item))
             except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
-                finished.put((index, _Escaped(error)))
+                finished.put(index, _Escaped(error))
 
     started = 0
 
@@ -79,7 +79,7 @@ def run_async(
     """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
     pending: deque[tuple[int, Item]] = deque()
     parked: deque[asyncio.Future[None]] = deque()
-    finished: SimpleQueue[tuple[int, Result | _Escaped]] = SimpleQueue()
+    finished = _Finished(loop.loop)
 
     async def work() -> None:
         while True:
@@ -91,11 +91,11 @@ def run_async(
                 await nap
                 continue
             try:
-                finished.put((index, await call(item)))
+                finished.put(index, await call(item))
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
-                finished.put((index, _Escaped(error)))
+                finished.put(index, _Escaped(error))
 
     workers: list[asyncio.Task[None]] = []
 
@@ -168,16 +168,48 @@ class _Escaped:
         self.error = error
 
 
+class _Finished:
+    """Results on their way to the thread that collects them, by the index of their item.
+
+    What one turn of an event loop finishes is handed over together: waking a thread is dear.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._handed_over: SimpleQueue[list[tuple[int, Any]]] = SimpleQueue()
+        self._together: list[tuple[int, Any]] = []
+        self._loop = loop
+
+    def put(self, index: int, result: Any) -> None:
+        if self._loop is None:
+            self._handed_over.put([(index, result)])
+            return
+        if not self._together:
+            self._loop.call_soon(self._hand_over)
+        self._together.append((index, result))
+
+    def _hand_over(self) -> None:
+        self._handed_over.put(self._together)
+        self._together = []
+
+    def get(self) -> list[tuple[int, Any]]:
+        """What was finished meanwhile; waits for it if there is nothing."""
+        return self._handed_over.get()
+
+    def drain(self) -> list[tuple[int, Any]]:
+        """All that is finished, without waiting."""
+        return [pair for together in _drain(self._handed_over) for pair in together]
+
+
 def _in_order(
     items: Iterable[Item],
     submit: Callable[[int, Item], None],
-    finished: SimpleQueue[tuple[int, Result | _Escaped]],
+    finished: _Finished,
     window: int,
     unclaimed: list[Result] | None,
 ) -> Iterator[Result]:
     """Keep up to `window` items submitted and yield their results in the order given."""
     source = iter(items)
-    ready: dict[int, Result | _Escaped] = {}
+    ready: dict[int, Any] = {}
     submitted = wanted = 0
     exhausted = False
     try:
@@ -197,8 +229,7 @@ def _in_order(
                 yield HOLD  # what is waited for is further down the line
                 continue
             while wanted not in ready:
-                index, result = finished.get()
-                ready[index] = result
+                ready.update(finished.get())
             result = ready.pop(wanted)
             if isinstance(result, _Escaped):
                 raise result.error
@@ -206,7 +237,7 @@ def _in_order(
             yield result
     finally:
         if unclaimed is not None:
-            ready.update(_drain(finished))
+            ready.update(finished.drain())
             in_order = (ready[index] for index in sorted(ready))
             unclaimed += [result for result in in_order if not isinstance(result, _Escaped)]
 

@@ -14,7 +14,7 @@ arguments than listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
@@ -136,6 +136,17 @@ def cb_commands() -> Iterable[Component]:
     command cannot be replaced. `cb --help` imports no plugin, so it shows only the commands of
     static entry points.
     The target is a `click.Command`, or a function that returns one.
+    """
+
+
+@_hook(since="0.1")
+def cb_formats() -> Mapping[str, Callable[..., Any]]:
+    """Offer formats for the tasks of suites: how choices are shown, how an answer is read back.
+
+    Called once per run, when a task asks for a format that the core does not have. All
+    implementations count; a name offered twice, or one of the core's, is an error. Each value
+    makes a `cbcore.suites.formats.Format` from the parameters a suite gives. An exception
+    leaves the tasks that need it unavailable.
     """
 
 

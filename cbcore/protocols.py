@@ -64,7 +64,11 @@ class Evaluator(Protocol):
     """Scores one output against the example it came from.
 
     Optional attributes: `emits` (score names), `applies_to` (tasks, or `"*"`) for automatic
-    wiring, `needs` (example fields without which no score can be given).
+    wiring, `needs` and `needs_output` (fields of the example and of the output without which
+    no score can be given), `reads` (all fields it looks at, of either; columns of other names
+    can then not be mapped by mistake). With `for_system(name)` it makes the evaluator that
+    scores the rows of one system, with `check_columns(original, processed)` it lets a dry run
+    try its own column parameters; `cbcore.columns` has what both need.
     """
 
     @property

@@ -54,8 +54,8 @@ class EvalRow:
 
 
 @attrs.frozen
-class Scored:
-    """What an evaluator returns when plain scores do not say enough.
+class Scored(Mapping[str, float]):
+    """What an evaluator returns when plain scores do not say enough. Read, it is its scores.
 
     `missing` gives the reason for each score that could not be given; `details` is what is
     worth keeping beside the scores (a verdict, its reason) and lands in the row's metadata
@@ -65,6 +65,15 @@ class Scored:
     scores: Mapping[str, float]
     missing: Mapping[str, str] = attrs.Factory(dict)
     details: Mapping[str, Any] = attrs.Factory(dict)
+
+    def __getitem__(self, name: str) -> float:
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
 
 
 ROW_FIELDS: tuple[str, ...] = tuple(field.name for field in attrs.fields(EvalRow))
@@ -87,13 +96,17 @@ class Counts:
 
 @attrs.define
 class EvalResult:
-    """All rows of a run and what the metrics made of them."""
+    """All rows of a run and what the metrics made of them.
+
+    `suites` is the table of the suites that were run, one line for each group and task.
+    """
 
     rows: Sequence[EvalRow]
     summary: Summary = attrs.Factory(dict)
     timing: dict[str, float] = attrs.Factory(dict)
     config: dict[str, Any] = attrs.Factory(dict)
     problems: list[str] = attrs.Factory(list)
+    suites: list[dict[str, Any]] = attrs.Factory(list)
     metrics: Sequence[Any] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
 
     @property
@@ -158,6 +171,7 @@ class EvalResult:
             "summary": json_safe(self.summary),
             "timing": json_safe(self.timing),
             "problems": list(self.problems),
+            "suites": json_safe(self.suites),
             "rows": [json_safe(row.to_dict()) for row in self.rows],
         }
 
@@ -185,9 +199,9 @@ class EvalResult:
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
         parts = {name: data.get(name, {}) for name in ("summary", "timing", "config")}
-        parts["problems"] = data.get("problems", [])
+        parts |= {name: data.get(name, []) for name in ("problems", "suites")}
         for name, part in parts.items():
-            if not isinstance(part, list if name == "problems" else dict):
+            if not isinstance(part, list if name in ("problems", "suites") else dict):
                 raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
         return cls(rows=rows, **parts)
 

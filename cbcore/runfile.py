@@ -7,7 +7,7 @@
     datasets: [hotpotqa:sample]
     max_examples: 50
 
-`${NAME}` is replaced by the environment variable; what it held is treated as a secret.
+`!function module.name` is a function of a module next to the file. `${NAME}` is replaced by the environment variable; what it held is treated as a secret.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cbcore import specs
+from cbcore.binding import import_attribute
 from cbcore.exceptions import ConfigError
 from cbcore.names import near_matches
 from cbcore.secrets import Secret, visible
@@ -47,9 +48,21 @@ _VALUES: dict[str, tuple[type, ...]] = {
     "seed": (int,),
     "tokenizer": (str,),
     "text_fields": (list,),
+    "suites": (str, list),
+    "include_path": (str, list),
+    "num_fewshot": (int,),
     "import": (str, list),
+    "proxy": (str, list),
+    "name": (str, list),
+    "model": (str, list),
+    "judge_url": (str,),
+    "judge_model": (str,),
+    "judge_api_key_env": (str,),
+    "judge_rubric": (str,),
+    "judge_pairwise": (bool,),
 }
 _LEAST: dict[Any, int] = {
+    "num_fewshot": 0,
     "max_examples": 1,
     "max_workers": 1,
     "max_errors": 0,
@@ -58,6 +71,7 @@ _LEAST: dict[Any, int] = {
     "budget_tokens": 0,
     "budget_usd": 0,
 }
+_FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -72,7 +86,7 @@ def read_run_file(path: str | Path, environ: Mapping[str, str] | None = None) ->
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"not valid UTF-8 at byte {error.start}") from error
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=loader_for(path))  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
         raise ConfigError(str(path), f"not valid YAML:{line} {error.problem}") from error
@@ -82,6 +96,41 @@ def read_run_file(path: str | Path, environ: Mapping[str, str] | None = None) ->
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     environ = os.environ if environ is None else environ
     return {key: _setting(str(path), key, value, environ) for key, value in data.items()}
+
+
+def loader_for(path: str | Path) -> type[Any]:
+    """YAML's safe loader, which also knows `!function module.name`.
+
+    The module is a Python file in the folder of the file that is read; nothing else is
+    imported. Raises `ConfigError` where there is no such function.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    def function(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+        text = loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else ""
+        return _function(str(path), str(text))
+
+    Loader.add_constructor("!function", function)
+    return Loader
+
+
+def _function(path: str, text: str) -> Any:
+    match = _FUNCTION.fullmatch(text)
+    if match is None:
+        raise ConfigError(path, f"!function {text!r} is not module.name")
+    file = Path(path).parent / f"{match['module']}.py"
+    try:
+        found = import_attribute(f"{file}:{match['name']}")
+    except ValueError as error:
+        raise ConfigError(
+            path, f"!function {text}: {error}", hint=f"define it in {file.name}, next to the file"
+        ) from error
+    if not callable(found):
+        raise ConfigError(path, f"!function {text} is a {type(found).__name__}, not a function")
+    return found
 
 
 def _setting(path: str, key: Any, value: Any, environ: Mapping[str, str]) -> Any:
@@ -97,7 +146,8 @@ def _setting(path: str, key: Any, value: Any, environ: Mapping[str, str]) -> Any
             hint=f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}",
         )
     expanded = _expand(path, value, environ)
-    if isinstance(value, bool) or not isinstance(expanded, _VALUES[key]):
+    mistaken = isinstance(value, bool) and bool not in _VALUES[key]
+    if mistaken or not isinstance(expanded, _VALUES[key]):
         wanted = " or ".join(kind.__name__ for kind in _VALUES[key])
         raise ConfigError(path, f"{key} must be {wanted}, not {value!r}")
     if isinstance(expanded, list) and not all(isinstance(item, str) for item in expanded):

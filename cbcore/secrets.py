@@ -6,6 +6,7 @@ like one. Where it came from is shown in its place, never the value.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,6 +42,7 @@ class Secret(str):
         return repr(self.source)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Whether a parameter or header is named like a secret: `api_key`, `X-Api-Key`, `password`, …"""
     name = name.replace("-", "_")

@@ -20,6 +20,7 @@ _COMMANDS = {
     "list": "cbcore.cli.list_components",
     "list-plugins": "cbcore.cli.list_plugins",
     "info": "cbcore.cli.info",
+    "suite": "cbcore.cli.suite",
     "runs": "cbcore.cli.runs",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",

@@ -15,9 +15,26 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 if TYPE_CHECKING:
     from cbcore.compose import Request
     from cbcore.results import EvalResult
+    from cbcore.specs import Spec
 
 
 DEFAULT_CACHE_DIR = ".cb"
+_PLURALS = {
+    "output": "outputs",
+    "import": "imports",
+    "proxy": "proxies",
+    "name": "names",
+    "model": "models",
+    "include_path": "include_paths",
+}
+"""Keys of a run file that hold one value or several, and where flags collect them."""
+_JUDGE_SETTINGS = (
+    "judge_url",
+    "judge_model",
+    "judge_api_key_env",
+    "judge_rubric",
+    "judge_pairwise",
+)
 
 
 class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -49,12 +66,53 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     help='System under test; chain with "a | b". Repeatable.',
 )
 @click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="URL",
+    help="Endpoint or proxy under test: short for --system openai:URL. Repeatable.",
+)
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of the --proxy in the same place. Default: its host and port.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="Model to ask each --proxy for; a single one counts for all.",
+)
+@click.option(
     "-d",
     "--dataset",
     "datasets",
     multiple=True,
     metavar="SPEC",
     help="Dataset by name, or the path of a .jsonl, .json, .csv or .parquet file. Repeatable.",
+)
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    metavar="SPEC",
+    help="Suite, task, tag, group::task path or glob, also with @format. Repeatable.",
+)
+@click.option(
+    "--include-path",
+    "include_paths",
+    multiple=True,
+    metavar="DIR",
+    help="Folder with suite files of your own. Repeatable.",
+)
+@click.option(
+    "--num-fewshot",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Worked examples before each question of a suite, in place of what its tasks say.",
 )
 @click.option(
     "-e",
@@ -71,6 +129,24 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     multiple=True,
     metavar="SPEC",
     help="Metric; without it, the automatic ones. Repeatable.",
+)
+@click.option("--judge-url", metavar="URL", help="Endpoint of a model that also rates the answers.")
+@click.option("--judge-model", metavar="NAME", help="The judge's model; with --judge-url.")
+@click.option(
+    "--judge-api-key-env",
+    metavar="VARIABLE",
+    help="Environment variable with the judge's key. Default: OPENAI_API_KEY.",
+)
+@click.option(
+    "--judge-rubric",
+    metavar="NAME|FILE",
+    help="What the judge looks at, by name or as a template. Default: correctness.",
+)
+@click.option(
+    "--judge-pairwise",
+    is_flag=True,
+    default=None,
+    help="Let the judge compare the systems two by two as well.",
 )
 @click.option(
     "-o",
@@ -134,6 +210,11 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option(
     "--locked", is_flag=True, help="Refuse to run with other plugins than cb-plugins.lock names."
 )
+@click.option(
+    "--allow-unsandboxed",
+    is_flag=True,
+    help="Run generated code although no sandbox works on this machine.",
+)
 @click.option("--seed", type=int, metavar="N", help="Seed for every component that takes one.")
 @click.option("--tokenizer", metavar="SPEC", help="How tokens are counted. Default: o200k_base.")
 @click.option(
@@ -153,6 +234,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     \b
     cb run --system "bm25:max_tokens=200 | extractive" --dataset hotpotqa:sample
     cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
+    cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
     """
     from cbcore.compose import execute
     from cbcore.exceptions import RunStoppedError
@@ -203,7 +285,7 @@ def _merge(run_file: str | None, flags: dict[str, Any]) -> dict[str, Any]:
     from cbcore.runfile import read_run_file
 
     for key, value in read_run_file(run_file).items():
-        target = {"output": "outputs", "import": "imports"}.get(key, key)
+        target = _PLURALS.get(key, key)
         if merged.get(target) in (None, ()):
             merged[target] = value if isinstance(value, list) or target == key else [value]
     return merged
@@ -231,11 +313,17 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
     from cbcore.tokens import DEFAULT_ENCODING
 
     threshold = merged["threshold"]
+    judges, judge_metrics = _judge(merged)
     return Request(
-        systems=merged["systems"],
+        systems=[*merged["systems"], *_proxies(settings, merged)],
         datasets=merged["datasets"],
+        suites=[merged["suites"]] if isinstance(merged["suites"], str) else merged["suites"],
+        include_paths=merged["include_paths"],
+        num_fewshot=merged["num_fewshot"],
         evaluators=merged["evaluators"] or None,
         metrics=merged["metrics"] or None,
+        added_evaluators=judges,
+        added_metrics=judge_metrics,
         options=RunOptions(
             max_examples=merged["max_examples"],
             max_workers=merged["max_workers"],
@@ -253,11 +341,70 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
         tokenizer=merged["tokenizer"] or DEFAULT_ENCODING,
         text_fields=merged.get("text_fields"),
         seed=merged["seed"],
+        allow_unsandboxed=merged["allow_unsandboxed"],
         cache_dir=None if merged["no_cache"] else merged["cache_dir"] or DEFAULT_CACHE_DIR,
         host=settings.host(),
         run_id=settings.resuming,
         argv=sys.argv[1:] if settings.resuming is None else settings.resuming_argv,
     )
+
+
+def _proxies(settings: Settings, merged: dict[str, Any]) -> list[Spec]:
+    """The systems that `--proxy`, `--name` and `--model` stand for, in their order."""
+    from cbcore.exceptions import UnknownComponentError, UsageError
+    from cbcore.registry import registry
+    from cbcore.specs import Spec
+
+    urls, names, models = merged["proxies"], merged["names"], merged["models"]
+    for option, values, needed in (
+        ("--name", names, len(names) != len(urls)),
+        ("--model", models, len(models) not in (1, len(urls)) or not urls),
+    ):
+        if values and needed:
+            raise UsageError(
+                f"{option} is given {len(values)} times and --proxy {len(urls)} times, "
+                "so it is not clear which belong together",
+                hint=f"give {option} once for each --proxy, in the same order"
+                + (", or once for all" if option == "--model" else ""),
+            )
+    if not urls:
+        return []
+    try:
+        registry.get("system", "openai", host=settings.host())
+    except UnknownComponentError as error:
+        raise UsageError(
+            "--proxy needs the plugin 'cb-openai', which is not installed",
+            hint="pip install cb-openai",
+        ) from error
+    models = models * len(urls) if len(models) == 1 else models
+    made = []
+    for index, url in enumerate(urls):
+        params = {"model": models[index]} if models else {}
+        made.append(Spec("openai", url, params | ({"name": names[index]} if names else {})))
+    return made
+
+
+def _judge(merged: dict[str, Any]) -> tuple[list[Spec], list[Spec]]:
+    """The evaluators and metrics that the `--judge-…` flags ask for."""
+    from cbcore.exceptions import UsageError
+    from cbcore.specs import Spec
+
+    given = [key for key in _JUDGE_SETTINGS if merged.get(key)]
+    if not given:
+        return [], []
+    if lacking := [key for key in ("judge_url", "judge_model") if not merged[key]]:
+        said, wanted = (f"--{key.replace('_', '-')}" for key in (given[0], lacking[0]))
+        raise UsageError(f"{said} is given without {wanted}", hint=f"add {wanted}")
+    endpoint = {"base_url": merged["judge_url"], "model": merged["judge_model"]}
+    if merged["judge_api_key_env"]:
+        endpoint["api_key_env"] = merged["judge_api_key_env"]
+    rubric = {"rubric": merged["judge_rubric"]} if merged["judge_rubric"] else {}
+    evaluators = [Spec("llm_judge", params={**endpoint, **rubric})]
+    metrics = [Spec("judge_summary")]
+    if merged["judge_pairwise"]:
+        evaluators.append(Spec("judge_material"))
+        metrics.append(Spec("pairwise_judge", params=endpoint))
+    return evaluators, metrics
 
 
 def _dry_run(request: Request) -> None:
@@ -266,6 +413,8 @@ def _dry_run(request: Request) -> None:
     from cbcore.compose import compose
 
     planned = plan(compose(request))
+    for message in dict.fromkeys(request.warnings):
+        click.echo(message, err=True)
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [
@@ -339,6 +488,9 @@ def _raise_if_nothing_worked(result: EvalResult) -> None:
     from cbcore.exceptions import DataError, RunError
 
     if not result.rows:
+        reasons = [line["reason"] for line in result.suites if line.get("reason")]
+        if reasons:
+            raise DataError(f"no task has a row; the first failed: {reasons[0]}")
         raise DataError("the dataset is empty: there is nothing to report")
     errors = [row.error for row in result.rows if row.error is not None]
     if len(errors) == len(result.rows):

@@ -432,10 +432,12 @@ class TestEveryKind:
     def test_a_run_uses_it(self, installed, tmp_path):
         kind, _, python = installed
         if kind == "suite":
-            code = "from cbcore._manager import build_host as b; print(b().find('suite', 'my-suite').load()())"
-            suite = yaml.safe_load(Path(run(python, "-c", code, cwd=tmp_path).strip()).read_text())
-            assert suite["group"] == "my-suite"
-            assert suite["task"]
+            printed = run(
+                python, "-m", "cbcore", "suite", "show", "my-suite", "--json", cwd=tmp_path
+            )
+            (tree,) = json.loads(printed)
+            assert (tree["kind"], tree["name"]) == ("group", "my-suite")
+            assert [task["kind"] for task in tree["children"]] == ["task", "task"]
             return
         arguments, shows = USES[kind]
         run(

@@ -18,22 +18,25 @@ LAYERS = (
     | {"results", "secrets", "summary"},
     {"_logging", "events", "hookspecs", "protocols", "tokens"},
     {
+        "_column_paths",
         "_discovery",
         "_inspection",
         "_manager",
         "_plugins",
         "_policy",
+        "_watched",
         "binding",
         "chains",
+        "columns",
         "files",
         "hf",
     }
     | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"}
     | {"_explaining", "_health", "_installing", "_lockfile", "_manifests", "_origins", "_projects"}
-    | {"_rules", "_tracing", "_tracking"},
+    | {"_rules", "_tracing", "_tracking", "suites"},
     {"_announcing", "_calls", "_limits", "_memo", "_plan", "_progress", "_rows", "_runner"}
     | {"_scoring", "executors"},
-    {"_building", "_checking", "_probing", "_scaffold", "compose", "testing"},
+    {"_building", "_checking", "_probing", "_scaffold", "_suite_runs", "compose", "testing"},
     {"cli", "__main__"},
 )
 LAYER_OF = {module: number for number, modules in enumerate(LAYERS) for module in modules}

@@ -547,7 +547,7 @@ def test_strict_does_not_mind_an_unrelated_distribution(site: Path) -> None:
 
 def test_every_kind_has_a_hook() -> None:
     """And the rest observe."""
-    offering = {f"cb_{kind}s" for kind in KINDS}
+    offering = {f"cb_{kind}s" for kind in KINDS} | {"cb_formats"}
 
     assert set(HOOKS) == offering | {"cb_run_started", "cb_row_finished", "cb_run_finished"}
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cbcore import evaluate
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, json_safe
+from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored, json_safe
 
 
 def joined(text):
@@ -435,3 +435,13 @@ def test_without_pandas_the_extra_to_install_is_named(monkeypatch):
     with pytest.raises(MissingExtraError, match="'pandas'") as caught:
         made().to_dataframe()
     assert "cbcore[dataframe]" in caught.value.hint
+
+
+def test_what_an_evaluator_returned_reads_as_its_scores():
+    """Whoever calls an evaluator by hand need not know that it has more to say."""
+    scored = Scored({"f1": 0.5}, {"recall": "no gold"}, {"why": "so"})
+    assert scored["f1"] == 0.5
+    assert dict(scored) == {"f1": 0.5}
+    assert "recall" not in scored
+    assert scored == Scored({"f1": 0.5}, {"recall": "no gold"}, {"why": "so"})
+    assert scored != Scored({"f1": 0.5})

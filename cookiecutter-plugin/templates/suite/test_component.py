@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from cbcore.suites import SuiteManager
 
 from {{ cookiecutter.__package }} import suite_path
 
@@ -25,6 +26,11 @@ def test_the_entry_point_leads_to_it() -> None:
 
 def test_the_group_is_called_as_the_plugin_offers_it(suite: Any) -> None:
     assert suite["group"] == NAME
+
+
+def test_it_resolves_to_its_tasks(suite: Any) -> None:
+    (root,) = SuiteManager().load([NAME]).roots
+    assert [leaf.config.name for leaf in root.leaves()] == [task["task"] for task in suite["task"]]
 
 
 def test_its_tasks_are_named_once_each(suite: Any) -> None:

@@ -26,6 +26,7 @@ def test_entry_points():
         "pass_at_k",
         "pass_rate",
         "per_dataset_breakdown",
+        "score_statistics",
     ]
 
 

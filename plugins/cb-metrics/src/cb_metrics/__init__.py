@@ -8,6 +8,7 @@ from cb_metrics.latency import Latency
 from cb_metrics.pareto import ParetoRank, rank
 from cb_metrics.quality import MeanScore, PassRate, PerDatasetBreakdown
 from cb_metrics.repeats import PassAtK, pass_at_k, pass_hat_k
+from cb_metrics.statistics import ScoreStatistics
 from cb_metrics.tokens import CompressionRatio, CostOfPass
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "PassAtK",
     "PassRate",
     "PerDatasetBreakdown",
+    "ScoreStatistics",
     "pass_at_k",
     "pass_hat_k",
     "rank",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from cb_reporters.suites import SuiteView
 from cb_reporters.text import visible
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
@@ -49,6 +50,8 @@ class Markdown:
             blocks.append(f"> **{escape(view.status)}**")
         if view.systems:
             blocks.append(_by_system(view.systems, (*view.columns, *view.counts)))
+        if view.suites:
+            blocks += ["### Suites", _suites(view.suites)]
         if view.datasets:
             blocks += ["### By dataset", _by_dataset(view.systems, view.datasets)]
         if view.details:
@@ -71,6 +74,18 @@ def _by_system(systems: Sequence[str], columns: Sequence[Column]) -> str:
 def _by_dataset(systems: Sequence[str], datasets: Sequence[Column]) -> str:
     lines = ((escape(column.header), *_cells(column)) for column in datasets)
     return _table(("dataset", *map(escape, systems)), lines)
+
+
+def _suites(suites: SuiteView) -> str:
+    headers = ("task", *map(escape, suites.headers))
+    lines = []
+    for line in suites.lines:
+        name = "&nbsp;&nbsp;" * line.depth + escape(line.name) if line.named else ""
+        cells = [*map(escape, line.cells)]
+        if line.note:
+            cells[3] = escape(line.note)
+        lines.append((f"**{name}**" if line.group and name else name, *cells))
+    return _table(headers, iter(lines))
 
 
 def _table(headers: Sequence[str], lines: Iterator[tuple[str, ...]]) -> str:

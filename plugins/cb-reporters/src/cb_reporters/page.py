@@ -11,12 +11,14 @@ from typing import Any
 
 import attrs
 
-from cb_reporters import chart, formats
+from cb_reporters import chart, distribution, formats
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.rows_table import rows_section
+from cb_reporters.suites import SuiteLine, SuiteView
 from cb_reporters.view import Column, View, components
 from cbcore.results import EvalResult, json_safe
 
+_DEEPEST = 6
 _KINDS = ("systems", "datasets", "evaluators", "metrics")
 _SETTINGS = ("run_id", "state", "state_reason", "cbcore", "started", "score_field", "threshold")
 
@@ -44,8 +46,10 @@ class Html:
         view = View.of(result)
         sections = (
             _comparison(view),
+            _suites(view),
             _chart(view),
             _by_dataset(view),
+            _distribution(result),
             _details(view),
             rows_section(result, self.max_rows),
             _provenance(result.config),
@@ -159,6 +163,36 @@ def _chart(view: View) -> Markup | None:
     )
 
 
+def _suites(view: View) -> Markup | None:
+    if view.suites is None:
+        return None
+    suites = view.suites
+    head = [tag("th", "task", scope="col")]
+    for i, header in enumerate(suites.headers):
+        number = i >= suites.n_described
+        head.append(tag("th", tag("bdi", header), scope="col", class_="num" if number else None))
+    body = (_suite_line(line, suites) for line in suites.lines)
+    # Sorting would tear members from their groups, so these lines stay as they are.
+    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="suites")
+    return join(
+        tag("h2", "Suites"),
+        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label="Suites"),
+        tag("p", "Value ± standard error; n: examples scored.", class_="caption"),
+    )
+
+
+def _suite_line(line: SuiteLine, suites: SuiteView) -> Markup:
+    indent = f"depth-{min(line.depth, _DEEPEST)}"
+    name = tag("strong", line.name) if line.group else line.name
+    label = tag("bdi", name) if line.named else None
+    cells: list[Markup] = []
+    if line.note:
+        cells.append(tag("td", line.note, class_="text", colspan=str(len(suites.headers))))
+    for i, cell in enumerate(() if line.note else line.cells):
+        cells.append(tag("td", cell, class_="num" if i >= suites.n_described else None))
+    return tag("tr", tag("th", label, scope="row", class_=indent), *cells)
+
+
 def _by_dataset(view: View) -> Markup | None:
     if not view.datasets:
         return None
@@ -173,6 +207,54 @@ def _by_dataset(view: View) -> Markup | None:
     )
     table = _table("Quality by dataset", (tag("th", "dataset", scope="col"), *head), body)
     return join(tag("h2", "By dataset"), table)
+
+
+def _distribution(result: EvalResult) -> Markup | None:
+    """The score of the run in full, the others to be opened."""
+    parts = []
+    for number, (score, found) in enumerate(distribution.distributions_of(result).items()):
+        figures = join(_figures_table(score, found), _drawn(score, found, number))
+        if number == 0:
+            parts += [tag("h2", "Distribution of ", tag("bdi", score)), figures]
+        else:
+            parts.append(tag("details", tag("summary", tag("bdi", score)), figures, class_="score"))
+    return join(*parts) if parts else None
+
+
+def _figures_table(score: str, found: Sequence[distribution.Distribution]) -> Markup:
+    cells = [list(distribution.cells(one)) for one in found]
+    head = [tag("th", header, scope="col", class_="num") for header, _, _ in cells[0]]
+    body = (
+        tag(
+            "tr",
+            tag("th", tag("bdi", one.system), scope="row"),
+            *(
+                tag("td", text, class_="num", data_value=None if value is None else repr(value))
+                for _, text, value in row
+            ),
+        )
+        for one, row in zip(found, cells, strict=True)
+    )
+    return _table(f"Figures of {score}", (tag("th", "system", scope="col"), *head), body)
+
+
+def _drawn(score: str, found: Sequence[distribution.Distribution], number: int) -> Markup | None:
+    drawing = distribution.drawing(score, found, number)
+    if drawing is None:
+        return None
+    caption = (
+        "Above, how many rows have which score; below, the median, the middle half and, as "
+        "points, what lies more than 1.5 times that half away."
+    )
+    scroll = tag(
+        "div",
+        drawing,
+        class_="scroll plain",
+        tabindex="0",
+        role="region",
+        aria_label=f"Distribution of {score}",
+    )
+    return tag("figure", scroll, tag("figcaption", caption))
 
 
 def _details(view: View) -> Markup | None:

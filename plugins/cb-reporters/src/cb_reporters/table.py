@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from cb_reporters.suites import SuiteView
 from cb_reporters.text import pad, shorten, visible, width, wrap
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
@@ -47,6 +48,8 @@ class Table:
         if view.systems:
             compared = _Grid.of(view.systems, (*view.columns, *view.counts))
             lines += ["", *_fitted(compared, columns)]
+        if view.suites:
+            lines += ["", "Suites", *_suite_lines(view.suites, columns)]
         if view.datasets:
             by_dataset = _Grid.of(view.systems, view.datasets)
             lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]
@@ -147,6 +150,60 @@ def _fitted(grid: _Grid, columns: int, *, across: bool = False) -> Iterator[str]
             return candidate.lines()
     parts = (turned if across else grid).parts(columns)
     return itertools.chain.from_iterable(part.lines() for part in parts)
+
+
+def _suite_lines(suites: SuiteView, columns: int) -> Iterator[str]:
+    """The tree of suites, members below their groups, in pieces where it does not fit.
+
+    Columns that are empty are left out, and where there is no room those that only describe.
+    """
+    names = ["  " * line.depth + visible(line.name) if line.named else "" for line in suites.lines]
+    cells = [[visible(cell) for cell in line.cells] for line in suites.lines]
+    columns_of = list(zip(map(visible, suites.headers), *cells, strict=True))
+    widths = [max(map(width, column)) for column in columns_of]
+    described = [i for i in range(suites.n_described) if any(line[i] for line in cells)]
+    label = min(max(map(width, ("task", *names))), max(_SHORTEST_LABEL, columns // 3))
+    values = list(range(suites.n_described, len(widths)))
+    piece = values if suites.one_system else values[:1]
+    optionals = [1, 0]  # version and n-shot; the filter only where it tells nothing apart
+    if len({line[2] for line in cells if line[2]}) < 2:
+        optionals.append(2)
+    for optional in optionals:
+        if _total([label, *(widths[i] for i in (*described, *piece))]) <= columns:
+            break
+        described = [i for i in described if i != optional]
+    while values:
+        taken = len(piece)
+        while taken < len(values) and (
+            _total([label, *(widths[i] for i in (*described, *values[: taken + 1]))]) <= columns
+        ):
+            taken += 1
+        shown = [*described, *values[:taken]]
+        values = values[taken:]
+        body = [[line[i] for i in shown] for line in cells]
+        headers = [columns_of[i][0] for i in shown]
+        notes = [visible(line.note) for line in suites.lines]
+        short = [shorten(name, label) for name in names]
+        yield from _suite_piece(headers, short, body, notes, [label, *(widths[i] for i in shown)])
+
+
+def _suite_piece(
+    headers: Sequence[str],
+    names: Sequence[str],
+    body: Sequence[Sequence[str]],
+    notes: Sequence[str],
+    widths: Sequence[int],
+) -> Iterator[str]:
+    inner = sum(widths[1:]) + 3 * (len(widths) - 2)
+    yield _rule("┌┬┐", widths)
+    yield _line(("task", *headers), widths)
+    yield _rule("├┼┤", widths)
+    for name, cells, note in zip(names, body, notes, strict=True):
+        if note:
+            yield f"│ {pad(name, widths[0])} │ {pad(shorten(note, inner), inner)} │"
+        else:
+            yield _line((name, *cells), widths)
+    yield _rule("└┴┘", widths)
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -11,6 +11,7 @@ import attrs
 
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT, Format
+from cb_reporters.suites import SuiteView
 from cbcore.results import Counts, EvalResult
 
 _DATASET = "dataset:"
@@ -46,6 +47,12 @@ KNOWN: dict[str, Display] = {
     "latency_median": Display("latency p50", formats.duration, "lower"),
     "latency_p95": Display("latency p95", formats.duration, "lower"),
     "pareto_rank": Display("pareto", formats.count, "lower"),
+    "score_mean": Display("mean", formats.score, "higher"),
+    "score_median": Display("median", formats.score, "higher"),
+    "score_std": Display("std", formats.score),
+    "score_min": Display("min", formats.score),
+    "score_max": Display("max", formats.score),
+    "score_coverage": Display("coverage", formats.percent, "higher"),
     "num_passing": Display("passing", formats.count, detail=True),
     "mean_input_tokens": Display("input tokens", formats.average, detail=True),
     "mean_output_tokens": Display("output tokens", formats.average, detail=True),
@@ -75,7 +82,8 @@ class View:
 
     `columns` are the metrics that compare systems, `details` those that explain them (less
     the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
-    `counts` what all of them rest on. `status` is empty for a run that finished.
+    `counts` what all of them rest on. `suites` is the table of the suites that were run.
+    `status` is empty for a run that finished.
     """
 
     title: str
@@ -87,6 +95,7 @@ class View:
     datasets: tuple[Column, ...]
     counts: tuple[Column, ...]
     notes: tuple[str, ...]
+    suites: SuiteView | None = None
 
     @classmethod
     def of(cls, result: EvalResult) -> View:
@@ -113,6 +122,7 @@ class View:
             datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
             counts=tuple(_count_columns(counts)),
             notes=(*map(str, result.problems), *_missing_reasons(result)),
+            suites=SuiteView.of(result, systems),
         )
 
     def first(self, key: str) -> Column | None:
@@ -226,6 +236,9 @@ def _count_columns(counts: Sequence[Counts]) -> Iterable[Column]:
 def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
+    if suites := [str(name) for name in result.config.get("suites") or ()]:
+        tasks = {str(node.get("key")) for node in result.suites}
+        datasets = [*suites, *(name for name in datasets if name not in tasks)]
     datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})
     listed = ", ".join(datasets[:3]) + (f" and {len(datasets) - 3} more" if datasets[3:] else "")
     subject = systems[0] if len(systems) == 1 else f"{len(systems)} systems"

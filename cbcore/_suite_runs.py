@@ -1,0 +1,327 @@
+"""Suites in a run: tasks set up as sources, and their table made of the rows.
+
+A task whose parts are not to be had, or whose data fails, is shown as such and keeps no other
+from running. Only when none can run is that an error; a mistake in a suite file always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore import columns, provenance, specs
+from cbcore._building import Builder, Built
+from cbcore._explaining import known_offers
+from cbcore._manager import PluginHost
+from cbcore._runner import Source
+from cbcore._scoring import Wired
+from cbcore.exceptions import (
+    CBError,
+    ConfigError,
+    PluginError,
+    UnknownComponentError,
+    UsageError,
+)
+from cbcore.names import canonical
+from cbcore.results import EvalRow
+from cbcore.specs import Spec
+from cbcore.suites.filters import make_pipeline
+from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
+from cbcore.suites.locating import with_class
+from cbcore.suites.model import NO_FILTER, GroupNode, Leaf, Node, Selection, TaskConfig
+from cbcore.suites.paths import with_keys
+from cbcore.suites.running import format_name, task_examples
+from cbcore.suites.scoring import ReadAnswer, task_scorer
+from cbcore.suites.tables import SuiteTable, TaskOutcome, scores_by_example
+from cbcore.summary import summarize
+
+
+@attrs.frozen
+class TaskSetup:
+    """One task, ready to run."""
+
+    source: Source
+    dataset: dict[str, Any]
+    metrics: Sequence[Any]
+
+
+@attrs.define
+class SuiteRun:
+    """The suites of one run: what is to be run, and what becomes of it."""
+
+    selection: Selection
+    setups: dict[str, TaskSetup] = attrs.Factory(dict)
+    outcomes: dict[str, TaskOutcome] = attrs.Factory(dict)
+
+    @property
+    def sources(self) -> list[Source]:
+        """What there is to run, each task once, in order."""
+        return [setup.source for setup in self.setups.values()]
+
+    @property
+    def dataset_records(self) -> list[dict[str, Any]]:
+        """What the result says of the data of each task."""
+        return [setup.dataset for setup in self.setups.values()]
+
+    def table(
+        self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """The table of all suites, and what has to be said of it."""
+        for key, reason in failures.items():
+            self.outcomes[key].state, self.outcomes[key].reason = "failed", reason
+        for system, of_system in rows.items():
+            for key, scores in scores_by_example(of_system, self.setups).items():
+                if key not in failures:
+                    self.outcomes[key].measure(system, scores)
+        remarks = [
+            remark
+            for key, setup in self.setups.items()
+            if setup.metrics and key not in failures
+            for remark in self._sum_up(key, setup.metrics, rows)
+        ]
+        table = SuiteTable(self.outcomes, list(rows))
+        lines = table.lines(self.selection.roots)
+        return lines, list(dict.fromkeys([*table.problems, *remarks]))
+
+    def _sum_up(
+        self, key: str, metrics: Sequence[Any], rows: Mapping[str, Iterable[EvalRow]]
+    ) -> list[str]:
+        """Add what a task's own metrics make of its rows; returns what went wrong."""
+        own = {system: [r for r in part if r.dataset == key] for system, part in rows.items()}
+        summary, problems = summarize(own, metrics)
+        for system, values in summary.items():
+            self.outcomes[key].add_metrics(system, values, len(own[system]))
+        return [f"task {key}: {problem}" for problem in problems]
+
+
+def select(
+    wanted: Sequence[Any],
+    include_paths: Sequence[str | Path] = (),
+    host: PluginHost | None = None,
+    num_fewshot: int | None = None,
+) -> Selection:
+    """What was asked for, by name or as it is, with the keys of all its leaves told apart."""
+    from cbcore.suites import SuiteManager
+
+    named = [one for one in wanted if isinstance(one, str | Mapping)]
+    roots: list[Node] = []
+    notes: tuple[str, ...] = ()
+    if named:
+        loaded = SuiteManager(include_paths, host).load(named)
+        roots, notes = list(loaded.roots), loaded.notes
+    for one in wanted:
+        if isinstance(one, Selection):
+            roots += one.roots
+        elif isinstance(one, GroupNode | Leaf):
+            roots.append(one)
+    if num_fewshot is not None:
+        roots = [with_num_fewshot(root, num_fewshot) for root in roots]
+    return Selection(with_keys(roots), notes=notes)
+
+
+def with_num_fewshot(node: Node, n: int) -> Node:
+    """The tree with so many worked examples. A task that says 0 means it, and keeps it."""
+    if isinstance(node, GroupNode):
+        return attrs.evolve(node, children=tuple(with_num_fewshot(c, n) for c in node.children))
+    if node.config.num_fewshot == 0:
+        return node
+    return attrs.evolve(node, config=attrs.evolve(node.config, num_fewshot=n))
+
+
+def set_up(
+    selection: Selection,
+    builder: Builder,
+    evaluators: dict[str | int, Built],
+    *,
+    asked: Sequence[Any] | None = None,
+    added: Sequence[Any] = (),
+    repeats: int = 1,
+    seed: int | None = None,
+) -> SuiteRun:
+    """Set every task of a selection up. `asked` scores the tasks that name no evaluators.
+
+    `evaluators` collects what scores the run; those equal to one already there are shared.
+    """
+    run = SuiteRun(selection)
+    offered = _plugin_formats(builder, selection)
+    maker = _TaskMaker(builder, evaluators, offered, asked, added, repeats, seed)
+    first_error, place = None, ""
+    for leaf in selection.leaves():
+        outcome = run.outcomes[leaf.key] = TaskOutcome(leaf)
+        try:
+            run.setups[leaf.key] = maker.task(leaf, outcome)
+        except CBError as error:
+            # A mistake in a suite file is for its author to mend, before anything is spent.
+            strict = isinstance(error, PluginError) and builder.host.policy.strict
+            if strict or isinstance(error, ConfigError):
+                raise
+            if first_error is None:
+                first_error, place = error, _place_of(error, leaf.config)
+            outcome.state = "unavailable"
+            remedy = _remedy(error)
+            outcome.reason = f"{error.message} ({remedy})" if remedy else error.message
+    if first_error is not None and not run.setups:
+        raise UsageError(
+            f"none of the {len(run.outcomes)} tasks can run; the first: "
+            f"{place}{first_error.message}",
+            hint=_remedy(first_error),
+        ) from first_error
+    return run
+
+
+def _remedy(error: CBError) -> str | None:
+    """What to do: install the package that would supply it, where one is known."""
+    if isinstance(error, UnknownComponentError):
+        wanted = (error.kind, canonical(error.name))
+        for kind, name, package in known_offers():
+            if (kind, canonical(name)) == wanted:
+                return f"pip install {package}"
+    return error.hint
+
+
+def _place_of(error: CBError, config: TaskConfig) -> str:
+    """Where a suite file names what is not to be had, in front of the message."""
+    keys = {"format": "formats", "evaluator": "evaluators", "metric": "metrics"}
+    key = keys.get(getattr(error, "kind", ""), "dataset")
+    origin = config.origins.get(key, config.origin)
+    return f"{origin}: " if origin.file else ""
+
+
+def _plugin_formats(builder: Builder, selection: Selection) -> dict[str, Callable[..., Format]]:
+    """The formats of plugins, asked for only when a task needs one."""
+    wanted = {format_name(leaf.config) for leaf in selection.leaves()} - {None, *BUILT_IN}
+    return formats_of(builder.host.observers("cb_formats")) if wanted else {}
+
+
+@attrs.define
+class _TaskMaker:
+    builder: Builder
+    evaluators: dict[str | int, Built]
+    formats: Mapping[str, Callable[..., Format]]
+    asked: Sequence[Any] | None
+    added: Sequence[Any]
+    repeats: int
+    seed: int | None
+
+    def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
+        config = with_class(leaf.config)
+        name = format_name(config)
+        params = config.formats.get(name, {}) if name else {}
+        task_format = make_format(name, params, self.formats) if name else None
+        datasets: list[Built] = []
+
+        def load(wanted: Any) -> Iterable[Any]:
+            datasets.append(self.builder.build("dataset", wanted))
+            found: Iterable[Any] = datasets[-1].value
+            return found
+
+        examples = task_examples(leaf.key, config, task_format, load, self.seed)
+        dataset = datasets[0]
+        wired = self._scoring(config, task_format, dataset, outcome)
+        where = config.origins.get("filter_list", config.origin)
+        pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
+        repeats = config.repeats if config.repeats > 1 else self.repeats
+        each: list[Wired] = []
+        pooled: list[Wired] = []
+        for position, pipeline in enumerate(pipelines):
+            for built, automatic in wired:
+                scorer = task_scorer(
+                    built.value, pipeline, task_format, first=position == 0, record=built.record
+                )
+                together = pipeline.pools and repeats > 1
+                (pooled if together else each).append(Wired.of(scorer, automatic=automatic))
+        outcome.filters = [pipeline.name for pipeline in pipelines]
+        source = Source(
+            leaf.key, examples, each, repeats=repeats, pooled=tuple(pooled), contained=True
+        )
+        record = {**_dataset_record(dataset), "name": leaf.key}
+        extra = {} if config.primary_score is None else {"score_field": config.primary_score}
+        metrics = [self.builder.build("metric", m, extra).value for m in config.metrics]
+        return TaskSetup(source, record, metrics)
+
+    def _scoring(
+        self, config: TaskConfig, task_format: Format | None, dataset: Built, outcome: TaskOutcome
+    ) -> list[tuple[Built, bool]]:
+        """The evaluators of a task, each with whether it was chosen automatically."""
+        declared = _declared_metrics(config)
+        outcome.shown = list(declared)
+        outcome.higher_is_better = {k: v for k, v in declared.items() if v is not None}
+        chosen: list[tuple[Built, bool]] = []
+        reads = task_format is not None and getattr(task_format, "reads_answer", True)
+        named = config.evaluators if config.evaluators is not None else self.asked
+        if named is not None:
+            chosen += [(self._mapped(wanted, config), False) for wanted in named]
+        elif not reads:
+            tasks = _tasks_of(dataset) or ("qa",)
+            chosen += [(built, True) for built in self.builder.automatic_evaluators(tasks)]
+        emitted = {name for built, _ in chosen for name in getattr(built.value, "emits", ())}
+        if (reads or config.doc_to_choice is not None) and "acc" not in emitted:
+            chosen.insert(0, (self._own(ReadAnswer()), False))
+        chosen += [(self.builder.build("evaluator", wanted), False) for wanted in self.added]
+        return [(self._shared(built), automatic) for built, automatic in chosen]
+
+    def _mapped(self, wanted: Any, config: TaskConfig) -> Built:
+        """An evaluator, pointed at the task's columns as far as it reads them."""
+        spec = _evaluator_spec(wanted)
+        built = self.builder.build("evaluator", spec)
+        reads = tuple(getattr(built.value, "reads", ()))
+        mapping = {
+            name if name.endswith(columns.SUFFIX) else name + columns.SUFFIX: column
+            for name, column in config.columns.items()
+            if not reads or name.removesuffix(columns.SUFFIX) in reads
+        }
+        if not mapping:
+            return built
+        if isinstance(spec, Spec):
+            return self.builder.build(
+                "evaluator", attrs.evolve(spec, params={**mapping, **spec.params})
+            )
+        return self.builder.build("evaluator", columns.mapped(built.value, **mapping))
+
+    def _own(self, evaluator: Any) -> Built:
+        return Built(evaluator, provenance.describe(evaluator, name=evaluator.name))
+
+    def _shared(self, built: Built) -> Built:
+        own = isinstance(built.value, ReadAnswer)
+        key = built.record["digest"] if built.component or own else id(built.value)
+        return self.evaluators.setdefault(key, built)
+
+
+def _evaluator_spec(wanted: Any) -> Any:
+    """`name`, `name:key=value` or `{name: {key: value}}` as a spec; objects as they are."""
+    if isinstance(wanted, str):
+        return specs.parse(wanted)
+    if isinstance(wanted, Mapping) and len(wanted) == 1:
+        ((text, params),) = wanted.items()
+        spec = specs.parse(str(text))
+        return attrs.evolve(spec, params={**spec.params, **(params or {})})
+    return wanted
+
+
+def _declared_metrics(config: TaskConfig) -> dict[str, bool | None]:
+    """The scores a task wants to be shown by, and whether more of each is better."""
+    listed = config.settings.get("metric_list") or ()
+    found: dict[str, bool | None] = {}
+    if config.primary_score is not None:
+        found[config.primary_score] = None
+    for item in listed if isinstance(listed, list | tuple) else [listed]:
+        name = item.get("metric") if isinstance(item, Mapping) else item
+        if isinstance(name, str):
+            found[name] = item.get("higher_is_better") if isinstance(item, Mapping) else None
+    return found
+
+
+def _tasks_of(dataset: Built) -> tuple[str, ...]:
+    own = getattr(dataset.value, "tasks", None)
+    if not own and dataset.component is not None:
+        own = dataset.component.described().tasks
+    return tuple(own or ())
+
+
+def _dataset_record(dataset: Built) -> dict[str, Any]:
+    if dataset.component is not None or not attrs.has(type(dataset.value)):
+        return dataset.record
+    return provenance.describe(dataset.value, name="")

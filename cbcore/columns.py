@@ -1,0 +1,374 @@
+"""Columns: an evaluator pointed at data that is laid out differently than it expects.
+
+Any evaluator takes `<field>_column=` beside its own parameters. The value says where the field
+is read from:
+
+    ground_truth_column="my_ground_truth_col"             a column
+    contexts_column="prediction.contexts"                 a path into it, of any depth
+    contexts_column="retrieved.0.text"                    an item of a list; -1 is the last
+    contexts_column="docs.*.text"                         that of every item of a list
+    contexts_column="'a.b'.text"                          quoted: a name, whatever is in it
+    contexts_column="predictions.{system}.contexts"       the system under test, as one name
+    contexts_column="original.contexts"                   only the example; `processed.`: only
+                                                          what the system returned
+    contexts_column=lambda row: [row["pred"]["message"]]  a function of the row
+    contexts_column="py:./mine.py:contexts"               the same, by name
+
+A name that really contains dots wins over the path. A name that both the example and the
+output have is taken from the side the field belongs to: gold from the example, what a system
+produces from the output. All columns are read before any is replaced, so two can be swapped.
+
+`mapped(evaluator, answer_column="meta.gold")` does this for any evaluator from Python, and the
+core does it for spec strings and run files. An evaluator whose constructor has `…_column`
+parameters of its own gets them itself, and reads with `ColumnReader`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from cbcore._column_paths import SYSTEM, ColumnPath, NoSuchError, Side, shown
+from cbcore._watched import Watched
+from cbcore.binding import import_attribute
+from cbcore.components import describe_exception
+from cbcore.exceptions import ColumnError, MissingScoreError
+from cbcore.names import near_matches
+
+__all__ = [
+    "OUTPUT_FIELDS",
+    "SUFFIX",
+    "Column",
+    "ColumnReader",
+    "Mapped",
+    "Row",
+    "Side",
+    "bound_to_system",
+    "function_name",
+    "mapped",
+    "side_of",
+]
+
+SUFFIX = "_column"
+"""What a parameter ends in that says where a field is read from."""
+
+OUTPUT_FIELDS = frozenset({"response", "context", "contexts", "turn_responses"})
+"""Fields that are a system's to produce, where an evaluator does not say otherwise."""
+
+
+class Row(Mapping[str, Any]):
+    """What a mapping sees: the columns of the example and those the system returned, together.
+
+    `original` and `processed` hold them apart, `system` is the name of the system under test
+    (None outside a run). A column both have is that of the preferred side.
+    """
+
+    def __init__(
+        self,
+        original: Mapping[str, Any],
+        processed: Mapping[str, Any],
+        *,
+        system: str | None = None,
+        prefer: Side = "processed",
+    ) -> None:
+        self.original = original
+        self.processed = processed
+        self.system = system
+        sides = (processed, original) if prefer == "processed" else (original, processed)
+        self._first, self._second = sides
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._first:
+            return self._first[name]
+        if name in self._second:
+            return self._second[name]
+        if name == "original":
+            return self.original
+        if name == "processed":
+            return self.processed
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.original, **self.processed})
+
+    def __len__(self) -> int:
+        return len({**self.original, **self.processed})
+
+
+Column: TypeAlias = str | Callable[[Row], Any]
+"""Where a field is read from: the name of a column, a path, or a function of the row."""
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def side_of(evaluator: Any, field: str) -> Side:
+    """Where a field of an evaluator is looked for first: where it says, or where it belongs."""
+    needed = field in getattr(evaluator, "needs", ())
+    needed_output = field in getattr(evaluator, "needs_output", ())
+    if needed != needed_output:
+        return "original" if needed else "processed"
+    return "processed" if field in OUTPUT_FIELDS else "original"
+
+
+class ColumnReader:
+    """Reads the mapped fields of an evaluator from rows.
+
+    `columns` maps fields to where they are read from, `sides` says which of them belong to the
+    output (`"processed"`) rather than the example. Raises ValueError for a path that cannot be
+    read and TypeError for what is no column.
+    """
+
+    def __init__(
+        self,
+        evaluator: str,
+        columns: Mapping[str, Column],
+        sides: Mapping[str, Side],
+        *,
+        system: str | None = None,
+    ) -> None:
+        self.evaluator = evaluator
+        self.columns = {field: _resolved(field, column) for field, column in columns.items()}
+        self.sides = dict(sides)
+        self.system = system
+        self._readers: dict[str, ColumnPath | Callable[[Row], Any]] = {}
+        for field, column in self.columns.items():
+            self._readers[field] = self._parsed(field, column)
+
+    def _parsed(self, field: str, column: Column) -> ColumnPath | Callable[[Row], Any]:
+        if not isinstance(column, str):
+            return column
+        try:
+            path = ColumnPath.parse(column)
+        except ValueError as error:
+            raise ValueError(f"{field}{SUFFIX}: {error}") from error
+        return path if self.system is None else path.for_system(self.system)
+
+    @property
+    def depends_on_system(self) -> bool:
+        """Whether a column may be another for another system; a function can look at it."""
+        return any(callable(c) or SYSTEM in c for c in self.columns.values())
+
+    def for_system(self, name: str) -> ColumnReader:
+        """The reader for the rows of one system."""
+        return ColumnReader(self.evaluator, self.columns, self.sides, system=name)
+
+    def read(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of every mapped field. Raises `ColumnError`."""
+        return {field: self._value(field, original, processed) for field in self.columns}
+
+    def check(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Try the mapping on one example. Raises `ColumnError`.
+
+        Without an output, what is to be read from it is not an error but is returned, as text.
+        """
+        unchecked = []
+        for field in self.columns:
+            try:
+                self._value(field, original, {} if processed is None else processed)
+            except ColumnError as error:
+                if processed is not None or not self._may_be_in_output(field, original):
+                    raise
+                unchecked.append(
+                    f"{error.evaluator}: {error.parameter}={error.column} is read from what the "
+                    "system returns, so it was not checked"
+                )
+        return unchecked
+
+    def _may_be_in_output(self, field: str, original: Mapping[str, Any]) -> bool:
+        reader = self._readers[field]
+        if not isinstance(reader, ColumnPath) or reader.side == "processed":
+            return True
+        in_example = reader.side == "original" or reader.starts_in(original)
+        return not in_example and self.sides.get(field) == "processed"
+
+    def _value(self, field: str, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
+        reader, side = self._readers[field], self.sides.get(field, "original")
+        row = Row(original, processed, system=self.system, prefer=side)
+        if isinstance(reader, ColumnPath):
+            if self.system is None and SYSTEM in reader.text:
+                reason = "{system} is known in a run only; elsewhere use for_system(name)"
+                raise self._error(field, row, reason)
+            try:
+                return reader.look_up(original, processed, side)
+            except NoSuchError as error:
+                raise self._error(field, row, str(error), error.wanted, error.there) from None
+        try:
+            return reader(row)
+        except MissingScoreError:
+            raise
+        except Exception as error:
+            wanted = error.args[0] if isinstance(error, KeyError) and error.args else ""
+            reason = f"the function raised {describe_exception(error)}"
+            raise self._error(field, row, reason, str(wanted), row) from error
+
+    def _error(
+        self, field: str, row: Row, reason: str, wanted: str = "", there: Iterable[str] = ()
+    ) -> ColumnError:
+        column = self.columns[field]
+        return ColumnError(
+            self.evaluator,
+            field + SUFFIX,
+            repr(column) if isinstance(column, str) else function_name(column),
+            reason,
+            example_id=row.original.get("id"),
+            columns=shown(row),
+            near=near_matches(wanted, list(map(str, there))) if wanted else (),
+        )
+
+
+def _resolved(field: str, column: Any) -> Column:
+    """The column, with a function named by text imported: the store knows it by its code."""
+    if isinstance(column, str) and column.startswith("py:"):
+        try:
+            column = import_attribute(column)
+        except ValueError as error:
+            raise ValueError(f"{field}{SUFFIX}: {error}") from error
+    if not isinstance(column, str) and not callable(column):
+        raise TypeError(
+            f"{field}{SUFFIX} is a column, a path or a function of the row, not {column!r}"
+        )
+    found: Column = column
+    return found
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """`module:name` of a function, as results record it."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+# -- any evaluator -----------------------------------------------------------------------------
+
+
+def mapped(evaluator: Any, **columns: Column) -> Mapped:
+    """An evaluator that reads fields from elsewhere: `mapped(evaluator, answer_column="gold")`.
+
+    Raises ValueError for a keyword that is not `<field>_column`, for a path that cannot be
+    read, and for a field that the evaluator, if it declares what it `reads`, does not.
+    """
+    fields = {}
+    for keyword, column in columns.items():
+        if not keyword.endswith(SUFFIX) or keyword == SUFFIX:
+            raise ValueError(f"{keyword!r} is not the name of a field followed by {SUFFIX}")
+        fields[keyword.removesuffix(SUFFIX)] = column
+    return Mapped(evaluator, fields)
+
+
+class Mapped:
+    """An evaluator that is shown the mapped fields in the places where it looks for them.
+
+    A field it `needs` is shown in the example, one it lists in `needs_output` in the output,
+    any other in both, as only the evaluator knows where it looks. The rest is its own.
+    """
+
+    def __init__(
+        self, evaluator: Any, columns: Mapping[str, Column], system: str | None = None
+    ) -> None:
+        reads = tuple(getattr(evaluator, "reads", ()))
+        for field in columns:
+            if reads and field not in reads:
+                near = near_matches(field, reads, limit=1)
+                hint = f"did you mean {near[0]}{SUFFIX}? " if near else ""
+                raise ValueError(
+                    f"{evaluator.name} does not read a field {field!r}; {hint}"
+                    f"it reads {', '.join(reads)}"
+                )
+        self.evaluator = evaluator
+        sides = {field: side_of(evaluator, field) for field in columns}
+        self._reader = ColumnReader(evaluator.name, columns, sides, system=system)
+        self.columns = self._reader.columns
+        needs = tuple(getattr(evaluator, "needs", ()))
+        needs_output = tuple(getattr(evaluator, "needs_output", ()))
+        self._only_example = set(needs) - set(needs_output)
+        self._only_output = set(needs_output) - set(needs)
+        self._unmet = tuple(n for n in needs if n not in columns)
+        self._unmet_output = tuple(n for n in needs_output if n not in columns)
+        self._unread: set[str] | None = None
+        # Part of what the store knows scores by, where it can change them.
+        self.system = system if self._reader.depends_on_system else None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the example itself must still have."""
+        return self._unmet
+
+    @property
+    def needs_output(self) -> tuple[str, ...]:
+        """What the output itself must still have."""
+        return self._unmet_output
+
+    @property
+    def unread_columns(self) -> frozenset[str]:
+        """Mapped fields that the evaluator did not look at in any row it was shown."""
+        return frozenset(self._unread or ())
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{field}{SUFFIX}={c!r}" for field, c in self.columns.items())
+        return f"mapped({self.evaluator!r}, {columns})"
+
+    def __getattr__(self, name: str) -> Any:
+        # An identity of the evaluator's own would leave the mapping out of it.
+        if name.startswith("_") or name == "identity":
+            raise AttributeError(name)
+        own = getattr(self.evaluator, name)
+        scoring = {"score": self._score, "ascore": self._ascore, "score_batch": self._score_batch}
+        return scoring.get(name, own)
+
+    def for_system(self, name: str) -> Mapped:
+        """This evaluator for the rows of one system."""
+        evaluator = bound_to_system(self.evaluator, name)
+        if evaluator is self.evaluator and not self._reader.depends_on_system:
+            return self
+        return Mapped(evaluator, self.columns, system=name)
+
+    def check_columns(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Try the mapping on one example; see `ColumnReader.check`."""
+        unchecked = self._reader.check(original, processed)
+        inner = getattr(self.evaluator, "check_columns", None)
+        return unchecked if inner is None else [*unchecked, *inner(original, processed)]
+
+    def _shown(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        values = self._reader.read(original, processed)
+        if self._unread is None:
+            self._unread = set(self.columns)
+        example, output = Watched(original, self._unread), Watched(processed, self._unread)
+        for field, value in values.items():
+            if field not in self._only_output:
+                example[field] = value
+            if field not in self._only_example:
+                output[field] = value
+        return example, output
+
+    def _score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
+        return self.evaluator.score(*self._shown(original, processed))
+
+    async def _ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
+        return await self.evaluator.ascore(*self._shown(original, processed))
+
+    def _score_batch(
+        self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
+    ) -> list[Any]:
+        outcomes: list[Any] = []
+        shown = []
+        for pair in zip(originals, processed, strict=True):
+            try:
+                shown.append(self._shown(*pair))
+                outcomes.append(None)
+            except MissingScoreError as error:
+                outcomes.append(error)
+        examples, outputs = [e for e, _ in shown], [o for _, o in shown]
+        scored = iter(self.evaluator.score_batch(examples, outputs))
+        return [next(scored) if outcome is None else outcome for outcome in outcomes]
+
+
+def bound_to_system(evaluator: Any, name: str) -> Any:
+    """The evaluator for the rows of one system: what its `for_system` makes, or itself."""
+    bind = getattr(evaluator, "for_system", None)
+    return evaluator if bind is None else bind(name)

@@ -1,0 +1,163 @@
+"""What a suite is once it is read: tasks to run, and groups that sum them up.
+
+A `Leaf` is one task with every override applied; a `GroupNode` holds leaves and further
+groups, in the order of its file. A `Selection` is what a request for suites resolved to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+
+@attrs.frozen
+class Origin:
+    """Where something was said: a file and a line, or Python."""
+
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return "given in Python"
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+@attrs.frozen
+class FilterStep:
+    """One step of a filter pipeline: a filter's name (or a function) and its parameters."""
+
+    function: str | Callable[..., Any]
+    params: Mapping[str, Any] = attrs.Factory(dict)
+
+
+@attrs.frozen
+class FilterPipeline:
+    """What is done to the responses before they are scored. Each pipeline has its own rows."""
+
+    name: str
+    steps: tuple[FilterStep, ...] = ()
+
+
+NO_FILTER = FilterPipeline("none")
+
+
+@attrs.frozen
+class AggregateMetric:
+    """One number of a group: how a score of its members becomes its own.
+
+    `filters` names the pipelines to aggregate; None means every pipeline a member has.
+    `over` is "leaves" (the default) or "children". `origin` is where the metric is named.
+    """
+
+    metric: str
+    aggregation: str | Callable[..., Any] = "mean"
+    weight_by_size: bool = True
+    filters: tuple[str, ...] | None = None
+    higher_is_better: bool | None = None
+    over: str = "leaves"
+    origin: Origin = attrs.field(factory=Origin, eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class TaskConfig:
+    """A dataset bound to how it is asked and scored. `doc_to_*` is a field name, a Jinja
+    template or a function; None leaves the dataset's own fields as they are.
+
+    `settings` keeps every key as it was written, after includes and overrides, and `origins`
+    says where each came from; `overridden` are the keys that a group or a request set.
+    """
+
+    name: str
+    alias: str
+    dataset: str | None = None
+    dataset_path: str | None = None
+    dataset_name: str | None = None
+    dataset_kwargs: Mapping[str, Any] = attrs.Factory(dict)
+    split: str | None = None
+    fewshot_split: str | None = None
+    process_docs: Callable[..., Any] | None = None
+    doc_to_text: str | Callable[..., Any] | None = None
+    doc_to_target: str | int | Callable[..., Any] | None = None
+    doc_to_choice: str | list[str] | Callable[..., Any] | None = None
+    description: str = ""
+    target_delimiter: str = " "
+    fewshot_delimiter: str = "\n\n"
+    num_fewshot: int | None = None
+    fewshot_config: Mapping[str, Any] = attrs.Factory(dict)
+    format: str | None = None
+    formats: Mapping[str, Mapping[str, Any]] = attrs.Factory(dict)
+    evaluators: tuple[Any, ...] | None = None
+    metrics: tuple[Any, ...] = ()
+    primary_score: str | None = None
+    columns: Mapping[str, Any] = attrs.Factory(dict)
+    filters: tuple[FilterPipeline, ...] = (NO_FILTER,)
+    repeats: int = 1
+    limit: int | None = None
+    seed: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = attrs.Factory(dict)
+    task_class: Callable[..., Any] | None = None
+    settings: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
+    origins: Mapping[str, Origin] = attrs.field(factory=dict, eq=False)
+    origin: Origin = attrs.field(factory=Origin, eq=False)
+    overridden: frozenset[str] = attrs.field(factory=frozenset, eq=False)
+
+
+@attrs.frozen
+class Leaf:
+    """A task in its place. Leaves of equal `key` are the same work and are run once.
+
+    The key is the task's name (with `@format`), or its path where one task is asked for with
+    different overrides.
+    """
+
+    key: str
+    path: str
+    config: TaskConfig
+
+    @property
+    def alias(self) -> str:
+        return self.config.alias
+
+
+@attrs.frozen
+class GroupNode:
+    """A named collection; with `aggregates` it has scores of its own."""
+
+    name: str
+    alias: str
+    path: str
+    children: tuple[Node, ...] = ()
+    aggregates: tuple[AggregateMetric, ...] = ()
+    metadata: Mapping[str, Any] = attrs.Factory(dict)
+    origin: Origin = attrs.field(factory=Origin, eq=False)
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every leaf below, each key once, in order."""
+        seen: set[str] = set()
+        for child in self.children:
+            for leaf in (child,) if isinstance(child, Leaf) else child.leaves():
+                if leaf.key not in seen:
+                    seen.add(leaf.key)
+                    yield leaf
+
+
+Node: TypeAlias = "GroupNode | Leaf"
+
+
+@attrs.frozen
+class Selection:
+    """What was asked for: the trees to show, and the leaves to run.
+
+    `notes` says, once each, which keys of the files have no effect here, and why.
+    """
+
+    roots: tuple[Node, ...]
+    notes: tuple[str, ...] = ()
+
+    def leaves(self) -> list[Leaf]:
+        """Every leaf to run, each once, in order."""
+        return list(GroupNode("", "", "", self.roots).leaves())

@@ -1,0 +1,117 @@
+"""Which choice, or which text, a response means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import attrs
+
+from cbcore.suites.prompts import LABELS
+
+_EDGES = re.compile(r"^[\s\"'`*_(\[{]+|[\s\"'`*_)\]}.,;:!?]+$")
+_NAMED = re.compile(r"answer(?:\s+is\b|\s*:)\s*:?\s*(?P<rest>[^\n]*)", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+@attrs.frozen
+class Reading:
+    """What a response says: the answer as text, and the choice it names, if it names one."""
+
+    text: str
+    choice: str | None = None
+
+    @classmethod
+    def of(cls, index: int | None, choices: Sequence[str], text: str) -> Reading:
+        """A reading of the choice at `index`; without one, the text as it is."""
+        return cls(text) if index is None else cls(choices[index], choices[index])
+
+
+def normalized(text: str) -> str:
+    """Case, spacing and the marks around an answer do not make it another one."""
+    return _SPACE.sub(" ", _EDGES.sub("", text)).strip().casefold()
+
+
+def read_choice(response: str, choices: Sequence[str]) -> int | None:
+    """The choice a response names by its letter or by its text; None where it cannot be told.
+
+    In order: a letter that is the whole answer or opens it (`B`, `(B)`, `B. Paris`), the text
+    of a choice that is the whole answer, what is named after "answer is" or "answer:", the
+    only text of a choice that occurs, and the only letter in parentheses or standing alone.
+    """
+    letters = LABELS[: len(choices)]
+    if not letters:
+        return None
+    by_text = _whole(response, choices)
+    opening = _opening(response, letters)
+    if opening is not None:
+        return opening
+    if by_text is not None:
+        return by_text
+    named = list(_NAMED.finditer(response))
+    if named and named[-1]["rest"].strip() and named[-1]["rest"] != response:
+        found = read_choice(named[-1]["rest"], choices)
+        if found is not None:
+            return found
+    mentioned = _mentioned(response, choices)
+    if len(mentioned) == 1:
+        return mentioned[0]
+    bracketed = set(re.findall(rf"\(([{letters}])\)", response))
+    # "A" and "I" are words too; alone in a sentence they say nothing.
+    alone = set(re.findall(rf"\b([{letters}])\b(?!')", response)) - {"A", "I"}
+    for found_letters in (bracketed, alone):
+        if len(found_letters) == 1:
+            return letters.index(found_letters.pop())
+    return None
+
+
+def read_choice_text(response: str, choices: Sequence[str]) -> int | None:
+    """The choice whose text is the response, or the only one that occurs in it."""
+    whole = _whole(response, choices)
+    if whole is not None:
+        return whole
+    mentioned = _mentioned(response, choices)
+    return mentioned[0] if len(mentioned) == 1 else None
+
+
+def after_marker(response: str, marker: str) -> str:
+    """The line after the last marker, without the marks around it; else the whole response."""
+    start = response.casefold().rfind(marker.casefold())
+    if start < 0 or not marker:
+        return response.strip()
+    rest = response[start + len(marker) :].strip(" \t:")
+    line = rest.strip().partition("\n")[0]
+    return _EDGES.sub("", line) or response.strip()
+
+
+def _opening(response: str, letters: str) -> int | None:
+    """A letter that is the answer, or stands before it as a choice's label does."""
+    text = response.strip().lstrip("*_`\"'")
+    match = re.match(
+        rf"\(([{letters}])\)|\[([{letters}])\]|([{letters}])(?=[.):*]|\s*\Z|\s*\n)", text
+    )
+    if match is None:
+        lone = normalized(response)
+        return letters.index(lone.upper()) if len(lone) == 1 and lone.upper() in letters else None
+    return letters.index(next(filter(None, match.groups())))
+
+
+def _whole(response: str, choices: Sequence[str]) -> int | None:
+    answer = normalized(response)
+    fitting = [i for i, choice in enumerate(choices) if normalized(choice) == answer]
+    return fitting[0] if answer and fitting else None
+
+
+def _mentioned(response: str, choices: Sequence[str]) -> list[int]:
+    """The choices whose text occurs; one that occurs only inside a longer one does not count."""
+    left = f" {normalized(response)} "
+    found = []
+    for index in sorted(range(len(choices)), key=lambda i: -len(choices[i])):
+        text = normalized(choices[index])
+        if len(text) < 2:
+            continue  # a letter or a digit is found everywhere
+        replaced = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\0", left)
+        if replaced != left:
+            left = replaced
+            found.append(index)
+    return sorted(found)

@@ -1,0 +1,162 @@
+"""What the evaluators share: columns, a judge or none, and what becomes of verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cb_ragas_precision.fields import Field, Fields, with_legacy
+from cb_ragas_precision.judging import Judge, Judgement, JudgeSettings
+from cbcore.columns import SUFFIX, Column
+from cbcore.protocols import Scores
+from cbcore.results import Scored
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Outcome = Scores | Scored
+
+
+class ColumnEvaluator:
+    """An evaluator whose fields can be read from other columns."""
+
+    name: ClassVar[str]
+    emits: tuple[str, ...]
+    uses: ClassVar[tuple[Field, ...]]
+
+    def _set_columns(self, columns: dict[str, Column | None], legacy: Mapping[str, Any]) -> None:
+        """Keep the columns as attributes, which is what the store knows an evaluator by."""
+        columns = with_legacy(columns, legacy)
+        self._fields = Fields(self.name, self.uses, columns)
+        for parameter in columns:
+            column = self._fields.reader.columns.get(parameter.removesuffix(SUFFIX))
+            setattr(self, parameter, column)
+        self.system: str | None = None
+
+    def for_system(self, name: str) -> Self:
+        """This evaluator for the rows of one system, whose name stands for `{system}`."""
+        if not self._fields.reader.depends_on_system:
+            return self
+        bound = copy.copy(self)
+        bound._fields = self._fields.for_system(name)
+        bound.system = name
+        return bound
+
+    def check_columns(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Try the columns on one example. Raises `ColumnError`; returns what was not checked."""
+        return self._fields.reader.check(original, processed)
+
+    def _nothing_retrieved(self) -> Scored:
+        """The outcome of an empty retrieval: known, explained, and no number."""
+        reason = "the system retrieved no contexts, so there is no ranking to score"
+        return Scored({}, dict.fromkeys(self.emits, reason), {"outcome": "no contexts"})
+
+
+class JudgedEvaluator(ColumnEvaluator):
+    """An evaluator that asks a judge, and without one decides by what the data says.
+
+    Subclasses have `_offline` and `_judged`, and call `_set_judge`.
+    """
+
+    judge: Any
+    model: str | None
+    api_key_env: str
+    timeout_s: float
+    max_retries: int
+    n_votes: int
+    _judge: Judge | None
+
+    def _set_judge(self, settings: JudgeSettings) -> None:
+        self.judge = settings.judge
+        self.model = settings.model
+        self.api_key_env = settings.api_key_env
+        self.timeout_s = settings.timeout_s
+        self.max_retries = settings.max_retries
+        self.n_votes = settings.n_votes
+        self._judge = None if settings.judge is None else settings.make()
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
+        """The scores. Raises `MissingScoreError` where there are none."""
+        if self._judge is None:
+            return self._offline(original, processed)
+        return _awaited(self._judged_once(original, processed))
+
+    @property
+    def ascore(self) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Awaitable[Outcome]]:
+        """As `score`, awaited. Only there with a judge: without one there is nothing to await."""
+        if self._judge is None:
+            raise AttributeError("ascore: there is no judge to wait for")
+        return self._judged
+
+    async def aclose(self) -> None:
+        """Close the judge's connections."""
+        if self._judge is not None:
+            await self._judge.aclose()
+
+    async def _judged_once(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> Outcome:
+        try:
+            return await self._judged(original, processed)
+        finally:
+            await self.aclose()
+
+    async def _ask(self, prompts: Sequence[str]) -> list[Judgement]:
+        assert self._judge is not None  # noqa: S101 - only asked where there is one
+        return await self._judge.judge(prompts)
+
+    def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
+        raise NotImplementedError
+
+    async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
+        raise NotImplementedError
+
+
+def _awaited(work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """The result of a coroutine, also where an event loop is running: then in a thread."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        outcome: list[Outcome | BaseException] = []
+
+        def run() -> None:
+            try:
+                outcome.append(asyncio.run(work))
+            except BaseException as error:  # noqa: BLE001 - raised again by the caller
+                outcome.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        if isinstance(outcome[0], BaseException):
+            raise outcome[0]
+        return outcome[0]
+    return asyncio.run(work)
+
+
+def details_of(judgements: Sequence[Judgement], **more: Any) -> dict[str, Any]:
+    """Every verdict and reason, as they are kept in the row."""
+    details: dict[str, Any] = {
+        "verdicts": [j.verdict for j in judgements],
+        "reasons": [j.reason for j in judgements],
+        **more,
+    }
+    if any(j.votes for j in judgements):
+        details["votes"] = [list(j.votes) for j in judgements]
+    if unjudged := sum(j.verdict is None for j in judgements):
+        details["unjudged"] = unjudged
+    return details
+
+
+def why_unjudged(judgements: Sequence[Judgement], what: str) -> str:
+    """Why a score is missing: how many could not be judged, and the first reason."""
+    failed = [(n, j.reason) for n, j in enumerate(judgements, start=1) if j.verdict is None]
+    rank, reason = failed[0]
+    return (
+        f"{len(failed)} of {len(judgements)} {what}s could not be judged; {what} {rank}: {reason}"
+    )

@@ -1,0 +1,103 @@
+"""Context recall: how much of what is needed stands in the retrieved contexts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cb_ragas_precision import fields, prompts
+from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
+from cb_ragas_precision.facts import squeezed, supporting_texts
+from cb_ragas_precision.judging import JudgeSettings
+from cb_ragas_precision.similar import matches, reference_texts
+from cb_ragas_precision.similarity import check_measure
+from cbcore.columns import Column
+from cbcore.exceptions import MissingScoreError
+from cbcore.results import Scored
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?<!\b[A-Z]\.)\s+(?=[^a-z\s])|\n+")
+
+
+class ContextRecall(JudgedEvaluator):
+    """How much of the reference is backed by the contexts? By a judge, likeness, or facts.
+
+    - `judge`: as for `context_precision`; it is asked about every sentence of the reference
+      answer. Without one, the share of `reference_contexts` that a retrieved context
+      resembles; without those too, the share of `supporting_facts` that the contexts hold.
+    - `threshold`, `measure`: when two contexts are alike, as for `context_precision_nonllm`.
+    """
+
+    name = "context_recall"
+    emits = ("context_recall",)
+    applies_to = ("retrieval",)
+    needs = ("supporting_facts",)
+    needs_output = ("contexts",)
+    uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH, fields.REFERENCE_CONTEXTS)
+
+    def __init__(
+        self,
+        judge: Any = None,
+        model: str | None = None,
+        *,
+        threshold: float = 0.5,
+        measure: str = "levenshtein",
+        n_votes: int = 1,
+        timeout_s: float = 60.0,
+        max_retries: int = 5,
+        api_key_env: str = "OPENAI_API_KEY",
+        question_column: Column | None = None,
+        contexts_column: Column | None = None,
+        ground_truth_column: Column | None = None,
+        reference_contexts_column: Column | None = None,
+        **legacy_columns: Any,
+    ) -> None:
+        self.measure = check_measure(measure, threshold)
+        self.threshold = float(threshold)
+        columns = {
+            "question_column": question_column,
+            "contexts_column": contexts_column,
+            "ground_truth_column": ground_truth_column,
+            "reference_contexts_column": reference_contexts_column,
+        }
+        self._set_columns(columns, legacy_columns)
+        self._set_judge(JudgeSettings(judge, model, api_key_env, timeout_s, max_retries, n_votes))
+
+    async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
+        values = self._fields.read(original, processed)
+        found = fields.contexts(values["contexts"])
+        if not found:
+            return self._nothing_retrieved()
+        question = fields.text(values["question"], "question")
+        stated = statements(fields.text(values["ground_truth"], "ground truth"))
+        asked = [prompts.attribution(question, found, statement) for statement in stated]
+        judgements = await self._ask(asked)
+        details = details_of(judgements, statements=stated)
+        verdicts = [j.verdict for j in judgements if j.verdict is not None]
+        if len(verdicts) < len(stated):
+            return Scored({}, {self.name: why_unjudged(judgements, "statement")}, details)
+        return Scored({self.name: sum(verdicts) / len(stated)}, {}, details)
+
+    def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
+        values = self._fields.read(original, processed)
+        found = fields.contexts(values["contexts"])
+        if not found:
+            return self._nothing_retrieved()
+        if values["reference_contexts"] is not None:
+            references = reference_texts(values["reference_contexts"])
+            _, recalled = matches(found, references, self.measure, self.threshold)
+            return {self.name: sum(recalled) / len(recalled)}
+        facts = supporting_texts(original)
+        if facts is None:
+            raise MissingScoreError(
+                "no judge is set and the example has neither reference contexts nor "
+                "supporting facts: give judge=…"
+            )
+        everything = list(map(squeezed, found))
+        held = [int(any(fact in context for context in everything)) for fact in facts]
+        return {self.name: sum(held) / len(held)}
+
+
+def statements(text: str) -> list[str]:
+    """The sentences of a text: split at line breaks, and where a sentence ends and one begins."""
+    return [part.strip() for part in _SENTENCE_END.split(text) if part and part.strip()]

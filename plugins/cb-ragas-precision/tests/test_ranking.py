@@ -1,0 +1,76 @@
+"""Properties of the numbers, whatever the ranking."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cb_ragas_precision import average_precision, ndcg, reciprocal_rank
+
+VERDICTS = st.lists(st.integers(0, 1), min_size=1, max_size=30)
+
+
+@given(VERDICTS)
+def test_between_zero_and_one(verdicts: list[int]) -> None:
+    """Zero exactly when nothing is relevant, one exactly when all that is comes first."""
+    found = average_precision(verdicts)
+    assert 0.0 <= found <= 1.0
+    assert (found == 0.0) is (sum(verdicts) == 0)
+    perfect = sum(verdicts) > 0 and verdicts == sorted(verdicts, reverse=True)
+    assert (found == 1.0) is perfect
+
+
+@given(VERDICTS, st.integers(0, 10), st.integers(0, 2**32))
+def test_what_follows_the_last_relevant_item_does_not_count(
+    verdicts: list[int], n_more: int, seed: int
+) -> None:
+    """Irrelevant items there can be permuted, added or left out."""
+    more = [*verdicts, *[0] * n_more]
+    last = max((rank for rank, v in enumerate(more) if v), default=-1)
+    tail = more[last + 1 :]
+    random.Random(seed).shuffle(tail)
+    expected = average_precision(verdicts)
+    assert average_precision([*more[: last + 1], *tail]) == expected
+    assert average_precision(more[: last + 1]) == expected
+
+
+@given(VERDICTS, st.data())
+def test_moving_a_relevant_item_up_never_lowers_the_score(
+    verdicts: list[int], data: st.DataObject
+) -> None:
+    """Neither average precision nor the discounted gain, nor the reciprocal rank."""
+    relevant = [rank for rank, v in enumerate(verdicts) if v]
+    if not relevant:
+        return
+    start = data.draw(st.sampled_from(relevant))
+    end = data.draw(st.integers(0, start))
+    moved = list(verdicts)
+    moved.insert(end, moved.pop(start))
+    n = len(relevant)
+    assert average_precision(moved) >= average_precision(verdicts) - 1e-12
+    assert ndcg(moved, n) >= ndcg(verdicts, n) - 1e-12
+    assert reciprocal_rank(moved) >= reciprocal_rank(verdicts)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "n_relevant", "rank", "gain"),
+    [
+        # Worked by hand: gains of ranks 1 to 3 are 1, 1/log2(3) and 1/2.
+        ([1, 0, 1], 2, 1.0, 1.5 / (1 + 1 / math.log2(3))),
+        ([0, 1, 0], 1, 0.5, 1 / math.log2(3)),
+        ([0, 0, 1], 3, 1 / 3, 0.5 / (1.5 + 1 / math.log2(3))),
+        ([1, 1], 5, 1.0, 1.0),
+        ([0, 0], 2, 0.0, 0.0),
+        ([], 2, 0.0, 0.0),
+    ],
+)
+def test_other_numbers_by_table(
+    verdicts: list[int], n_relevant: int, rank: float, gain: float
+) -> None:
+    """Reciprocal rank and normalised discounted gain; relevant items not retrieved count."""
+    assert reciprocal_rank(verdicts) == pytest.approx(rank)
+    assert ndcg(verdicts, n_relevant) == pytest.approx(gain)
