@@ -1,0 +1,6 @@
+"""Loaders of long contexts: longbench, infinitebench, nolima, bbh, meetingbank, govreport."""
+
+from context_bench.datasets import loaders
+
+__getattr__ = loaders.loader
+__dir__ = loaders.loader_names

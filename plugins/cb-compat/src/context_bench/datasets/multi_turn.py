@@ -1,0 +1,6 @@
+"""The loader of mt_bench."""
+
+from context_bench.datasets import loaders
+
+__getattr__ = loaders.loader
+__dir__ = loaders.loader_names

@@ -1,0 +1,6 @@
+"""Loaders of inference: contract_nli, scifact."""
+
+from context_bench.datasets import loaders
+
+__getattr__ = loaders.loader
+__dir__ = loaders.loader_names

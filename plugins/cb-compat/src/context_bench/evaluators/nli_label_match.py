@@ -1,0 +1,11 @@
+"""Labels of natural-language inference."""
+
+import cb_nli
+from context_bench.evaluators.wrapping import Wrapped
+
+
+class NLILabelMatch(Wrapped):
+    """Does a response give the gold label?"""
+
+    def __init__(self) -> None:
+        super().__init__(cb_nli.NLILabelMatch())

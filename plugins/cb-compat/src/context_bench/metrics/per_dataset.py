@@ -1,0 +1,5 @@
+"""One score, dataset by dataset."""
+
+from cb_metrics import PerDatasetBreakdown
+
+__all__ = ["PerDatasetBreakdown"]

@@ -1,0 +1,88 @@
+"""Components by name: the registry of `cb`, called as in context-bench.
+
+What is registered here can be named in `cb` too, and what plugins offer can be loaded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from cbcore import names
+from cbcore import registry as cb_registry
+from cbcore.components import kind_of
+from cbcore.exceptions import DuplicateNameError, UnknownComponentError
+
+
+class UnknownNameError(UnknownComponentError, KeyError):
+    """Nothing registered and nothing installed has this name."""
+
+    @classmethod
+    def of(cls, error: UnknownComponentError) -> UnknownNameError:
+        """The same error, for programs that catch KeyError."""
+        return cls(error.kind, error.name, error.near, hint=error.hint)
+
+
+@attrs.frozen
+class _Ready:
+    """An object that was registered as it is: `cb` makes components by a call."""
+
+    value: Any
+
+    def __call__(self) -> Any:
+        return self.value
+
+
+class Registry:
+    """Names of one process, on top of those that plugins offer."""
+
+    def register(self, kind: str, name: str, obj: Any) -> None:
+        """Make an object, or what makes it, available under a name. The last one counts."""
+        target = obj if callable(obj) else _Ready(obj)
+        cb_registry.registry.register(kind, name, target, replace=True)
+
+    def get(self, kind: str, name: str) -> Any:
+        """What was registered, or the class or function that a plugin offers."""
+        for component in cb_registry.registry.registered(kind_of(kind)):
+            if names.canonical(component.name) == names.canonical(name):
+                target = component.target
+                return target.value if isinstance(target, _Ready) else target
+        try:
+            return cb_registry.registry.get(kind, name).load()
+        except UnknownComponentError as error:
+            raise UnknownNameError.of(error) from error
+
+    def list(self, kind: str) -> list[str]:
+        """All names of a kind, registered and installed, sorted."""
+        return cb_registry.registry.list(kind)
+
+
+registry = Registry()
+"""The registry of this process."""
+
+
+def register_dataset(name: str, loader: Callable[..., Any]) -> None:
+    """Register a function that returns examples."""
+    registry.register("dataset", name, loader)
+
+
+def load_dataset(name: str, **parameters: Any) -> Any:
+    """The examples of a dataset; keyword arguments go to its loader."""
+    try:
+        return cb_registry.load_dataset(name, **parameters)
+    except DuplicateNameError:  # here, what a program registers goes before what is installed
+        return registry.get("dataset", name)(**parameters)
+    except UnknownComponentError as error:
+        raise UnknownNameError.of(error) from error
+
+
+def register_metric(name: str, metric: Any) -> None:
+    """Register a metric."""
+    registry.register("metric", name, metric)
+
+
+def get_metric(name: str) -> Any:
+    """The metric that was registered, or the class that a plugin offers."""
+    return registry.get("metric", name)
