@@ -21,9 +21,8 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re
 _NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:\s*\\?%)?")
 _SENTENCE_END = re.compile(r"\.(?=\s+[A-Z]|\s*$)|;\s|,\s+(?=(?:so|since|because|which|as)\b)")
 _WORD = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2,}")
-_PROSE = frozenset(
-    ("am", "an", "as", "at", "be", "by", "do", "he", "if", "in", "is", "it", "my", "no")
-    + ("of", "on", "or", "so", "to", "up", "us", "we")
+_PROSE = re.compile(
+    r"\b(?:am|an|as|at|be|by|do|he|if|in|is|it|my|no|of|on|or|so|to|up|us|we)\b", re.IGNORECASE
 )
 _LONGEST_EXPRESSION = 200
 
@@ -81,5 +80,5 @@ def _is_expression(text: str) -> bool:
     """Whether a text is a formula or a number, perhaps with a unit, and not a sentence."""
     if not 0 < len(text) <= _LONGEST_EXPRESSION or "\n" in text:
         return False
-    words = [word.lower() for word in _WORD.findall(text)]
-    return len(words) <= 1 or (max(map(len, words)) == 2 and not _PROSE.intersection(words))
+    words = _WORD.findall(text)
+    return len(words) <= 1 or (max(map(len, words)) == 2 and not _PROSE.search(text))
