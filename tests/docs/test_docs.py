@@ -127,7 +127,7 @@ def test_everything_shown_runs(path: Path, tmp_path: Path) -> None:
     snippets.Page(path, tmp_path).run()
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.yaml")), ids=page_id)
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=page_id)
 def test_examples_run(path: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"```console\n$ cb run {path.relative_to(ROOT)}\n```\n", encoding="utf-8")

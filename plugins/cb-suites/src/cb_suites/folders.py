@@ -1,0 +1,32 @@
+"""Where the suite files lie, one folder per benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_SUITES = Path(__file__).parent / "suites"
+
+
+def mmlu() -> Path:
+    """MMLU: exam questions in 57 subjects and four areas."""
+    return _SUITES / "mmlu"
+
+
+def bbh() -> Path:
+    """BIG-Bench Hard: 27 tasks of logic, language and arithmetic."""
+    return _SUITES / "bbh"
+
+
+def longbench() -> Path:
+    """LongBench: 21 tasks over long contexts in six categories."""
+    return _SUITES / "longbench"
+
+
+def context_core() -> Path:
+    """What a compressor must not lose: QA, multi-hop, long context, summaries, tool use."""
+    return _SUITES / "context-core"
+
+
+def demo() -> Path:
+    """A few invented examples per family, offline and in seconds."""
+    return _SUITES / "demo"

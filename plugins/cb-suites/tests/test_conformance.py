@@ -1,0 +1,11 @@
+"""The plugin keeps the contract between cb and its plugins."""
+
+from __future__ import annotations
+
+from cbcore.testing import check_plugin
+
+
+def test_conformance():
+    """Every rule of the kit holds for every component."""
+    pair = ({"answers": ["a red kite"]}, {"response": "It was a red kite."})
+    check_plugin("cb-suites", examples={"longbench_score": {"examples": [pair]}}).assert_ok()
