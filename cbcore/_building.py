@@ -21,7 +21,7 @@ from cbcore.exceptions import (
 )
 from cbcore.introspection import public_attributes, signature_of
 from cbcore.registry import registry
-from cbcore.secrets import secret_values
+from cbcore.secrets import Secret, is_secret_name, secret_values
 from cbcore.specs import Spec
 
 
@@ -49,7 +49,7 @@ class Builder:
         self.host = host
         self.offered = dict(offered or {})
         self.secret_values: set[str] = set()
-        self.left_out: list[str] = []
+        self.warnings: list[str] = []
 
     # -- one component -------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ class Builder:
         if not isinstance(wanted, Spec):
             return self._given(kind, wanted)
         extra = {**self.offered, **(extra or {})}
-        self.secret_values |= secret_values(wanted.params)
+        self._notice_secrets(wanted)
         if wanted.name == "py":
             return self._own_code(kind, wanted, extra)
         component = registry.get(kind, wanted.name, host=self.host)
@@ -71,6 +71,16 @@ class Builder:
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
         return Built(value, record, component)
+
+    def _notice_secrets(self, spec: Spec) -> None:
+        """Remember secret parameters, to keep them out of what is written."""
+        self.secret_values |= secret_values(spec.params)
+        for name, value in spec.params.items():
+            if is_secret_name(name) and isinstance(value, str) and not isinstance(value, Secret):
+                self.warnings.append(
+                    f"{name} of {spec.name} is written out, where history and other users can "
+                    "see it: take it from the environment"
+                )
 
     def _made(
         self,
@@ -219,7 +229,7 @@ class Builder:
         except PluginError as error:
             if self.host.policy.strict:
                 raise
-            self.left_out.append(f"left out: {error.message}")
+            self.warnings.append(f"left out: {error.message}")
             return None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ import attrs
 
 from cbcore import executors
 from cbcore._announcing import Observers
-from cbcore._calls import AsyncCaller, SyncCaller, is_async
-from cbcore._examples import Replayable, Work, number
+from cbcore._examples import Replayable
+from cbcore._lanes import Lane
 from cbcore._limits import Budget, ErrorLimit
 from cbcore._memo import Identities, Memo
 from cbcore._rows import DiskRows, JoinedRows
 from cbcore._runs import RunRecord
-from cbcore._scoring import Done, RowMaker, Wired, ascore, score
+from cbcore._scoring import Wired
 from cbcore._store import Store
 from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
@@ -37,9 +37,6 @@ from cbcore.results import EvalResult, EvalRow
 from cbcore.secrets import redact
 from cbcore.summary import summarize
 from cbcore.tokens import TokenCounter
-
-ASYNC_IN_FLIGHT = 16
-"""Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
 
 
 @attrs.frozen
@@ -151,7 +148,7 @@ class Run:
             self._failures[source.tag] = redact(error.message, self.secrets)
 
     def _collect(self, system: Any, source: Source) -> None:
-        lane = _Lane(self, system, self.source_for(system, source))
+        lane = Lane(self, system, self.source_for(system, source))
         rows = self._rows[system.name]
         keep = self._keep if self.observers.row else rows.append
         limited = self._errors.limited
@@ -191,15 +188,19 @@ class Run:
 
     def source_for(self, system: Any, source: Source) -> Source:
         """A source with its evaluators as they score one system's rows."""
-        wired = []
-        for one in source.evaluators:
-            key = (system.name, id(one))
+
+        def bound(wired: Wired) -> Wired:
+            key = (system.name, id(wired))
             if key not in self._bound:
-                self._bound[key] = bound = one.for_system(system.name)
-                self._records[id(bound.evaluator)] = self.described.get(id(one.evaluator))
-            wired.append(self._bound[key])
-        pooled = [one.for_system(system.name) for one in source.pooled]
-        return attrs.evolve(source, evaluators=wired, pooled=pooled)
+                self._bound[key] = made = wired.for_system(system.name)
+                self._records[id(made.evaluator)] = self.described.get(id(wired.evaluator))
+            return self._bound[key]
+
+        return attrs.evolve(
+            source,
+            evaluators=[bound(one) for one in source.evaluators],
+            pooled=[bound(one) for one in source.pooled],
+        )
 
     def memo(self, system: Any, source: Source) -> Memo | None:
         """What the store can do for one system on one dataset; None without either."""
@@ -252,8 +253,8 @@ class Run:
 
     def _close_components(self, loop: executors.LoopThread) -> None:
         """Let systems and evaluators that hold connections close them, on the loop they used."""
-        evaluators = [w.evaluator for source in self.sources for w in source.evaluators]
-        for component in [*self.systems, *evaluators]:
+        wired = [one for source in self.sources for one in (*source.evaluators, *source.pooled)]
+        for component in [*self.systems, *(one.evaluator for one in wired)]:
             if hasattr(component, "aclose"):
                 try:
                     loop.call(component.aclose(), timeout_s=5)
@@ -322,147 +323,6 @@ class Run:
             suites=suites,
             metrics=self.metrics,
         )
-
-
-@attrs.frozen
-class _CallAndScore:
-    """What an executor is given to do with each example; it can be sent to another process."""
-
-    called: SyncCaller
-    evaluators: Sequence[Wired]
-
-    def __call__(self, work: Work) -> Done:
-        return score(self.called(work), self.evaluators)
-
-
-class _Lane:
-    """One system on one dataset: work goes in, rows come out in the dataset's order."""
-
-    def __init__(self, run: Run, system: Any, source: Source) -> None:
-        self._run = run
-        self._system = system
-        self._source = source
-        self._memo = run.memo(system, source)
-        self._budget = run.budget if run.budget.limited else None
-        self._make_row = RowMaker(system.name, run.counter, run.secrets).row
-        self._waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
-        self._direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
-        self._unscored: list[Done] = []
-        self._unclaimed: list[Done] = []
-        self._done: Iterator[Done] = iter(())
-
-    def rows(self) -> Iterator[EvalRow]:
-        repeats = self._source.repeats or self._run.options.repeats
-        work = number(self._source.examples, self._source.tag, repeats=repeats)
-        if self._memo is not None:
-            work = self._memo.recall(work)
-        if self._budget is not None:
-            work = self._budget.admit(work)
-        self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
-        if self._source.pooled:
-            self._done = self._pooled(self._done)
-        if self._memo is None and self._budget is None:
-            return map(self._make_row, self._done)
-        return map(self._finished, self._done)
-
-    def _finished(self, done: Done) -> EvalRow:
-        if self._memo is not None:
-            self._memo.remember(done)
-        row = self._make_row(done)
-        if self._budget is not None:
-            self._budget.settle(done.work, row)
-        return row
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the examples this lane has seen; empty without a store."""
-        return self._memo.fingerprint if self._memo is not None else ""
-
-    def salvaged(self) -> Iterator[EvalRow]:
-        """After an early end: the rows that were ready; outputs not yet scored are stored."""
-        if isinstance(self._done, Generator):
-            self._done.close()
-        if self._memo is not None:
-            for done in self._unscored:
-                self._memo.remember(done)
-        yield from map(self._finished, self._unclaimed)
-
-    def _called(self, work: Iterator[Work]) -> Iterator[Done]:
-        """Work through the system, and what can score at once, by the executor that suits it."""
-        system, options, direct = self._system, self._run.options, self._direct
-        unclaimed = self._unscored if self._waiting else self._unclaimed
-        if is_async(system):
-            awaited = AsyncCaller(system, options.timeout_s)
-
-            async def acall(item: Work) -> Done:
-                return score(await awaited(item), direct)
-
-            return executors.run_async(
-                acall, work, in_flight=self._in_flight, loop=self._run.loop(), unclaimed=unclaimed
-            )
-        call = _CallAndScore(SyncCaller(system, options.timeout_s), direct)
-        if options.executor is not None:
-            done: Iterator[Done] = options.executor.map(call, work, in_flight=self._in_flight)
-            return done
-        if self._in_flight == 1:
-            return executors.run_inline(call, work)
-        return executors.run_in_threads(call, work, in_flight=self._in_flight, unclaimed=unclaimed)
-
-    def _judged(self, done: Iterator[Done]) -> Iterator[Done]:
-        """Outputs through the evaluators that wait for something, while more are produced."""
-
-        async def judge(item: Done) -> Done:
-            return await ascore(item, self._waiting)
-
-        return executors.run_async(
-            judge,
-            done,
-            in_flight=self._in_flight,
-            loop=self._run.loop(),
-            unclaimed=self._unclaimed,
-        )
-
-    def _pooled(self, done: Iterator[Done]) -> Iterator[Done]:
-        """Repeats of an example, which come one after another, scored together at the last."""
-        waiting: list[Done] = []
-        try:
-            for item in done:
-                if waiting and waiting[-1].work.index != item.work.index:
-                    self._score_together(waiting)
-                    while waiting:
-                        yield waiting.pop(0)
-                waiting.append(item)
-            self._score_together(waiting)
-            while waiting:
-                yield waiting.pop(0)
-        except BaseException:  # an early end, however it comes: what is done is kept
-            if isinstance(done, Generator):
-                done.close()
-            self._unclaimed[:0] = waiting
-            raise
-
-    def _score_together(self, repeats: Sequence[Done]) -> None:
-        answered = [item for item in repeats if item.output is not None]
-        if answered:
-            last, outputs = answered[-1], [item.output for item in answered]
-            for wired in self._source.pooled:
-                if not wired.applies_to(last.work.example, last.output or {}):
-                    continue
-                scorer = wired.evaluator
-                try:
-                    if hasattr(scorer, "ascore_all"):
-                        judged = scorer.ascore_all(last.work.example, outputs)
-                        scores = self._run.loop().call(judged)
-                    else:
-                        scores = scorer.score_all(last.work.example, outputs)
-                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-                    scores = error
-                last.scores.append((wired, scores))
-
-    @property
-    def _in_flight(self) -> int:
-        default = ASYNC_IN_FLIGHT if is_async(self._system) else 1
-        return self._run.options.max_workers or default
 
 
 def _state(failure: BaseException | None) -> str:

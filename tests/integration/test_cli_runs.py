@@ -227,6 +227,14 @@ NAMED = ("NAME", "EMAIL")
 SECRET = "tops3cret-value"
 
 
+def test_a_secret_that_is_written_out_is_warned_of(place):
+    """It is hidden in all that cb writes, but not in the history of a shell."""
+    (place.folder / "well").touch()
+    done = place.cb("run", "-s", f"py:mine:Keyed,api_key={SECRET}", "-d", "data.jsonl")
+    assert "api_key of py is written out" in done.stderr
+    assert SECRET not in done.stderr + done.stdout
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
     """Versions, specs with parameters, data, seed, machine, commit, times, command; no secret."""

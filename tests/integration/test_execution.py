@@ -714,3 +714,59 @@ def test_nothing_is_called_after_the_run_has_stopped():
     assert caught.value.result.rows[0].error == "ValueError: no"
     assert before <= 3
     assert len(called) <= before + 1
+
+
+def test_calls_go_on_while_outputs_are_scored():
+    """The first output's evaluator waits for the second call: on one thread it would be forever."""
+    second_call = threading.Event()
+
+    class Awaited:
+        name = "awaited"
+
+        async def aprocess(self, example):
+            if example["id"] == 1:
+                await asyncio.to_thread(first_scoring.wait, 60)
+                second_call.set()
+            return {"response": "x"}
+
+    first_scoring = threading.Event()
+
+    class Patient:
+        name = "patient"
+        emits = ("waited",)
+
+        def score(self, original, processed):
+            if original["id"] == 0:
+                first_scoring.set()
+                return {"waited": float(second_call.wait(60))}
+            return {"waited": 1.0}
+
+    data = [{"id": i, "context": "c"} for i in range(4)]
+    result = evaluate([Awaited()], data, [Patient()], [], max_workers=2)
+    assert [row.scores for row in result.rows] == [{"waited": 1.0}] * 4
+
+
+def test_scoring_that_takes_long_is_shared_by_threads(monkeypatch):
+    """After the first slow score, two are under way at once, in the order of the rows."""
+    meeting = threading.Barrier(2)
+
+    class Awaited:
+        name = "awaited"
+
+        async def aprocess(self, example):
+            return {"response": "x"}
+
+    class Slow:
+        name = "slow"
+        emits = ("met",)
+
+        def score(self, original, processed):
+            if original["id"] > 0:
+                meeting.wait(60)
+            return {"met": float(original["id"])}
+
+    data = [{"id": i, "context": "c"} for i in range(5)]
+    monkeypatch.setattr("cbcore._lanes._LONG_TO_SCORE_S", -1.0)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    result = evaluate([Awaited()], data, [Slow()], [], max_workers=4)
+    assert [row.scores["met"] for row in result.rows] == [0.0, 1.0, 2.0, 3.0, 4.0]

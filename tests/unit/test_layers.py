@@ -19,6 +19,7 @@ LAYERS = (
     {"_logging", "events", "hookspecs", "protocols", "tokens"},
     {
         "_column_paths",
+        "_column_reading",
         "_discovery",
         "_inspection",
         "_manager",
@@ -32,9 +33,9 @@ LAYERS = (
         "hf",
     }
     | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"}
-    | {"_explaining", "_health", "_installing", "_lockfile", "_manifests", "_origins", "_projects"}
-    | {"_rules", "_tracing", "_tracking", "suites"},
-    {"_announcing", "_calls", "_limits", "_memo", "_plan", "_progress", "_rows", "_runner"}
+    | {"_explaining", "_health", "_installing", "_known", "_lockfile", "_manifests", "_origins"}
+    | {"_projects", "_rules", "_tracing", "_tracking", "suites"},
+    {"_announcing", "_calls", "_lanes", "_limits", "_memo", "_plan", "_progress", "_rows", "_runner"}
     | {"_scoring", "executors"},
     {"_building", "_checking", "_probing", "_scaffold", "_suite_runs", "compose", "testing"},
     {"cli", "__main__"},
