@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cbcore.components import describe_exception
@@ -18,6 +18,18 @@ class Chain:
         self.stages = tuple(stages)
         self.name = name or " | ".join(stage.name for stage in self.stages)
 
+    @property
+    def estimate_usd(self) -> Callable[[int, int], float] | None:
+        """What calls would cost: the sum over the stages that have prices.
+
+        None where no stage has any, or where one does not know its own. Each stage is taken to
+        get what the first one is given, so that a stage that shortens makes it an upper bound.
+        """
+        estimates = [stage.estimate_usd for stage in self.stages if hasattr(stage, "estimate_usd")]
+        if not estimates or not all(map(callable, estimates)):
+            return None
+        return lambda calls, tokens: sum(estimate(calls, tokens) for estimate in estimates)
+
     def process(self, example: Example) -> Output:
         current = example
         for stage in self.stages:
@@ -25,7 +37,7 @@ class Chain:
                 output = stage.process(current)
             except (Exception, SystemExit) as error:
                 raise _blame(stage, error) from error
-            current = _merged(stage, current, output)
+            current = _merged(stage, current, output, example)
         return current
 
 
@@ -42,7 +54,7 @@ class AsyncChain(Chain):
                     output = await asyncio.to_thread(stage.process, current)
             except (Exception, SystemExit) as error:
                 raise _blame(stage, error) from error
-            current = _merged(stage, current, output)
+            current = _merged(stage, current, output, example)
         return current
 
     async def aclose(self) -> None:
@@ -70,10 +82,21 @@ def chain(stages: Sequence[Any], name: str | None = None) -> Chain:
     return kind(stages, name)
 
 
-def _merged(stage: Any, current: Example, output: Any) -> Example:
+def _merged(stage: Any, current: Example, output: Any, example: Example) -> Example:
     if not isinstance(output, dict):
         raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
-    return {**current, **output}
+    merged = {**current, **output}
+    before, now = current.get("metadata"), merged.get("metadata")
+    # The facts of the last stage replace those before, but what was paid adds up.
+    if now is not before is not example.get("metadata") and isinstance(now, Mapping):
+        spent = _cost_usd(before)
+        merged["metadata"] = {**now, "cost_usd": spent + _cost_usd(now)} if spent else now
+    return merged
+
+
+def _cost_usd(metadata: Any) -> float:
+    cost = metadata.get("cost_usd") if isinstance(metadata, Mapping) else None
+    return float(cost) if isinstance(cost, int | float) else 0.0
 
 
 def _blame(stage: Any, error: BaseException) -> ProcessError:

@@ -118,7 +118,7 @@ def test_a_failing_judge_is_a_missing_score_with_its_reason(cb, judge, tmp_path)
         assert "judge_score" not in row["scores"]
         assert row["missing"]["judge_score"].startswith("judge garbage: ")
     assert saved(tmp_path)["summary"]["always-Paris"]["judge_score"] is None
-    assert "judge_score is missing in 2 rows: judge garbage: " in done.stderr
+    assert "cb: warning: judge_score is missing in 2 rows: judge garbage: " in done.stderr
 
 
 def test_a_run_file_says_the_same(cb, judge, tmp_path):

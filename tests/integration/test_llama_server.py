@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,7 +125,7 @@ def test_a_request_the_server_refuses_is_told_with_its_reason(server: str) -> No
         ask(server, max_tokens=2, response_format=broken)
     assert caught.value.outcome is Outcome.HTTP_ERROR
     assert caught.value.status == 400
-    assert caught.value.retries == 0
+    assert "attempts" not in caught.value.message
 
 
 def test_requests_at_once_are_answered_as_they_are_alone(server: str) -> None:
@@ -147,21 +146,25 @@ def test_no_prompt_is_reused_for_the_next(server: str) -> None:
     assert [reply.usage["cached_tokens"] for reply in replies] == [0, 0]
 
 
-def test_the_server_streams(server: str) -> None:
-    """Proxies in front of it may ask for chunks; joined they are the whole reply."""
-    body = {"messages": QUESTION, "max_tokens": 4, "temperature": 0, "stream": True}
-    request = urllib.request.Request(
-        f"{server}/v1/chat/completions", json.dumps(body).encode(), {"content-type": "text/json"}
+@pytest.mark.parametrize("api", ["chat", "responses", "completions"])
+def test_a_stream_brings_what_one_piece_would(server: str, api: str) -> None:
+    """The same text, usage and end by every API, and when the first token came."""
+    whole, streamed = (
+        ask(server, api=api, max_tokens=6, stream=stream) for stream in (False, True)
     )
-    with urllib.request.urlopen(request) as response:
-        events = [
-            line[6:] for line in response.read().decode().splitlines() if line[:6] == "data: "
-        ]
-    assert events.pop() == "[DONE]"
-    parts = [
-        choice["delta"].get("content") or ""
-        for event in events
-        for choice in json.loads(event)["choices"]
-    ]
-    assert len(events) > 2
-    assert "".join(parts) == ask(server, max_tokens=4).text
+    assert whole.first_token_s is None
+    assert streamed.first_token_s is not None
+    assert 0 < streamed.first_token_s < streamed.latency_s
+    for name in ("text", "finish_reason", "usage", "model"):
+        assert getattr(streamed, name) == getattr(whole, name), name
+
+
+def test_a_prompt_that_is_too_long_is_told_to_those_who_stream_too(server: str) -> None:
+    """And the row of one that fits has the time to the first token."""
+    rows = evaluate(
+        systems=[f"openai:{server},model=smollm2,max_tokens=4,api_key_env=none,stream=true"],
+        dataset=[EXAMPLE, {**EXAMPLE, "id": 2, "context": "word " * 600}],
+        progress=False,
+    ).rows
+    assert 0 < rows[0].metadata["first_token_s"] < rows[0].metadata["request_s"]
+    assert Outcome.PROMPT_TOO_LONG.value in str(rows[1].error)

@@ -262,7 +262,7 @@ def through(url: str, upstream: Upstream) -> list[dict[str, Any]]:
 
 
 def test_a_proxy_is_compared_with_the_model_behind_it(proxy: str, upstream: Upstream) -> None:
-    """One run, the proxy and the bare model: both answer from the context, nothing errs."""
+    """One run, the proxy, streaming or not, and the bare model: all answer from the context."""
     example = {
         "id": 1,
         "context": "Basel lies on the Rhine. Bern lies on the Aare.",
@@ -270,12 +270,19 @@ def test_a_proxy_is_compared_with_the_model_behind_it(proxy: str, upstream: Upst
         "answer": "Basel",
     }
     result = evaluate(
-        systems=[asked(proxy, name="proxy"), asked(upstream.url, name="direct")],
+        systems=[
+            asked(proxy, name="proxy"),
+            asked(proxy, name="streamed", stream="true"),
+            asked(upstream.url, name="direct"),
+        ],
         dataset=[example],
         progress=False,
     )
-    assert [row.error for row in result.rows] == [None, None]
-    assert [row.scores["contains"] for row in result.rows] == [1.0, 1.0]
+    assert [row.error for row in result.rows] == [None] * 3
+    assert [row.scores["contains"] for row in result.rows] == [1.0] * 3
+    whole, streamed, _ = result.rows
+    assert streamed.response == whole.response
+    assert 0 < streamed.metadata["first_token_s"] <= streamed.metadata["request_s"]
 
 
 def test_a_prompt_that_is_too_long_is_told_through_the_proxy(proxy: str) -> None:

@@ -133,6 +133,37 @@ def test_closing_a_chain_closes_the_stages_that_hold_something():
     assert awaited.closed
 
 
+class Priced(Stage):
+    def __init__(self, name, usd_per_call):
+        super().__init__(name, metadata={"cost_usd": usd_per_call, "by": name})
+        self.usd_per_call = usd_per_call
+
+    @property
+    def estimate_usd(self):
+        if self.usd_per_call is None:
+            return None
+        return lambda calls, tokens: calls * self.usd_per_call
+
+
+@pytest.mark.parametrize(
+    ("prices", "usd"),
+    [([], None), ([0.5], 2.0), ([0.5, 0.25], 3.0), ([0.5, None], None)],
+)
+def test_a_chain_is_estimated_to_cost_what_its_stages_do(prices, usd):
+    """Unknown when nobody has prices, or one of the stages does not know its own."""
+    priced = [Priced(f"p{index}", price) for index, price in enumerate(prices)]
+    estimate = chain([Stage("free"), *priced]).estimate_usd
+    assert (None if estimate is None else estimate(4, 100)) == usd
+
+
+def test_what_the_stages_cost_adds_up():
+    """The other facts are those of the last stage; nothing of the data is taken for a cost."""
+    stages = [Stage("free"), Priced("one", 0.5), Stage("silent"), Priced("two", 0.25)]
+    made = chain(stages).process({"id": 1, "metadata": {"cost_usd": 9.0}})
+    assert made["metadata"] == {"cost_usd": 0.75, "by": "two"}
+    assert stages[1].fields["metadata"] == {"cost_usd": 0.5, "by": "one"}
+
+
 def test_a_renamed_system_differs_only_in_name():
     """All other attributes are the system's own, and methods it lacks stay lacking."""
     system = Stage("original", response="x")

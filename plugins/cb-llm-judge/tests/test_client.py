@@ -41,7 +41,9 @@ def test_a_rating_comes_with_its_reason(server):
 @pytest.mark.parametrize(("question", "verdict"), [("say yes", 1), ("say nothing", 0)])
 def test_a_binary_verdict_is_0_or_1(server, question, verdict):
     (found,) = asking(JudgeClient(server.url, "honest"), lambda c: c.binary(question))
-    assert (found.verdict, found.reason) == (verdict, "As asked.")
+    assert (found.verdict, found.reason, found.votes) == (verdict, "As asked.", ())
+    (found,) = asking(JudgeClient(server.url, "honest", votes=3), lambda c: c.binary(question))
+    assert (found.verdict, found.votes) == (verdict, (verdict,) * 3)
 
 
 def test_a_judge_is_asked_deterministically_and_told_that_texts_are_data(server):

@@ -16,6 +16,7 @@ from cb_local import EngineError, Local, PromptTooLongError
 from cb_local.engine import shared_engine
 from cb_local.models import Model
 from cbcore import evaluate
+from cbcore.chains import chain
 from cbcore.exceptions import DataError, ProcessError
 
 EXAMPLE = {
@@ -139,10 +140,40 @@ def test_a_conversation_is_answered_turn_by_turn(local: Local) -> None:
     assert second["prompt_tokens"] > first["prompt_tokens"] + first["completion_tokens"]
 
 
-@pytest.mark.parametrize("turns", [[], [{"role": "assistant", "content": "Hi"}]])
-def test_a_conversation_with_nothing_to_answer_is_an_error(gguf: Path, turns: list[Any]) -> None:
-    with pytest.raises(DataError, match="no turn of a user"):
+@pytest.mark.parametrize(
+    ("turns", "told"),
+    [
+        ([], "neither a context nor"),
+        ([{"role": "assistant", "content": "Hi"}], "no turn of a user"),
+    ],
+)
+def test_a_conversation_with_nothing_to_answer_is_an_error(
+    gguf: Path, turns: list[Any], told: str
+) -> None:
+    with pytest.raises(DataError, match=told):
         Local(str(gguf)).process_conversation({"id": 1, "turns": turns})
+
+
+@pytest.mark.parametrize("turns", [None, []])
+def test_an_example_without_turns_is_asked_its_question(local: Local, turns: Any) -> None:
+    """In a table with conversations in it, the other rows have the column too."""
+    asked = local.process_conversation({**EXAMPLE, "turns": turns})
+    assert asked["response"] == local.process(EXAMPLE)["response"]
+
+
+class Unchanged:
+    name = "unchanged"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+
+def test_turns_are_answered_at_the_end_of_a_chain(local: Local) -> None:
+    """What a compressor leaves is read by `process`, conversation or not."""
+    example = {"id": 1, "turns": ["My name is Zoltan.", "What is my name?"]}
+    (row,) = evaluate([chain([Unchanged(), local])], [example], progress=False).rows
+    assert row.error is None
+    assert len(row.metadata["turn_responses"]) == 2
 
 
 # -- what goes wrong ---------------------------------------------------------------------------

@@ -149,10 +149,18 @@ def test_an_option_that_an_api_lacks_is_refused(ask, api, option):
         ask("http://h", api=api, options={option: [1]})
 
 
-@pytest.mark.parametrize("key", ["messages", "input", "prompt", "stream"])
-def test_extra_body_cannot_replace_what_is_asked(ask, key):
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("messages", "it belongs to the system"),
+        ("input", "it belongs to the system"),
+        ("prompt", "it belongs to the system"),
+        ("stream", "the parameter stream=true"),
+    ],
+)
+def test_extra_body_cannot_replace_what_is_asked(ask, key, told):
     """A benchmark whose prompt comes from elsewhere measures something else."""
-    with pytest.raises(ValueError, match=f"cannot set '{key}'"):
+    with pytest.raises(ValueError, match=f"cannot set '{key}': {told}"):
         ask("http://h", options={"extra_body": {key: []}})
 
 

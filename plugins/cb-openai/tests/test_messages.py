@@ -20,6 +20,8 @@ from cbcore.exceptions import DataError
         ({"question": "Q?", "choices": ["x", "y"]}, "Q?\n\nA) x\nB) y"),
         ({"question": "Q? A) x B) y", "choices": ["x", "y"]}, "Q? A) x B) y"),
         ({"question": "Q?", "choices": "xy"}, "Q?"),
+        ({"context": ["One.", "Two."], "question": "Q?"}, "One.\n\nTwo.\n\nQ?"),
+        ({"context": [], "question": "Q?"}, "Q?"),
     ],
 )
 def test_context_question_and_choices_make_the_message(example, text):
@@ -27,11 +29,18 @@ def test_context_question_and_choices_make_the_message(example, text):
     assert Prompting().messages(example) == [{"role": "user", "content": text}]
 
 
-@pytest.mark.parametrize("example", [{"id": 7}, {"id": 7, "context": "", "question": 3}])
+@pytest.mark.parametrize("example", [{"id": 7}, {"id": 7, "context": "", "question": None}])
 def test_an_example_without_text_is_an_error_that_names_it(example):
     """Nothing is sent for it."""
     with pytest.raises(DataError, match="example 7 has neither"):
         Prompting().messages(example)
+
+
+@pytest.mark.parametrize("context", [3, {"title": "x"}, ["a", 3], [["a"]]])
+def test_a_context_that_is_no_text_is_an_error(context):
+    """Left out, the model would be asked without it, and nobody would know."""
+    with pytest.raises(DataError, match="example 7: 'context' is neither a text nor a list"):
+        Prompting().messages({"id": 7, "context": context, "question": "Q?"})
 
 
 def test_a_system_prompt_goes_first():

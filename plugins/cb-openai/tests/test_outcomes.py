@@ -7,6 +7,7 @@ import pytest
 from cb_openai import BadReplyError, EndpointError, NoAnswerError, StatusError, TransportError
 from cb_openai.errors import Outcome
 from cb_openai.testing import FAULTS
+from cb_openai.testing_streams import STREAM_FAULTS
 
 NO_ANSWER = [
     ("null", NoAnswerError, Outcome.EMPTY, "null"),
@@ -60,6 +61,7 @@ def test_every_fault_of_the_server_is_tried():
     answered = {"ok", "parts", "truncated", "tool_calls", "broken_tool_call", "gzip"}
     answered |= {"no_usage", "odd_usage"}
     elsewhere = {"status", "large", "responses_truncated", "responses_refusal", "responses_calls"}
+    elsewhere |= set(STREAM_FAULTS)  # all of them in test_streams.py
     assert {fault for fault, *_ in NO_ANSWER} | answered | elsewhere == set(FAULTS)
 
 

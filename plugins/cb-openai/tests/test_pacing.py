@@ -164,8 +164,8 @@ def test_correcting_what_left_the_window_changes_nothing():
     asyncio.run(run())
 
 
-def test_fewer_requests_go_out_after_429_and_all_are_served(server):
-    """An endpoint that takes four at once gets fewer than it was first sent, and serves all."""
+def test_fewer_requests_go_out_after_429_and_all_are_served(server, caplog):
+    """An endpoint that takes four at once gets fewer than it was first sent, and that is said."""
     url = server.url(capacity=4, delay=0.005)
 
     async def run():
@@ -176,6 +176,8 @@ def test_fewer_requests_go_out_after_429_and_all_are_served(server):
 
     assert asyncio.run(run()) < 64
     assert server.most_under_way(url) > 4
+    refused = len(server.requests(url)) - 64
+    assert f"127.0.0.1:{server.port} answered 429 to {refused} requests" in caplog.text
 
 
 def test_max_in_flight_is_kept(server):

@@ -219,6 +219,13 @@ def test_a_conversation_is_asked_turn_by_turn(server):
     assert [m["content"] for m in second] == ["one", "one", "two"]
 
 
+@pytest.mark.parametrize("turns", [None, []])
+def test_an_example_without_turns_is_asked_its_question(server, turns):
+    """In a table with conversations in it, the other rows have the column too."""
+    (row,) = rows_of(OpenAI(server.url(text="echo"), "gpt-4o"), [{**EXAMPLE, "turns": turns}])
+    assert (row.response, row.error) == ("Paris is in France.\n\nWhere?", None)
+
+
 def test_a_conversation_that_asks_nothing_is_an_error():
     """No row without a reply looks like an answer."""
     turns = [{"role": "assistant", "content": "Hello"}]

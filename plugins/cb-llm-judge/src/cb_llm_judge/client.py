@@ -99,7 +99,8 @@ class JudgeClient:
         given.check_quorum()
         verdict = given.majority()
         reason = next(v.verdict.reason for v in given.votes if v.verdict.value == verdict)
-        return BinaryVerdict(1 if verdict == 1 else 0, reason)
+        votes = tuple(int(v.verdict.value) for v in given.votes) if self.votes > 1 else ()
+        return BinaryVerdict(1 if verdict == 1 else 0, reason, votes)
 
     async def rate(self, prompt: str, low: int = 1, high: int = 5) -> Rating:
         """A place on a scale of whole numbers: the mean of the votes. Raises `JudgeError`."""

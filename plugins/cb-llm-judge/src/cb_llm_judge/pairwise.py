@@ -22,7 +22,7 @@ from cbcore.identity import UnidentifiableError, canonical_bytes, content_key, i
 from cbcore.results import EvalRow
 
 _MOST_AT_ONCE = 64
-_logger = logging.getLogger("cb_llm_judge")
+_logger = logging.getLogger("cb.llm_judge")
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from cbcore.results import EvalRow
 
-_logger = logging.getLogger("cb_llm_judge")
+_logger = logging.getLogger("cb.llm_judge")
 
 
 class JudgeSummary:

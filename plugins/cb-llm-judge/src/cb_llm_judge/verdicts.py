@@ -30,10 +30,11 @@ class Verdict:
 
 @attrs.frozen
 class BinaryVerdict:
-    """Yes (1) or no (0), and why."""
+    """Yes (1) or no (0), and why; `votes` are the single verdicts where several were asked for."""
 
     verdict: Literal[0, 1]
     reason: str = ""
+    votes: tuple[int, ...] = ()
 
 
 @attrs.frozen

@@ -78,7 +78,9 @@ class Local:
         )
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        """Answer the question of an example from its context."""
+        """Answer the question of an example from its context; its turns, where it has some."""
+        if example.get("turns"):  # at the end of a chain, which hands them on like any field
+            return self.process_conversation(example)
         content = prompts.user_message(example, self.prompt, system=self.name)
         said = self._complete([*self._opening(), {"role": "user", "content": content}])
         return {
@@ -89,6 +91,8 @@ class Local:
 
     def process_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
         """Answer every turn of the user that the example does not answer itself."""
+        if not example.get("turns"):
+            return self.process(example)
         turns = prompts.turn_messages(example, self.prompt, system=self.name)
         messages = self._opening()
         answered: list[Completion] = []

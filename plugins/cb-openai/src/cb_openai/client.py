@@ -14,7 +14,9 @@ from cb_openai import addresses, pacing, transport
 from cb_openai.dialects import DIALECTS, Answer, Message
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.keys import DEFAULT_KEY_VARIABLE, Blotter, find_key
+from cb_openai.parameters import check_extra_body, check_headers, check_numbers
 from cb_openai.replies import Reply
+from cb_openai.streams import ASSEMBLIES
 from cbcore.identity import plain_bytes
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("cb.openai")
 
-_RESERVED = frozenset({"messages", "input", "prompt", "stream"})
-"""What `extra_body` may not set: the question itself, and how the reply is sent."""
 _CHARACTERS_PER_TOKEN = 4
 _REPLY_TOKENS = 256
 """A guess, for pacing only, at the length of a reply that has no limit."""
@@ -65,7 +65,7 @@ class ChatClient:
             raise ValueError(f"model is {model!r}: give the name of a model")
         if api not in DIALECTS:
             raise ValueError(f"api is {api!r}: it must be one of {', '.join(DIALECTS)}")
-        _check_numbers(
+        check_numbers(
             positive={
                 "timeout_s": timeout_s,
                 "max_in_flight": max_in_flight,
@@ -119,8 +119,9 @@ class ChatClient:
         tools: Sequence[Mapping[str, Any]] | None = None,
         response_format: Mapping[str, Any] | None = None,
         extra_body: Mapping[str, Any] | None = None,
+        stream: bool = False,
     ) -> Reply:
-        """The model's reply to these messages.
+        """The model's reply to these messages; with `stream`, asked for in pieces.
 
         Raises `EndpointError`, whose `outcome` says what came instead of an answer, and
         ValueError for an option that this API does not have.
@@ -134,6 +135,8 @@ class ChatClient:
             "response_format": response_format,
         }
         body = self._dialect.body(self.model, messages, options)
+        if stream:
+            body.update(self._dialect.streaming)
         if extra_body:
             body.update(check_extra_body(extra_body))
         payload = plain_bytes(body)
@@ -141,7 +144,7 @@ class ChatClient:
         retries = 0
         while True:
             try:
-                return await self._attempt(line, payload, max_tokens, retries)
+                return await self._attempt(line, payload, max_tokens, retries, stream)
             except EndpointError as error:
                 if retries == self.max_retries or not self._may_retry(error):
                     if retries:
@@ -165,13 +168,13 @@ class ChatClient:
         return min(doubled_s + jitter_s, self.max_wait_s)
 
     async def _attempt(
-        self, line: _Line, payload: bytes, max_tokens: int | None, retries: int
+        self, line: _Line, payload: bytes, max_tokens: int | None, retries: int, stream: bool
     ) -> Reply:
         entry = await line.wait_for_minute(len(payload), max_tokens)
         entered = await line.limit.enter()
         started = time.perf_counter()
         try:
-            answer, response = await self._ask(line, payload)
+            answer, response = await self._ask(line, payload, stream)
         except EndpointError as error:
             if error.status == 429:
                 line.limit.refused(entered)
@@ -185,6 +188,7 @@ class ChatClient:
             **answer,
             request_id=response.request_id,
             latency_s=time.perf_counter() - started,
+            first_token_s=response.first_token_s,
             retries=retries,
         )
         if entry is not None:
@@ -192,12 +196,18 @@ class ChatClient:
         self._log(reply.outcome, reply.request_id, response.status, started, retries)
         return reply
 
-    async def _ask(self, line: _Line, payload: bytes) -> tuple[Answer, transport.Response]:
+    async def _ask(
+        self, line: _Line, payload: bytes, stream: bool
+    ) -> tuple[Answer, transport.Response]:
         """One exchange, read. What goes wrong is told with the endpoint it is about."""
         response: transport.Response | None = None
         try:
             response = await transport.exchange(
-                line.session, line.url, payload, max_bytes=self.max_reply_bytes
+                line.session,
+                line.url,
+                payload,
+                max_bytes=self.max_reply_bytes,
+                assembly=ASSEMBLIES[self.api]() if stream else None,
             )
             self._was_reached = True
             self._blotter.clean(response)
@@ -236,10 +246,19 @@ class ChatClient:
         return line
 
     async def aclose(self) -> None:
-        """Close the connections that were opened on this event loop."""
+        """Close the connections that were opened on this event loop, and tell of refusals."""
         line = self._lines.pop(asyncio.get_running_loop(), None)
-        if line is not None:
-            await line.session.close()
+        if line is None:
+            return
+        await line.session.close()
+        if line.limit.times_refused:
+            logger.warning(
+                "%s answered 429 to %d requests, so that at times only %d at once were sent; "
+                "that counts as latency",
+                addresses.host_and_port(self.base_url),
+                line.limit.times_refused,
+                line.limit.lowest,
+            )
 
     async def __aenter__(self) -> ChatClient:  # noqa: PYI034 - no Self on 3.10
         return self
@@ -285,32 +304,3 @@ class _Line:
 
 def _window(per_minute: int | None) -> pacing.SlidingWindow | None:
     return None if per_minute is None else pacing.SlidingWindow(per_minute)
-
-
-def _check_numbers(
-    *, positive: Mapping[str, float | None], not_negative: Mapping[str, float]
-) -> None:
-    for name, value in positive.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise ValueError(f"{name} is {value!r}: it must be greater than 0")
-    for name, value in not_negative.items():
-        if not 0 <= value < float("inf"):
-            raise ValueError(f"{name} is {value!r}: it must be 0 or more")
-
-
-def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that can be sent. Raises ValueError or TypeError, which never tell a value."""
-    for name, value in headers.items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"headers: {name!r} must be a text with a text as its value")
-        if not f"{name}{value}".isprintable():
-            raise ValueError(f"headers: {name!r} holds a line break or another control character")
-    return dict(headers)
-
-
-def check_extra_body(extra_body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """More parameters of the request, which may not touch what is asked. Raises ValueError."""
-    for name in extra_body:
-        if name in _RESERVED:
-            raise ValueError(f"extra_body cannot set {name!r}: it belongs to the system itself")
-    return extra_body

@@ -15,6 +15,8 @@ Answer: TypeAlias = dict[str, Any]
 """What a reply says, by the names of the fields of `Reply`."""
 
 _EXCERPT = 200
+_STREAMING = {"stream": True, "stream_options": {"include_usage": True}}
+"""What asks for a stream. Usage is reported in it only where that is asked for as well."""
 
 
 @attrs.frozen
@@ -27,6 +29,7 @@ class Dialect:
     read: Callable[[Mapping[str, Any]], Answer]
     write_input: Callable[[Sequence[Message]], Any] = list
     write_tools: Callable[[Sequence[Mapping[str, Any]]], Any] = list
+    streaming: Mapping[str, Any] = _STREAMING
 
     def body(
         self, model: str, messages: Sequence[Message], options: Mapping[str, Any]
@@ -58,7 +61,7 @@ def _read_chat(data: Mapping[str, Any]) -> Answer:
         if isinstance(call, Mapping)
     ]
     return _checked(
-        text=_text_of(message.get("content")),
+        text=text_of(message.get("content")),
         refusal=message.get("refusal"),
         finish_reason=_word(choice.get("finish_reason")),
         calls=calls,
@@ -69,7 +72,7 @@ def _read_chat(data: Mapping[str, Any]) -> Answer:
 def _read_completions(data: Mapping[str, Any]) -> Answer:
     choice = _first_choice(data)
     return _checked(
-        text=_text_of(choice.get("text")),
+        text=text_of(choice.get("text")),
         finish_reason=_word(choice.get("finish_reason")),
         data=data,
     )
@@ -93,7 +96,7 @@ def _read_responses(data: Mapping[str, Any]) -> Answer:
         for part in item.get("content") or () if item.get("type") == "message" else ():
             if isinstance(part, Mapping) and part.get("type") == "refusal":
                 refusal = part.get("refusal")
-            elif (text := _text_of([part])) is not None:
+            elif (text := text_of([part])) is not None:
                 texts.append(text)
     finish_reason = "tool_calls" if calls else "stop"
     if data.get("status") == "incomplete":
@@ -173,7 +176,7 @@ def _unexpected(reason: str) -> BadReplyError:
     return BadReplyError(Outcome.UNEXPECTED, f"the JSON is no reply of this API: {reason}")
 
 
-def _text_of(content: Any) -> str | None:
+def text_of(content: Any) -> str | None:
     """The text of a message; some endpoints send it in parts."""
     if isinstance(content, str):
         return content
@@ -204,7 +207,7 @@ def _word(value: Any) -> str | None:
 
 def _as_prompt(messages: Sequence[Message]) -> str:
     """Messages as one text, for the API that takes nothing else."""
-    texts = [(m.get("role"), _text_of(m.get("content")) or "") for m in messages]
+    texts = [(m.get("role"), text_of(m.get("content")) or "") for m in messages]
     if all(role in ("system", "developer", "user") for role, _ in texts):
         return "\n\n".join(text for _, text in texts)
     lines = [f"{str(role).capitalize()}: {text}" for role, text in texts]
@@ -252,6 +255,7 @@ DIALECTS = {
         },
         read=_read_responses,
         write_tools=_flat_tools,
+        streaming={"stream": True},
     ),
     "completions": Dialect(
         path="completions",

@@ -112,21 +112,28 @@ def _turns(example: Example) -> Iterator[Mapping[str, Any]]:
 
 
 def _plain(example: Example) -> str:
-    parts = [
-        value
-        for field in ("context", "question")
-        if isinstance(value := example.get(field), str) and value.strip()
-    ]
+    texts = [_text(example, field) for field in ("context", "question")]
+    parts = [text for text in texts if text.strip()]
     if not parts:
         raise DataError(
             f"example {example.get('id')!r} has neither a 'context' nor a 'question' with text"
         )
     choices = example.get("choices")
     if isinstance(choices, list | tuple) and 0 < len(choices) <= len(_LETTERS):
-        texts = [str(choice) for choice in choices]
-        if not all(any(text in part for part in parts) for text in texts):
-            parts.append("\n".join(map("{}) {}".format, _LETTERS, texts)))
+        given = [str(choice) for choice in choices]
+        if not all(any(choice in part for part in parts) for choice in given):
+            parts.append("\n".join(map("{}) {}".format, _LETTERS, given)))
     return "\n\n".join(parts)
+
+
+def _text(example: Example, field: str) -> str:
+    """The text of a field, passages of a list one after the other; "" where there is none."""
+    value = example.get(field)
+    passages = value if isinstance(value, list | tuple) else [] if value is None else [value]
+    if not all(isinstance(passage, str) for passage in passages):
+        told = f"example {example.get('id')!r}: {field!r} is neither a text nor a list of texts"
+        raise DataError(told)
+    return "\n\n".join(passages)
 
 
 def check_template(template: str) -> str:

@@ -18,13 +18,15 @@ class AdaptiveLimit:
 
     Each refusal halves the limit, but requests that were under way at the last one do not
     halve it again. Each success adds a share of one, so that a full round of successes adds
-    one request more, until `most` is reached.
+    one request more, until `most` is reached. `times_refused` and `lowest` tell how it went.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.current = float(most)
         self.under_way = 0
+        self.times_refused = 0
+        self.lowest = most
         self._refusals = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -54,9 +56,11 @@ class AdaptiveLimit:
 
     def refused(self, entered: int) -> None:
         """The endpoint said it is too much, to a request that entered then."""
+        self.times_refused += 1
         if entered == self._refusals:
             self._refusals += 1
             self.current = max(1.0, min(self.current, self.under_way) * _SLOWER)
+            self.lowest = min(self.lowest, int(self.current))
 
     def _wake(self) -> None:
         free = int(self.current) - self.under_way

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal
 
 from cb_openai import addresses
-from cb_openai.client import ChatClient, check_extra_body, check_headers
+from cb_openai.client import ChatClient
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.keys import DEFAULT_KEY_VARIABLE, find_key
 from cb_openai.messages import BuildMessages, Prompting, check_template
+from cb_openai.parameters import as_mapping, check_extra_body, check_headers
 from cb_openai.prices import PRICES_VARIABLE, find_price
 from cb_openai.replies import Reply
 from cbcore.exceptions import DataError
-from cbcore.secrets import Secret
 
 logger = logging.getLogger("cb.openai")
 
@@ -33,7 +32,8 @@ class OpenAI:
     of an example become the user's message; `system_prompt`, `prompt` (a template with
     `{context}` and `{question}`) and `build_messages` (a function from an example to
     messages) change that. Tools of an example are sent as tools. An example with turns is a
-    conversation: the model is asked at each turn of the user.
+    conversation: the model is asked at each turn of the user. With `stream` replies come in
+    pieces, and rows tell when the first one came.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class OpenAI:
         max_tokens: int | None = None,
         seed: int | None = None,
         stop: Sequence[str] | str | None = None,
+        stream: bool = False,
         extra_body: Mapping[str, Any] | str | None = None,
         headers: Mapping[str, str] | str | None = None,
         timeout_s: float = 120.0,
@@ -72,7 +73,7 @@ class OpenAI:
             raise ValueError(f"max_tokens is {max_tokens!r}: it must be 1 or more")
         if api == "responses" and not (seed is None and stop is None):
             raise ValueError("the responses API has no seed and no stop: leave them out")
-        self.headers = None if headers is None else check_headers(_mapping("headers", headers))
+        self.headers = None if headers is None else check_headers(as_mapping("headers", headers))
         self._client = ChatClient(
             base_url,
             model,
@@ -102,10 +103,11 @@ class OpenAI:
         self.max_tokens = max_tokens
         self.seed = seed
         self.stop = [stop] if isinstance(stop, str) else None if stop is None else list(stop)
+        self.stream = stream
         self.extra_body = (
             None
             if extra_body is None
-            else dict(check_extra_body(_mapping("extra_body", extra_body)))
+            else dict(check_extra_body(as_mapping("extra_body", extra_body)))
         )
         self.timeout_s = timeout_s
         self.max_retries = max_retries
@@ -146,6 +148,8 @@ class OpenAI:
 
     async def aprocess_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
         """As `aprocess`, turn by turn: all answers as `turn_responses`, the last as `response`."""
+        if not example.get("turns"):
+            return await self.aprocess(example)
         tools = _tools(example)
         conversation = self._prompting.conversation(example)
         replies: list[Reply] = []
@@ -201,6 +205,7 @@ class OpenAI:
                 stop=self.stop,
                 tools=tools,
                 extra_body=self.extra_body,
+                stream=self.stream,
             )
         except EndpointError as error:
             self._outcomes[error.outcome] += 1
@@ -218,6 +223,8 @@ class OpenAI:
         if replies[-1].request_id is not None:
             facts["request_id"] = replies[-1].request_id
         facts["request_s"] = sum([reply.latency_s for reply in replies])
+        if replies[-1].first_token_s is not None:
+            facts["first_token_s"] = replies[-1].first_token_s
         if "length" in [reply.finish_reason for reply in replies]:
             facts["outcome"] = Outcome.TRUNCATED.value
         if retries := sum([reply.retries for reply in replies]):
@@ -287,18 +294,3 @@ def _tools(example: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         else {"type": "function", "function": dict(tool)}
         for tool in tools
     ]
-
-
-def _mapping(name: str, value: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    """A mapping, which on the command line is written as a JSON object."""
-    if isinstance(value, str):
-        secret = isinstance(value, Secret)
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise ValueError(f'{name} is not a JSON object such as {{"key": "value"}}') from None
-        if secret and isinstance(value, dict):
-            value = {k: Secret(v) if isinstance(v, str) else v for k, v in value.items()}
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} is a {type(value).__name__}, not a mapping")
-    return value

@@ -6,7 +6,8 @@
     python -m cb_openai.testing --port 7878      # for trying things by hand
 
 What it does is chosen by the query of the base URL: `fault` names one of `FAULTS`, `times=2`
-limits it to the first two requests, `key` counts separately. It runs in a process of its own.
+limits it to the first two requests, `key` counts separately. Streams are sent to those who ask
+for one. It runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from email.utils import formatdate
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from cb_openai.testing_replies import BODIES, REPLIES, good_reply
+from cb_openai.testing_streams import STREAM_FAULTS, stream
 
 _KEYS = count()
 
@@ -75,111 +79,10 @@ class FaultServer:
             return json.load(reply)
 
 
-# -- replies --------------------------------------------------------------------------------------
-
-USAGE = {
-    "prompt_tokens": 100,
-    "completion_tokens": 2,
-    "total_tokens": 102,
-    "prompt_tokens_details": {"cached_tokens": 40},
-}
-
-
-def _chat(behaviour: Mapping[str, str], path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A good reply of the API that was asked."""
-    text = behaviour["text"]
-    if text == "echo":
-        text = _last_text(asked)
-    model = asked.get("model")
-    if path.endswith("/responses"):
-        content = [{"type": "output_text", "text": text}]
-        usage = {"input_tokens": 100, "output_tokens": 2, "total_tokens": 102}
-        usage["input_tokens_details"] = {"cached_tokens": 40}  # type: ignore[assignment]
-        output = [{"type": "reasoning"}, {"type": "message", "content": content}]
-        return {"model": model, "status": "completed", "output": output, "usage": usage}
-    choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
-    if path.endswith("/chat/completions"):
-        choice["message"] = {"role": "assistant", "content": text}
-    else:
-        choice["text"] = text
-    return {"model": model, "choices": [choice], "usage": USAGE}
-
-
-def _last_text(asked: Mapping[str, Any]) -> str:
-    given = asked.get("messages") or asked.get("input") or asked.get("prompt")
-    return str(given[-1]["content"]) if isinstance(given, list) else str(given)
-
-
-def _message(**message: Any) -> dict[str, Any]:
-    """A chat reply whose first choice differs from the usual; `finish_reason` may be given."""
-    finish_reason = message.pop("finish_reason", "stop")
-    choice = {"finish_reason": finish_reason, "message": {"role": "assistant", **message}}
-    return {"model": "stand-in", "choices": [choice], "usage": USAGE}
-
-
-_CALL = {"name": "weather", "arguments": '{"city": "Paris"}'}
-REPLIES: dict[str, Any] = {
-    "null": _message(content=None),
-    "blank": _message(content=" \n"),
-    "parts": _message(content=[{"type": "text", "text": "Par"}, {"type": "text", "text": "is"}]),
-    "refusal": _message(content=None, refusal="I cannot help with that."),
-    "content_filter": _message(content="Par", finish_reason="content_filter"),
-    "truncated": _message(content="Paris is the", finish_reason="length"),
-    "truncated_empty": _message(content="", finish_reason="length"),
-    "tool_calls": _message(
-        content=None,
-        finish_reason="tool_calls",
-        tool_calls=[{"id": "call-1", "type": "function", "function": _CALL}],
-    ),
-    "broken_tool_call": _message(
-        content=None, tool_calls=[{"function": {"name": "weather", "arguments": '{"city": '}}]
-    ),
-    "no_choices": {"choices": []},
-    "no_message": {"choices": [{"index": 0}]},
-    "not_an_object": [1, 2],
-    "error_object": {"error": {"message": "the upstream model is gone", "code": 500}},
-    "no_usage": {"choices": [{"message": {"content": "Paris"}, "finish_reason": "stop"}]},
-    "odd_usage": {**_message(content="Paris"), "usage": {"prompt_tokens": "many", "x": -1}},
-    "responses_truncated": {
-        "status": "incomplete",
-        "incomplete_details": {"reason": "max_output_tokens"},
-        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Par"}]}],
-    },
-    "responses_refusal": {
-        "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]
-    },
-    "responses_calls": {"output": [{"type": "function_call", "call_id": "c1", **_CALL}]},
-}
-"""Replies with status 200 that are not the usual one."""
-
-BODIES: dict[str, tuple[int, str, bytes]] = {
-    "html": (200, "text/html", b"<!DOCTYPE html><title>Welcome &amp; hello</title><p>Hi"),
-    "html_502": (502, "text/html", b"<html><head><title>502 Bad Gateway</title></head></html>"),
-    "invalid_json": (200, "application/json", b'{"choices": [{"message"'),
-    "bad_utf8": (200, "application/json", b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'),
-    "no_body": (200, "application/json", b""),
-    "deep": (200, "application/json", b"[" * 200_000),
-    "events": (200, "text/event-stream", b'data: {"choices": []}\n\ndata: [DONE]\n\n'),
-    "too_long": (
-        400,
-        "application/json",
-        b'{"error": {"message": "It does not fit", "code": "context_length_exceeded"}}',
-    ),
-    "filtered_prompt": (
-        400,
-        "application/json",
-        b'{"error": {"message": "The prompt was filtered", "code": "content_filter"}}',
-    ),
-    "redirect": (307, "text/plain", b""),
-    "plain_500": (500, "text/plain", b"out of memory\x1b[31m"),
-    "detail_422": (422, "application/json", b'{"detail": "no such field"}'),
-}
-"""Bodies that are sent as they are, with their status and type."""
-
 WAYS = ("hang", "drip", "endless", "large", "drop", "drop_at_once", "gzip", "echo_key", "status")
 """Faults of the exchange itself."""
 
-FAULTS = ("ok", *REPLIES, *BODIES, *WAYS)
+FAULTS = ("ok", *REPLIES, *BODIES, *WAYS, *STREAM_FAULTS)
 
 
 # -- the server -----------------------------------------------------------------------------------
@@ -247,7 +150,11 @@ class _Server:
         if fault == "echo_key":
             told = {"error": {"message": f"wrong key: {headers.get('authorization')}"}}
             return await _send(writer, 401, json.dumps(told).encode(), extra)
-        good = json.dumps(REPLIES.get(fault) or _chat(behaviour, path, asked)).encode()
+        reply = REPLIES.get(fault) or good_reply(behaviour, path, asked)
+        whole = (*WAYS, "stream_whole")
+        if asked.get("stream") and fault not in whole:
+            return await stream(writer, fault, reply, path, asked)
+        good = json.dumps(reply).encode()
         if fault == "gzip":
             return await _send(writer, 200, gzip.compress(good), {"content-encoding": "gzip"})
         if fault in ("hang", "drip", "endless", "large", "drop", "drop_at_once"):
@@ -282,7 +189,7 @@ async def _send(
 
 async def _misbehave(writer: asyncio.StreamWriter, fault: str, good: bytes) -> bool:
     if fault == "hang":
-        await asyncio.Event().wait()
+        await asyncio.sleep(3600)
     if fault == "drop_at_once":
         return False
     length = len(good) if fault in ("drop", "drip") else 10**9

@@ -1,7 +1,8 @@
-"""One HTTP exchange: a request out, a whole body back, and every failure under its name."""
+"""One HTTP exchange: a request out, a whole reply back, and every failure under its name."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -14,14 +15,17 @@ import attrs
 
 from cb_openai.dialects import excerpt
 from cb_openai.errors import BadReplyError, EndpointError, Outcome, StatusError, TransportError
+from cb_openai.streams import Assembly, StreamedReply
 from cbcore.identity import from_bytes
 
 if TYPE_CHECKING:
     import aiohttp
 
 _REQUEST_ID = ("x-request-id", "request-id", "x-amzn-requestid", "cf-ray")
+_EVENTS = re.compile(rb"\s*(?:data|event|id|retry)?:")
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _LARGE_BODY = 1 << 20
+_LINGER_S = 0.1
 _HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context.?(?:length|size|window)|maximum context|prompt is too long|too many tokens",
@@ -31,12 +35,16 @@ _TOO_LONG = re.compile(
 
 @attrs.define
 class Response:
-    """A whole response. `request_id` is what the endpoint calls it, when it says so."""
+    """A whole response. `request_id` is what the endpoint calls it, when it says so.
+
+    `first_token_s` is when the first piece of the answer came, if it came in pieces.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     request_id: str | None = None
+    first_token_s: float | None = None
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:
@@ -52,33 +60,29 @@ async def exchange(
     body: bytes,
     *,
     max_bytes: int,
+    assembly: Assembly | None = None,
 ) -> Response:
     """Send a request and read the whole answer. Raises `TransportError` or `BadReplyError`.
 
-    The session's own time limit holds for the whole exchange.
+    With `assembly` a stream of events is expected, and put together by it. The session's own
+    time limit holds for the whole exchange.
     """
     import asyncio
 
     import aiohttp
 
+    streamed = None if assembly is None else StreamedReply(assembly)
     try:
         data = body if len(body) < _LARGE_BODY else io.BytesIO(body)  # which is sent in pieces
         async with session.post(url, data=data, allow_redirects=False) as response:
-            chunks = []
-            size = 0
-            while chunk := await response.content.readany():
-                size += len(chunk)
-                if size > max_bytes:
-                    response.close()
-                    raise BadReplyError(
-                        Outcome.TOO_LARGE,
-                        f"the reply is larger than {max_bytes:,} bytes",
-                        hint="raise max_reply_bytes if that is expected",
-                    )
-                chunks.append(chunk)
-            whole = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            if streamed is None or response.status != 200:
+                whole = await _whole(response, max_bytes)
+                first_token_s = None
+            else:
+                whole = await _streamed(response, max_bytes, streamed)
+                first_token_s = streamed.first_token_s
             request_id = _request_id(response.headers)
-            return Response(response.status, response.headers, whole, request_id)
+            return Response(response.status, response.headers, whole, request_id, first_token_s)
     except asyncio.TimeoutError as error:
         raise TransportError(
             Outcome.TIMEOUT, f"the whole reply was not there after {session.timeout.total:g} s"
@@ -100,6 +104,46 @@ async def exchange(
         raise TransportError(
             Outcome.DROPPED, f"the connection ended before the reply: {told}"
         ) from error
+
+
+async def _whole(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    chunks = []
+    size = 0
+    while chunk := await response.content.readany():
+        size += len(chunk)
+        if size > max_bytes:
+            raise _too_large(response, max_bytes)
+        chunks.append(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def _streamed(
+    response: aiohttp.ClientResponse, max_bytes: int, reply: StreamedReply
+) -> bytes:
+    import asyncio
+
+    import aiohttp
+
+    size = 0
+    while not reply.is_over and (chunk := await response.content.readany()):
+        size += len(chunk)
+        if size > max_bytes:
+            raise _too_large(response, max_bytes)
+        reply.feed(chunk)
+    if not response.content.at_eof():
+        # A connection whose end was read can be used again, which is worth a moment.
+        with contextlib.suppress(asyncio.TimeoutError, aiohttp.ClientError, OSError):
+            await asyncio.wait_for(response.content.readany(), _LINGER_S)
+    return reply.body()
+
+
+def _too_large(response: aiohttp.ClientResponse, max_bytes: int) -> BadReplyError:
+    response.close()
+    return BadReplyError(
+        Outcome.TOO_LARGE,
+        f"the reply is larger than {max_bytes:,} bytes",
+        hint="raise max_reply_bytes if that is expected",
+    )
 
 
 def decoded(response: Response) -> Mapping[str, Any]:
@@ -132,7 +176,7 @@ def _unreadable(response: Response, error: Exception) -> BadReplyError:
         response.body.decode("utf-8")
     except UnicodeDecodeError as where:
         return BadReplyError(Outcome.BAD_ENCODING, f"not valid UTF-8 at byte {where.start:,}")
-    if response.headers.get("content-type", "").startswith("text/event-stream"):
+    if _EVENTS.match(response.body):
         return BadReplyError(
             Outcome.UNEXPECTED, "the reply is a stream of events, which was not asked for"
         )
@@ -200,6 +244,8 @@ def _classified(status: int, code: str, message: str) -> tuple[Outcome, str | No
         return Outcome.PROMPT_TOO_LONG, "shorten the context first, with a chain such as bm25 | …"
     if status == 400 and "temperature" in message:
         return Outcome.HTTP_ERROR, "leave the temperature to the model: temperature=none"
+    if status == 400 and "stream_options" in message:
+        return Outcome.HTTP_ERROR, """extra_body='{"stream_options": null}' does without usage"""
     if status == 404:
         return Outcome.HTTP_ERROR, "check base_url and model"
     return Outcome.HTTP_ERROR, None
