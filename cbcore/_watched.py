@@ -41,5 +41,11 @@ class Watched(dict[str, Any]):
         self._unread.clear()
         return super().values()
 
+    def copy(self) -> dict[str, Any]:
+        return dict(self.items())
+
+    def __or__(self, other: Any) -> Any:
+        return self.copy() | other
+
     def __reduce__(self) -> Any:
-        return dict, (dict(self.items()),)
+        return dict, (self.copy(),)

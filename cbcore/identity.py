@@ -148,12 +148,16 @@ def _plain(name: str, value: Any, depth: int) -> Any:
 
 def _function(function: types.FunctionType, depth: int) -> Any:
     captured = [cell.cell_contents for cell in function.__closure__ or ()]
+    # Settings at module level, as in notebooks; what else is global has code of its own.
+    used = {n: function.__globals__.get(n) for n in function.__code__.co_names}
+    settings = {n: value for n, value in used.items() if isinstance(value, str | int | float)}
     return {
         "function": f"{function.__module__}.{function.__qualname__}",
         "code": [function.__code__.co_code.hex(), list(map(repr, function.__code__.co_names))],
         "constants": [repr(c).partition(" at 0x")[0] for c in function.__code__.co_consts],
         "defaults": _plain("defaults", function.__defaults__, depth + 1),
         "captured": [_plain("captured", value, depth + 1) for value in captured],
+        "settings": _plain("settings", settings, depth + 1),
     }
 
 

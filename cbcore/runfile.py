@@ -7,7 +7,8 @@
     datasets: [hotpotqa:sample]
     max_examples: 50
 
-`!function module.name` is a function of a module next to the file. `${NAME}` is replaced by the environment variable; what it held is treated as a secret.
+`!function module.name` is a function of a module next to the file. `${NAME}` is replaced by
+the environment variable; what it held is treated as a secret.
 """
 
 from __future__ import annotations

@@ -135,6 +135,26 @@ def test_what_is_no_column_is_refused(column, error, reason):
         read(column)
 
 
+def whole(value):
+    if not isinstance(value, int):
+        raise MissingScoreError(f"{value!r} is no whole number")
+    return value + 1
+
+
+@pytest.mark.parametrize("system", [None, "a"])
+def test_a_reader_may_say_what_it_accepts(system):
+    """The value comes as it is wanted; one of another type is told as what is missing is."""
+    reader = ColumnReader("judge", {"field": "x.0"}, {}, accepts={"field": whole, "other": len})
+    reader = reader if system is None else reader.for_system(system)
+    assert reader.read({"x": [1]}, {}) == {"field": 2}
+    reason = (
+        r"^judge: field_column='x\.0' does not fit example 7: 'one' is no whole number \(columns"
+    )
+    for attempt in (reader.read, reader.check):
+        with pytest.raises(ColumnError, match=reason):
+            attempt({"id": 7, "x": ["one"]}, {})
+
+
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_any_name_can_be_written_in_quotes(names):
     """Whatever characters a key has, its quoted path finds it."""
@@ -284,6 +304,8 @@ def test_a_field_that_is_not_read_is_refused_or_told():
         lambda shown: {**shown},
         lambda shown: shown.values(),
         lambda shown: shown.items(),
+        lambda shown: shown.copy(),
+        lambda shown: shown | {"x": 1},
         copy.deepcopy,
         lambda shown: pickle.loads(pickle.dumps(shown)),
     ],

@@ -113,6 +113,18 @@ def test_functions_are_identified_by_their_code():
     assert identity_of(Thing(f=captured(1))) == identity_of(Thing(f=captured(1)))
 
 
+SETTING = "contexts"
+
+
+def test_a_function_is_known_by_the_module_settings_it_uses(monkeypatch):
+    """A name or number set at module level, as in notebooks, can change what it returns."""
+    thing = Thing(f=lambda row: row[SETTING])
+    before = identity_of(thing)
+    assert identity_of(thing) == before
+    monkeypatch.setitem(globals(), "SETTING", "docs")
+    assert identity_of(thing) != before
+
+
 def test_an_object_may_declare_its_identity():
     """What it declares replaces looking into it."""
     assert identity_of(Thing(identity="v1", noise=1)) == identity_of(Thing(identity="v1", noise=2))

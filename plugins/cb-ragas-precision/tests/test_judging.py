@@ -45,7 +45,12 @@ def names_paris(prompt: str) -> int:
         ({"verdict": 0}, 0, ""),
         ("1", 1, ""),
         (' {"verdict": 0, "reason": "a } brace"} ', 0, "a } brace"),
-        ('Sure. {"verdict": 1, "reason": "cut', None, "holds no JSON object"),
+        ('Sure. {"verdict": 1, "reason": "cut', 1, ""),
+        ('{"verdict": 1', None, "holds no JSON object"),
+        ('The {passage} helps: {"verdict": 1, "reason": "it does"}', 1, "it does"),
+        ('It says {"verdict": 1}, but {"verdict": 0}', None, "more than one verdict"),
+        ('{"score": 1}', None, "has no 'verdict'"),
+        ("{" * 100_000, None, "holds no JSON object"),
         ("[note] none", None, "holds no JSON object"),
         (2, None, "the judge's verdict is '2', neither 0 nor 1"),
         (-1, None, "neither 0 nor 1"),
@@ -192,6 +197,15 @@ def test_a_call_has_a_time_limit() -> None:
     assert "no answer within 0.2 s" in outcome.missing["context_precision"]
 
 
+@pytest.mark.parametrize("references", [["Paris", "Rome"], ["Paris"], None])
+def test_references_passed_as_retrieved_contexts_are_noted(references: Any) -> None:
+    """The judge is asked all the same, and the row says what is odd about it."""
+    example = {**EXAMPLE, "reference_contexts": references}
+    outcome = ContextPrecision(names_paris).score(example, output("Paris", "Rome"))
+    assert isinstance(outcome, Scored)
+    assert ("note" in outcome.details) is (references == ["Paris", "Rome"])
+
+
 def test_utilization_asks_about_the_response() -> None:
     """In the place of a reference answer, which is not needed."""
     prompts = []
@@ -257,6 +271,20 @@ def test_scoring_works_where_a_loop_runs() -> None:
     assert not hasattr(ContextPrecision(), "ascore")
 
 
+def test_what_fails_where_a_loop_runs_is_raised_as_it_is() -> None:
+    """A RuntimeError of somebody's column is not taken for the lack of a loop."""
+
+    class Broken(dict[str, Any]):
+        def get(self, *_: Any) -> Any:
+            raise RuntimeError("broken data")
+
+    async def main() -> Any:
+        return ContextPrecision(names_paris).score(Broken(), output("Paris"))
+
+    with pytest.raises(RuntimeError, match="broken data"):
+        asyncio.run(main())
+
+
 class Client:
     """A judge client as `cb-llm-judge` has it."""
 
@@ -272,6 +300,7 @@ class Client:
         class Verdict:
             verdict = names_paris(prompt)
             reason = "so it is"
+            votes = (verdict, verdict, 1)
 
         return Verdict
 
@@ -295,9 +324,12 @@ def test_a_judge_client_is_asked_and_closed() -> None:
     assert result.rows[0].metadata["context_precision"] == {
         "verdicts": [0, 1],
         "reasons": ["so it is", "so it is"],
+        "votes": [[0, 0, 1], [1, 1, 1]],
     }
     assert len(client.loops) == 1
     assert client.closed == 1
+    with pytest.raises(ValueError, match="counts votes itself: make it with votes=3"):
+        ContextPrecision(client, n_votes=3)
 
 
 CALLS: list[str] = []
@@ -371,6 +403,8 @@ def test_a_url_is_asked_through_the_judge_distribution(n_votes: int, calls: int)
             assert isinstance(outcome, Scored)
             assert outcome.details["verdicts"] == [0, 1]
             assert outcome.details["reasons"] == ["read it", "read it"]
+            votes = [[0] * n_votes, [1] * n_votes] if n_votes > 1 else None
+            assert outcome.details.get("votes") == votes
     finally:
         server.shutdown()
         thread.join()

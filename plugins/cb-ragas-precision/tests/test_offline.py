@@ -180,6 +180,8 @@ def test_reference_contexts_passed_as_retrieved_ones_are_noticed() -> None:
         ContextPrecisionNonLLM(contexts_column="reference_contexts")
     with pytest.raises(ValueError, match="those are the reference contexts"):
         ContextRecall(contexts_column="gold", reference_contexts_column="gold")
+    with pytest.raises(ValueError, match="those are the reference context ids"):
+        ContextPrecisionIds(context_ids_column="gold", reference_context_ids_column="gold")
     same = ["one", "two"]
     outcome = ContextPrecisionNonLLM().score({"reference_contexts": same}, {"contexts": [*same]})
     assert isinstance(outcome, Scored)
@@ -248,6 +250,43 @@ def test_the_contexts_of_an_example_are_not_taken_for_retrieved_ones() -> None:
         ContextPrecisionNonLLM().score(example, {})
     asked = ContextPrecisionNonLLM(contexts_column="original.contexts")
     assert scores(asked.score(example, {}))["context_precision_nonllm"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "reason"),
+    [
+        (
+            ContextPrecisionNonLLM(contexts_column="question"),
+            "context_precision_nonllm: contexts_column='question' does not fit example 'e1': the ",
+        ),
+        (
+            ContextPrecisionNonLLM(reference_contexts_column=lambda row: [7]),
+            "number 1 of the reference contexts is a int, not a text",
+        ),
+        (ContextPrecision(max, ground_truth_column="documents"), "the ground truth is a list"),
+        (
+            ContextPrecisionIds(reference_context_ids_column="question"),
+            "reference_context_ids_column='question' does not fit example 'e1': the reference ids",
+        ),
+    ],
+)
+def test_a_column_of_another_type_is_told_with_its_path(evaluator: Any, reason: str) -> None:
+    """Evaluator, parameter, path, example and columns; when scoring, and in a dry run."""
+    example = {**EXAMPLE, "reference_contexts": ["x"]}
+    output = {"contexts": ["x"], "context_ids": ["1"]}
+    for attempt in (evaluator.score, evaluator.check_columns):
+        with pytest.raises(ColumnError) as caught:
+            attempt(example, output)
+        assert reason in caught.value.message
+        assert "(columns: id, question, answer" in caught.value.message
+
+
+def test_a_column_takes_the_place_of_what_is_needed() -> None:
+    """What is read from elsewhere need not be there under its own name."""
+    assert ContextPrecision().needs_output == ("contexts",)
+    evaluator = ContextPrecisionNonLLM(contexts_column="a", reference_contexts_column="b")
+    assert (evaluator.needs, evaluator.needs_output) == ((), ())
+    assert evaluator.reads == ("contexts", "reference_contexts", "retrieved_contexts")
 
 
 def test_columns_may_depend_on_the_system() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,22 @@ def test_moving_a_relevant_item_up_never_lowers_the_score(
     assert average_precision(moved) >= average_precision(verdicts) - 1e-12
     assert ndcg(moved, n) >= ndcg(verdicts, n) - 1e-12
     assert reciprocal_rank(moved) >= reciprocal_rank(verdicts)
+
+
+@pytest.mark.parametrize("verdicts", [[True, False, 1.0], (v for v in (1, 0, 1)), "numpy"])
+def test_verdicts_of_any_numeric_type(verdicts: Any) -> None:
+    """Booleans, floats, generators and arrays: what equals 0 or 1 is that."""
+    if isinstance(verdicts, str):
+        verdicts = pytest.importorskip("numpy").array([1, 0, 1])
+    assert average_precision(verdicts) == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize("verdict", [2, -1, 0.5, math.nan, "1", None])
+def test_any_other_verdict_is_refused(verdict: Any) -> None:
+    """By each of the numbers."""
+    for number in (average_precision, reciprocal_rank, lambda v: ndcg(v, 1)):
+        with pytest.raises(ValueError, match="a verdict is 0 or 1, not"):
+            number([verdict])
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ def view_of(values, **config):
         ("latency_p95", {}, "latency p95"),
         ("cost_of_pass[threshold=0.9]", {}, "tokens / pass [threshold=0.9]"),
         ("mean_score_missing", {"score_field": "f1"}, "quality (f1): missing"),
+        ("score_scored", {}, "count scored"),
+        ("score_missing", {}, "count missing"),
         ("their_metric", {}, "their_metric"),
         ("their_metric[k=1]", {}, "their_metric[k=1]"),
         ("dataset:mmlu:anatomy", {}, "mmlu:anatomy"),
@@ -98,6 +100,21 @@ def test_missing_counts_are_not_repeated(result):
     assert View.of(result).first("mean_score_missing") is None
     result.summary["plain"]["mean_score_missing"] = 7.0
     assert View.of(result).first("mean_score_missing").cells == ("7", "1")
+
+
+def test_reasons_that_differ_only_in_the_example_are_told_once():
+    """The most frequent first, with an example; how many rows have other reasons is said."""
+    reasons = [
+        *(f"path does not fit example {n!r}: no 'x'" for n in range(3)),
+        *("odd", "strange", "weird", "rare"),
+    ]
+    rows = [EvalRow("s", n, missing={"f1": reason}) for n, reason in enumerate(reasons)]
+    assert View.of(EvalResult(rows, config={"score_field": "f1"})).notes == (
+        "f1 is missing in 3 rows: path does not fit example 0: no 'x'",
+        "f1 is missing in 1 row: odd",
+        "f1 is missing in 1 row: strange",
+        "f1 is missing in 2 rows more, for other reasons",
+    )
 
 
 def test_facts_and_title(result):

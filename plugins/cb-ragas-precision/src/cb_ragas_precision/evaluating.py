@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cb_ragas_precision.fields import Field, Fields, with_legacy
+from cb_ragas_precision.fields import Field, Fields, names_of, with_legacy
 from cb_ragas_precision.judging import Judge, Judgement, JudgeSettings
 from cbcore.columns import SUFFIX, Column
 from cbcore.protocols import Scores
@@ -26,16 +25,25 @@ class ColumnEvaluator:
 
     name: ClassVar[str]
     emits: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    needs_output: tuple[str, ...] = ()
     uses: ClassVar[tuple[Field, ...]]
 
     def _set_columns(self, columns: dict[str, Column | None], legacy: Mapping[str, Any]) -> None:
         """Keep the columns as attributes, which is what the store knows an evaluator by."""
-        columns = with_legacy(columns, legacy)
+        columns = with_legacy(columns, legacy, self.uses)
         self._fields = Fields(self.name, self.uses, columns)
+        mapped = self._fields.reader.columns
         for parameter in columns:
-            column = self._fields.reader.columns.get(parameter.removesuffix(SUFFIX))
-            setattr(self, parameter, column)
+            setattr(self, parameter, mapped.get(parameter.removesuffix(SUFFIX)))
+        self.needs = tuple(field for field in self.needs if field not in mapped)
+        self.needs_output = tuple(field for field in self.needs_output if field not in mapped)
         self.system: str | None = None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields it has `…_column` parameters for."""
+        return names_of(self.uses)
 
     def for_system(self, name: str) -> Self:
         """This evaluator for the rows of one system, whose name stands for `{system}`."""
@@ -120,23 +128,12 @@ class JudgedEvaluator(ColumnEvaluator):
 
 def _awaited(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     """The result of a coroutine, also where an event loop is running: then in a thread."""
-    with contextlib.suppress(RuntimeError):
+    try:
         asyncio.get_running_loop()
-        outcome: list[Outcome | BaseException] = []
-
-        def run() -> None:
-            try:
-                outcome.append(asyncio.run(work))
-            except BaseException as error:  # noqa: BLE001 - raised again by the caller
-                outcome.append(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-        if isinstance(outcome[0], BaseException):
-            raise outcome[0]
-        return outcome[0]
-    return asyncio.run(work)
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def details_of(judgements: Sequence[Judgement], **more: Any) -> dict[str, Any]:

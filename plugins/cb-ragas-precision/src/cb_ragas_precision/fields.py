@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -11,94 +12,10 @@ from cbcore.columns import SUFFIX, Column, ColumnReader, Side
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import near_matches
 
-
-@attrs.frozen
-class Field:
-    """A field an evaluator reads: its name, whose it is, and the names it is found under."""
-
-    name: str
-    side: Side
-    names: tuple[str, ...]
-
-
-QUESTION = Field("question", "original", ("question", "user_input"))
-GROUND_TRUTH = Field("ground_truth", "original", ("ground_truth", "reference", "answer"))
-REFERENCE_CONTEXTS = Field("reference_contexts", "original", ("reference_contexts",))
-CONTEXTS = Field("contexts", "processed", ("contexts", "retrieved_contexts"))
-RESPONSE = Field("response", "processed", ("response",))
-CONTEXT_IDS = Field("context_ids", "processed", ("context_ids", "retrieved_context_ids"))
-REFERENCE_IDS = Field(
-    "reference_context_ids", "original", ("reference_context_ids", "reference_ids")
-)
-
-_LEGACY = {
-    f"user_input{SUFFIX}": f"question{SUFFIX}",
-    f"retrieved_contexts{SUFFIX}": f"contexts{SUFFIX}",
-    f"reference{SUFFIX}": f"ground_truth{SUFFIX}",
-    f"retrieved_context_ids{SUFFIX}": f"context_ids{SUFFIX}",
-}
 _TEXT_KEYS = ("text", "content", "page_content")
 
 
-def with_legacy(
-    columns: dict[str, Column | None], legacy: Mapping[str, Any]
-) -> dict[str, Column | None]:
-    """Columns by parameter, with those given under the names ragas and ValidMind use.
-
-    Raises ValueError for a name that is neither, or a column that is given twice.
-    """
-    found = dict(columns)
-    for old, column in legacy.items():
-        new = _LEGACY.get(old, "")
-        if new not in found:
-            known = [*found, *(o for o, n in _LEGACY.items() if n in found)]
-            near = near_matches(old, known, limit=1)
-            hint = f"did you mean {near[0]}?" if near else f"columns: {', '.join(known)}"
-            raise ValueError(f"there is no parameter {old!r}; {hint}")
-        if found[new] is not None:
-            raise ValueError(f"{new} and {old} are the same column: give one of them")
-        found[new] = column
-    return found
-
-
-class Fields:
-    """Reads an evaluator's fields: from the columns it was given, or where they usually are."""
-
-    def __init__(
-        self, evaluator: str, fields: tuple[Field, ...], columns: Mapping[str, Column | None]
-    ) -> None:
-        self._evaluator = evaluator
-        self._fields = {field.name: field for field in fields}
-        given = {
-            parameter.removesuffix(SUFFIX): column
-            for parameter, column in columns.items()
-            if column is not None
-        }
-        sides = {field.name: field.side for field in fields}
-        self.reader = ColumnReader(evaluator, given, sides)
-        retrieved, gold = given.get("contexts"), given.get("reference_contexts")
-        references = (gold, "reference_contexts", "original.reference_contexts")
-        if retrieved is not None and retrieved in references:
-            raise ValueError(
-                f"contexts{SUFFIX} is {retrieved!r}: those are the reference contexts, "
-                "and compared with themselves they are always perfect"
-            )
-
-    def for_system(self, name: str) -> Fields:
-        """The fields of one system's rows."""
-        bound = Fields(self._evaluator, tuple(self._fields.values()), {})
-        bound.reader = self.reader.for_system(name)
-        return bound
-
-    def read(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of each field; None for one that is nowhere. Raises `ColumnError`."""
-        values = self.reader.read(original, processed)
-        for name, field in self._fields.items():
-            if name not in values:
-                data = original if field.side == "original" else processed
-                present = (data[n] for n in field.names if data.get(n) is not None)
-                values[name] = next(present, None)
-        return values
+# -- what a value has to be ----------------------------------------------------------------------
 
 
 def text(value: Any, what: str) -> str:
@@ -142,5 +59,155 @@ def contexts(value: Any) -> list[str]:
     return texts(value, "retrieved contexts", where)
 
 
+def references(value: Any) -> list[str]:
+    """The reference contexts. Raises `MissingScoreError` when there are none."""
+    where = f"the example has none; reference_contexts{SUFFIX}= says where they are"
+    found = texts(value, "reference contexts", where)
+    if not found:
+        raise MissingScoreError("the list of reference contexts is empty: nothing to compare with")
+    return found
+
+
+def remarks(found: Sequence[str], references: Any) -> dict[str, str]:
+    """A note for the row where what was retrieved is what should have been."""
+    if not isinstance(references, list | tuple) or list(found) != list(references):
+        return {}
+    return {
+        "note": "the retrieved contexts are the reference contexts, word for word and in their "
+        "order: if they were not retrieved but copied, contexts_column points at the wrong data"
+    }
+
+
+def ids(value: Any, whose: str) -> list[str]:
+    """Ids as text, each once, in their order. Raises `MissingScoreError` for anything else."""
+    if value is None:
+        raise MissingScoreError(f"there are no {whose} ids")
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise MissingScoreError(f"the {whose} ids are a {_kind(value)}, not a list")
+    for one in value:
+        if not isinstance(one, str | int) or isinstance(one, bool):
+            raise MissingScoreError(f"one of the {whose} ids is a {_kind(one)}")
+    return list(dict.fromkeys(map(str, value)))
+
+
 def _kind(value: Any) -> str:
     return type(value).__name__
+
+
+# -- where it is found ---------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Field:
+    """A field an evaluator reads.
+
+    Its name, whose it is, the names it is found under, and what it has to be: a function that
+    returns its value as it is wanted, or raises `MissingScoreError`.
+    """
+
+    name: str
+    side: Side
+    names: tuple[str, ...]
+    accepts: Callable[[Any], Any]
+
+
+QUESTION = Field("question", "original", ("question", "user_input"), partial(text, what="question"))
+GROUND_TRUTH = Field(
+    "ground_truth",
+    "original",
+    ("ground_truth", "reference", "answer"),
+    partial(text, what="ground truth"),
+)
+RESPONSE = Field("response", "processed", ("response",), partial(text, what="response"))
+CONTEXTS = Field("contexts", "processed", ("contexts", "retrieved_contexts"), contexts)
+REFERENCE_CONTEXTS = Field("reference_contexts", "original", ("reference_contexts",), references)
+CONTEXT_IDS = Field(
+    "context_ids",
+    "processed",
+    ("context_ids", "retrieved_context_ids"),
+    partial(ids, whose="retrieved"),
+)
+REFERENCE_IDS = Field(
+    "reference_context_ids",
+    "original",
+    ("reference_context_ids", "reference_ids"),
+    partial(ids, whose="reference"),
+)
+
+_LEGACY = {
+    "user_input": QUESTION.name,
+    "retrieved_contexts": CONTEXTS.name,
+    "reference": GROUND_TRUTH.name,
+    "retrieved_context_ids": CONTEXT_IDS.name,
+}
+_OPPOSITES = ((CONTEXTS, REFERENCE_CONTEXTS), (CONTEXT_IDS, REFERENCE_IDS))
+
+
+def names_of(fields: Sequence[Field]) -> tuple[str, ...]:
+    """What the fields may be called in parameters, the names of ragas and ValidMind included."""
+    own = [field.name for field in fields]
+    return (*own, *(old for old, new in _LEGACY.items() if new in own))
+
+
+def with_legacy(
+    columns: Mapping[str, Column | None], legacy: Mapping[str, Any], fields: Sequence[Field]
+) -> dict[str, Column | None]:
+    """Columns by parameter, with those given under the names ragas and ValidMind use.
+
+    Raises ValueError for a name that is neither, or a column that is given twice.
+    """
+    found = dict(columns)
+    for old, column in legacy.items():
+        new = _LEGACY.get(old.removesuffix(SUFFIX), "") + SUFFIX
+        if new not in found:
+            known = [name + SUFFIX for name in names_of(fields)]
+            near = near_matches(old, known, limit=1)
+            hint = f"did you mean {near[0]}?" if near else f"columns: {', '.join(known)}"
+            raise ValueError(f"there is no parameter {old!r}; {hint}")
+        if found[new] is not None:
+            raise ValueError(f"{new} and {old} are the same column: give one of them")
+        found[new] = column
+    return found
+
+
+class Fields:
+    """Reads an evaluator's fields: from the columns it was given, or where they usually are."""
+
+    def __init__(
+        self, evaluator: str, fields: tuple[Field, ...], columns: Mapping[str, Column | None]
+    ) -> None:
+        self._evaluator = evaluator
+        self._fields = {field.name: field for field in fields}
+        given = {
+            parameter.removesuffix(SUFFIX): column
+            for parameter, column in columns.items()
+            if column is not None
+        }
+        sides = {field.name: field.side for field in fields}
+        accepts = {field.name: field.accepts for field in fields}
+        self.reader = ColumnReader(evaluator, given, sides, accepts=accepts)
+        for retrieved, gold in _OPPOSITES:
+            column = given.get(retrieved.name)
+            same = (given.get(gold.name), gold.name, f"original.{gold.name}")
+            if column is not None and column in same:
+                what = gold.name.replace("_", " ")
+                raise ValueError(
+                    f"{retrieved.name}{SUFFIX} is {column!r}: those are the {what}, "
+                    "and compared with themselves they are always perfect"
+                )
+
+    def for_system(self, name: str) -> Fields:
+        """The fields of one system's rows."""
+        bound = Fields(self._evaluator, tuple(self._fields.values()), {})
+        bound.reader = self.reader.for_system(name)
+        return bound
+
+    def read(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each field; None for one that is nowhere. Raises `ColumnError`."""
+        values = self.reader.read(original, processed)
+        for name, field in self._fields.items():
+            if name not in values:
+                data = original if field.side == "original" else processed
+                present = (data[n] for n in field.names if data.get(n) is not None)
+                values[name] = next(present, None)
+        return values

@@ -9,7 +9,6 @@ from cb_ragas_precision import fields
 from cb_ragas_precision.evaluating import ColumnEvaluator, Outcome
 from cb_ragas_precision.ranking import average_precision, ndcg, reciprocal_rank, set_precision
 from cbcore.columns import Column
-from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
 
@@ -51,8 +50,8 @@ class ContextPrecisionIds(ColumnEvaluator):
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         """The scores. Raises `MissingScoreError` without lists of ids on both sides."""
         values = self._fields.read(original, processed)
-        retrieved = _ids(values["context_ids"], "retrieved")
-        wanted = set(_ids(values["reference_context_ids"], "reference"))
+        retrieved = fields.ids(values["context_ids"], "retrieved")
+        wanted = set(fields.ids(values["reference_context_ids"], "reference"))
         if not retrieved:
             return self._nothing_retrieved()
         verdicts = [int(one in wanted) for one in retrieved]
@@ -68,15 +67,3 @@ class ContextPrecisionIds(ColumnEvaluator):
         scores["context_recall_ids"] = sum(verdicts) / len(wanted)
         scores["context_ndcg_ids"] = ndcg(verdicts, len(wanted))
         return scores
-
-
-def _ids(value: Any, whose: str) -> list[str]:
-    """Ids as text, each once, in their order."""
-    if value is None:
-        raise MissingScoreError(f"there are no {whose} ids")
-    if not isinstance(value, list | tuple | set | frozenset):
-        raise MissingScoreError(f"the {whose} ids are a {type(value).__name__}, not a list")
-    for one in value:
-        if not isinstance(one, str | int) or isinstance(one, bool):
-            raise MissingScoreError(f"one of the {whose} ids is a {type(one).__name__}")
-    return list(dict.fromkeys(map(str, value)))

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import inspect
 import json
+import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,9 @@ from cbcore.exceptions import CBError, MissingExtraError
 
 _MOST_AT_ONCE = 64
 _MOST_REMEMBERED = 50_000
+_MOST_OBJECTS = 100
+_CUT_OFF = re.compile(r'"verdict"\s*:\s*([01])\s*,')
+"""A whole verdict in JSON that breaks off later: it comes before the reason, which is long."""
 
 
 @attrs.frozen
@@ -64,6 +68,11 @@ class JudgeSettings:
         if isinstance(judge, str):
             judge = import_attribute(judge)
         if hasattr(judge, "binary"):
+            if self.n_votes != 1:
+                raise ValueError(
+                    f"n_votes is {self.n_votes}, but a judge client counts votes itself: "
+                    f"make it with votes={self.n_votes}"
+                )
             return ClientJudge(lambda: judge)
         if not callable(judge):
             raise TypeError(
@@ -111,14 +120,14 @@ class Judge:
             async with limit:
                 return await self._asked(prompt)
 
-        new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._known]
+        known = {prompt: self._known[prompt] for prompt in prompts if prompt in self._known}
+        new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in known]
         found = dict(zip(new, await asyncio.gather(*map(one, new)), strict=True))
-        judged = [found.get(prompt) or self._known[prompt] for prompt in prompts]
         if len(self._known) > _MOST_REMEMBERED:
             self._known.clear()
         # What failed is asked again when it comes again.
         self._known.update((p, j) for p, j in found.items() if j.verdict is not None)
-        return judged
+        return [found.get(prompt) or known[prompt] for prompt in prompts]
 
     async def _asked(self, prompt: str) -> Judgement:
         try:
@@ -147,7 +156,8 @@ class ClientJudge(Judge):
         if loop not in self._clients:
             self._clients[loop] = self._connect()
         given = await self._clients[loop].binary(prompt)
-        return Judgement(_verdict(given.verdict), str(given.reason))
+        votes = tuple(getattr(given, "votes", ()))
+        return Judgement(_verdict(given.verdict), str(given.reason), votes)
 
     async def aclose(self) -> None:
         client = self._clients.pop(asyncio.get_running_loop(), None)
@@ -233,14 +243,31 @@ def read_reply(reply: Any) -> tuple[int, str]:
 
 
 def _from_text(text: str) -> Any:
+    """What a model's text says: the JSON objects with a verdict in it, if these agree."""
     bare = text.strip()
     if bare in ("0", "1"):
         return int(bare)
-    start = bare.find("{")
-    try:
-        return json.JSONDecoder().raw_decode(bare[max(start, 0) :])[0]
-    except ValueError as error:
-        raise ValueError(f"the judge's reply holds no JSON object: {bare[:80]!r}") from error
+    found = list(_objects(bare)) or [{"verdict": int(m[1])} for m in _CUT_OFF.finditer(bare)]
+    if not found:
+        raise ValueError(f"the judge's reply holds no JSON object: {bare[:80]!r}")
+    judged = [one for one in found if "verdict" in one] or found
+    if any(one.get("verdict") != judged[0].get("verdict") for one in judged):
+        raise ValueError(f"the judge's reply names more than one verdict: {bare[:80]!r}")
+    return judged[0]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    position = 0
+    for _ in range(_MOST_OBJECTS):
+        position = text.find("{", position)
+        if position < 0:
+            return
+        try:
+            found, position = json.JSONDecoder().raw_decode(text, position)
+        except (ValueError, RecursionError):
+            position += 1
+        else:
+            yield found
 
 
 def _verdict(value: Any) -> int:

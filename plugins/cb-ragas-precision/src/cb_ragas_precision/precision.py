@@ -30,7 +30,8 @@ class _RankedContexts(JudgedEvaluator):
         question = fields.text(values["question"], "question")
         answer = fields.text(values[self.answer.name], self.answer.name.replace("_", " "))
         asked = [prompts.relevance(question, context, answer) for context in found]
-        return self._scored(await self._ask(asked))
+        remarks = fields.remarks(found, original.get("reference_contexts"))
+        return self._scored(await self._ask(asked), **remarks)
 
     def _scored(self, judgements: Sequence[Judgement], **details: Any) -> Scored:
         scores: dict[str, float] = {}
@@ -108,7 +109,8 @@ class ContextPrecision(_RankedContexts):
             )
         judgements = []
         for context in found:
-            held = next((fact for fact in facts if fact in squeezed(context)), None)
+            passage = squeezed(context)
+            held = next((fact for fact in facts if fact in passage), None)
             judgements.append(
                 Judgement(0, "holds no supporting fact")
                 if held is None

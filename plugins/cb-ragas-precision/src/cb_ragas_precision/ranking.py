@@ -53,7 +53,7 @@ def checked(verdicts: Iterable[int]) -> list[int]:
     """The verdicts as integers. Raises ValueError for any that is neither 0 nor 1."""
     found = []
     for verdict in verdicts:
-        if not isinstance(verdict, int | float) or verdict not in (0, 1):
+        if verdict not in (0, 1):
             raise ValueError(f"a verdict is 0 or 1, not {verdict!r}")
         found.append(int(verdict))
     return found

@@ -10,7 +10,7 @@ from cb_ragas_precision import fields, prompts
 from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
 from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.judging import JudgeSettings
-from cb_ragas_precision.similar import matches, reference_texts
+from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
@@ -84,7 +84,7 @@ class ContextRecall(JudgedEvaluator):
         if not found:
             return self._nothing_retrieved()
         if values["reference_contexts"] is not None:
-            references = reference_texts(values["reference_contexts"])
+            references = fields.references(values["reference_contexts"])
             _, recalled = matches(found, references, self.measure, self.threshold)
             return {self.name: sum(recalled) / len(recalled)}
         facts = supporting_texts(original)

@@ -10,14 +10,7 @@ from cb_ragas_precision.evaluating import ColumnEvaluator, Outcome
 from cb_ragas_precision.ranking import average_precision
 from cb_ragas_precision.similarity import check_measure, measure_called
 from cbcore.columns import Column
-from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
-
-_NO_REFERENCES = "the example has none; reference_contexts_column= says where they are"
-SAME_AS_REFERENCE = (
-    "the retrieved contexts are the reference contexts, word for word and in their order: "
-    "if they were not retrieved but copied, contexts_column points at the wrong data"
-)
 
 
 class ContextPrecisionNonLLM(ColumnEvaluator):
@@ -57,7 +50,7 @@ class ContextPrecisionNonLLM(ColumnEvaluator):
         """Both scores. Raises `MissingScoreError` without lists of texts on both sides."""
         values = self._fields.read(original, processed)
         found = fields.contexts(values["contexts"])
-        references = reference_texts(values["reference_contexts"])
+        references = fields.references(values["reference_contexts"])
         if not found:
             return self._nothing_retrieved()
         relevant, recalled = matches(found, references, self.measure, self.threshold)
@@ -65,17 +58,8 @@ class ContextPrecisionNonLLM(ColumnEvaluator):
             "context_precision_nonllm": average_precision(relevant),
             "context_recall_nonllm": sum(recalled) / len(recalled),
         }
-        if found == references:
-            return Scored(scores, {}, {"note": SAME_AS_REFERENCE})
-        return scores
-
-
-def reference_texts(value: Any) -> list[str]:
-    """The reference contexts. Raises `MissingScoreError` when there are none."""
-    references = fields.texts(value, "reference contexts", _NO_REFERENCES)
-    if not references:
-        raise MissingScoreError("the list of reference contexts is empty: nothing to compare with")
-    return references
+        details = fields.remarks(found, references)
+        return Scored(scores, {}, details) if details else scores
 
 
 def matches(

@@ -52,6 +52,8 @@ KNOWN: dict[str, Display] = {
     "score_std": Display("std", formats.score),
     "score_min": Display("min", formats.score),
     "score_max": Display("max", formats.score),
+    "score_scored": Display("count scored", formats.count),
+    "score_missing": Display("count missing", formats.count),
     "score_coverage": Display("coverage", formats.percent, "higher"),
     "num_passing": Display("passing", formats.count, detail=True),
     "mean_input_tokens": Display("input tokens", formats.average, detail=True),
@@ -131,15 +133,28 @@ class View:
 
 
 def _missing_reasons(result: EvalResult) -> list[str]:
-    """Why rows lack the score that quality means, most frequent first."""
+    """Why rows lack the score that quality means, most frequent first.
+
+    Reasons that differ only in the example they name are told once, as the first of them.
+    """
     field = result.config.get("score_field")
-    reasons = Counter(
-        row.missing[field] for row in result.rows if row.error is None and field in row.missing
-    )
-    return [
-        f"{field} is missing in {count} row{'' if count == 1 else 's'}: {reason}"
-        for reason, count in reasons.most_common(_MOST_REASONS)
-    ]
+    counted: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for row in result.rows:
+        if row.error is None and field in row.missing:
+            reason = row.missing[field]
+            alike = reason.replace(f"example {row.example_id!r}", "example")
+            first.setdefault(alike, reason)
+            counted[alike] += 1
+    common = counted.most_common(_MOST_REASONS)
+    notes = [f"{field} is missing in {_n_rows(count)}: {first[alike]}" for alike, count in common]
+    if rest := counted.total() - sum(count for _, count in common):
+        notes.append(f"{field} is missing in {_n_rows(rest)} more, for other reasons")
+    return notes
+
+
+def _n_rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def components(config: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
@@ -157,7 +172,8 @@ def _metric_column(result: EvalResult, systems: Iterable[str], key: str) -> Colu
 
 def _position(key: str) -> int:
     """Where a metric stands: the known ones in their order, then the others in theirs."""
-    return _ORDER.get(re.split(r"_missing|\[", key)[0], len(_ORDER))
+    name = key.partition("[")[0]
+    return _ORDER.get(name, _ORDER.get(name.partition("_missing")[0], len(_ORDER)))
 
 
 def _is_missing(key: str) -> bool:
