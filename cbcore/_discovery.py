@@ -17,11 +17,13 @@ from typing import Any
 import attrs
 
 from cbcore.components import KINDS, describe_exception
-from cbcore.names import canonical
+from cbcore.names import canonical, near_matches
 
 HOOK_GROUP = "cb.plugins"
 KIND_BY_GROUP = {f"cb.{kind}s": kind for kind in KINDS}
-_OUR_GROUPS = {HOOK_GROUP, *KIND_BY_GROUP}
+GROUPS = (HOOK_GROUP, *KIND_BY_GROUP)
+"""Every entry-point group that `cb` reads."""
+
 _CORE_REQUIREMENT = re.compile(
     r"cbcore\s*(?:\[[^\]]*\])?\s*\(?\s*(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z", re.IGNORECASE
 )
@@ -39,7 +41,10 @@ class EntryPoint:
 
 @attrs.frozen
 class Distribution:
-    """An installed distribution that has a manifest for us, or one that cannot be read."""
+    """An installed distribution that has a manifest for us, or one that cannot be read.
+
+    `misspelt_group` is set for one that means to be a plugin, and has no group that we read.
+    """
 
     name: str
     version: str = ""
@@ -47,6 +52,7 @@ class Distribution:
     location: str = ""
     core_specifier: str = ""
     entries: tuple[EntryPoint, ...] = ()
+    misspelt_group: str = ""
     problem: str = ""
     stamp: str = ""
 
@@ -95,8 +101,9 @@ def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
         entries, malformed = parse_entry_points(text)
     except Exception as error:  # noqa: BLE001 - metadata of any package may be broken in any way
         entries, malformed = [], describe_exception(error)
-    ours = tuple(entry for entry in entries if entry.group in _OUR_GROUPS)
-    if not ours and not malformed:
+    ours = tuple(entry for entry in entries if entry.group in GROUPS)
+    misspelt = "" if ours else next(filter(meant_group, (e.group for e in entries)), "")
+    if not ours and not misspelt and not malformed:
         return None
     problem = f"its entry_points.txt cannot be read: {malformed}" if malformed else ""
     headers: dict[str, list[str]] = {}
@@ -111,9 +118,21 @@ def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
         location=_location(installed),
         core_specifier=_core_specifier(headers.get("requires-dist", [])),
         entries=ours,
+        misspelt_group=misspelt,
         problem=problem,
         stamp="" if problem else _stamp(installed, ours),
     )
+
+
+def looks_like_ours(group: str) -> bool:
+    """Whether an entry-point group is one of ours, or an attempt at one."""
+    return canonical(group).startswith(("cb-", "cbcore-"))
+
+
+def meant_group(group: str) -> str:
+    """The group of ours that one like it means, if any."""
+    near = near_matches(group, GROUPS, limit=1) if looks_like_ours(group) else []
+    return near[0] if near else ""
 
 
 def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore import names
+from cbcore._known import known_offers
 from cbcore._manager import PluginHost
 from cbcore._plugins import Plugin
-
-_KNOWN = Path(__file__).with_name("known_plugins.json")
 
 
 @attrs.frozen
@@ -96,14 +93,3 @@ def _offers(host: PluginHost) -> Iterator[tuple[Plugin, str, str]]:
     for plugin in host.plugins:
         for component in plugin.components:
             yield plugin, component.kind, component.name
-
-
-def known_offers() -> list[tuple[str, str, str]]:
-    """What the first-party packages offer, installed or not: kind, name, package."""
-    table: dict[str, dict[str, list[str]]] = json.loads(_KNOWN.read_text(encoding="utf-8"))
-    return [
-        (kind, offered, package)
-        for package, kinds in table.items()
-        for kind, offers in kinds.items()
-        for offered in offers
-    ]

@@ -1,13 +1,14 @@
 """Installing and removing plugins with a way back: run an installer, look, and undo what broke.
 
-The installer is the running interpreter's own pip, or uv where there is no pip. It is given
-lists of arguments, never a line for a shell. Whether `cb` still works, and what of its plugins,
+The installer is the running interpreter's own pip, or uv where the environment is uv's: made by
+it, with it installed, or without pip. It is given lists of arguments, never a line for a shell. Whether `cb` still works, and what of its plugins,
 is seen by a fresh interpreter: nothing is imported here, and everything this module needs is
 imported before the installer may replace it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -24,6 +25,7 @@ import attrs
 
 from cbcore._discovery import installed_distributions, read_headers
 from cbcore._origins import Origin, read_origin
+from cbcore._rules import unmet_requirements
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, near_matches
 
@@ -138,16 +140,22 @@ def _change(
 ) -> tuple[list[Change], Plugins]:
     run = find_installer(verbosity)
     where_from, _ = split(sources)
-    before = snapshot()
+    before, unmet_before = snapshot(), unmet_requirements()
     earlier = look() or {}
     code = run(verb, arguments)
     changes = compare(before, snapshot())
     if code == 0:
         later = look()
         broken = _broken(changes, earlier, later)
+        touched = {canonical(change.name) for change in changes}
+        broken += [
+            f"{name}: {problem}"
+            for name, problem in sorted(unmet_requirements() - unmet_before)
+            if canonical(name) not in touched  # what was asked for may come without all it needs
+        ]
         if later is not None and not broken:
             return changes, later
-        problem = broken or "cb itself no longer starts"
+        problem = "; ".join(broken) or "cb itself no longer starts"
     else:
         problem = f"the installer failed with exit code {code}"
     if not changes:
@@ -159,16 +167,16 @@ def _change(
     raise UsageError(f"{problem}; all changes were undone", hint="its own messages are above")
 
 
-def _broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) -> str:
+def _broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) -> list[str]:
     """Which plugins do not work that were just installed, or that worked before."""
     touched = {canonical(change.name) for change in changes if change.after}
-    return "; ".join(
+    return [
         f"{plugin['name']} is {plugin['state']}: {plugin['reason']}"
         for name, plugin in (later or {}).items()
         if plugin["status"] == "broken"
         and plugin["state"] != "unreadable"
         and (name in touched or earlier.get(name, {}).get("status") == "ok")
-    )
+    ]
 
 
 def _roll_back(
@@ -194,14 +202,15 @@ def _roll_back(
 
 
 def find_installer(verbosity: int = 0) -> Callable[[str, Sequence[str]], int]:
-    """A function that runs pip, or uv where there is no pip, for this interpreter."""
+    """A function that runs pip, or uv where the environment is uv's, for this interpreter."""
     flags = ["--quiet"] if verbosity < 0 else ["--verbose"] * verbosity
-    if importlib.util.find_spec("pip") is not None:
-        command = [sys.executable, "-m", "pip"]
-        extra = {"install": ["--disable-pip-version-check"], "uninstall": ["--yes"]}
-    elif uv := shutil.which("uv"):
+    has_pip = importlib.util.find_spec("pip") is not None
+    if uv := _find_uv(anywhere=not has_pip):
         command, extra = [uv, "pip"], {}
         flags += ["--python", sys.executable]
+    elif has_pip:
+        command = [sys.executable, "-m", "pip"]
+        extra = {"install": ["--disable-pip-version-check"], "uninstall": ["--yes"]}
     else:
         raise UsageError(
             "there is neither pip nor uv to install with",
@@ -220,6 +229,19 @@ def find_installer(verbosity: int = 0) -> Callable[[str, Sequence[str]], int]:
         return done.returncode
 
     return run
+
+
+def _find_uv(*, anywhere: bool) -> str | None:
+    """The environment's own uv, or the user's if that made the environment.
+
+    Any other uv would not know what this environment's pip was configured to install from.
+    """
+    made_by_uv = False
+    with contextlib.suppress(OSError):
+        settings = Path(sys.prefix, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+        made_by_uv = any(line.partition("=")[0].strip() == "uv" for line in settings.splitlines())
+    own = shutil.which("uv", path=str(Path(sys.executable).parent))
+    return own or (shutil.which("uv") if made_by_uv or anywhere else None)
 
 
 # -- looking ------------------------------------------------------------------------------------

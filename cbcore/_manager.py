@@ -18,6 +18,7 @@ import attrs
 import pluggy
 
 from cbcore import _discovery, deprecations, hookspecs, names
+from cbcore._known import packages_offering
 from cbcore._plugins import Plugin, plugins_from
 from cbcore._policy import PluginPolicy, read_policy
 from cbcore._tracing import traced
@@ -118,6 +119,10 @@ class PluginHost:
         known = [*(c.name for c in self.components(kind)), *also]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
+        installed = {names.canonical(p.name) for p in self.plugins}
+        absent = [p for p in packages_offering(kind, name) if names.canonical(p) not in installed]
+        if absent:
+            error.hint = f"{absent[0]} offers it: cb install {absent[0]}"
         suspects = [p for p in self.plugins if p.status == "broken" and p.hook_modules]
         if suspects:  # what a hook module offers is known only once it works
             listed = "; ".join(f"{p.name} ({p.reason})" for p in suspects)

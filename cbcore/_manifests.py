@@ -23,9 +23,6 @@ from cbcore._policy import CORE
 from cbcore.components import describe_exception
 from cbcore.names import canonical
 
-GROUPS = (_discovery.HOOK_GROUP, *_discovery.KIND_BY_GROUP)
-"""Every entry-point group that `cb` reads."""
-
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"
 )
@@ -88,7 +85,7 @@ def _read(installed: importlib.metadata.Distribution) -> Manifest:
         malformed = describe_exception(error)
     if malformed and not problem:
         problem = f"its entry_points.txt cannot be read: {malformed}"
-    ours = tuple(entry for entry in entries if looks_like_ours(entry.group))
+    ours = tuple(entry for entry in entries if _discovery.looks_like_ours(entry.group))
     name = headers.get("name", [""])[0] or _discovery.name_from_path(installed)
     manifest = Manifest(
         name=name,
@@ -104,11 +101,6 @@ def _read(installed: importlib.metadata.Distribution) -> Manifest:
     record = csv.reader((installed.read_text("RECORD") or "").splitlines())
     files = tuple(entry[0] for entry in record if entry and entry[0].endswith(".py"))
     return attrs.evolve(manifest, files=files, origin=read_origin(installed))
-
-
-def looks_like_ours(group: str) -> bool:
-    """Whether an entry-point group is one of ours, or an attempt at one."""
-    return canonical(group).partition("-")[0] in ("cb", CORE)
 
 
 def requirements_in(lines: list[str]) -> Iterator[Requirement]:

@@ -113,6 +113,12 @@ def _plugin_from(distribution: _discovery.Distribution) -> Plugin:
             )
             continue
         plugin.components.append(component)
+    if group := distribution.misspelt_group:
+        plugin.set_aside(
+            "broken",
+            f"the entry-point group {group!r} is not one cb reads",
+            f"did you mean {_discovery.meant_group(group)}?",
+        )
     if distribution.problem:
         state = "broken" if distribution.entries else "unreadable"
         plugin.set_aside(state, distribution.problem, f"reinstall {distribution.name}")

@@ -11,8 +11,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._discovery import EntryPoint
-from cbcore._manifests import Manifest, looks_like_ours, requirements_in
+from cbcore._discovery import EntryPoint, looks_like_ours
+from cbcore._manifests import Manifest, requirements_in
 from cbcore.exceptions import UsageError
 
 

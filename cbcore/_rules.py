@@ -11,8 +11,8 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore._discovery import HOOK_GROUP
-from cbcore._manifests import GROUPS, Manifest
+from cbcore._discovery import GROUPS, HOOK_GROUP, meant_group
+from cbcore._manifests import Manifest, read_manifests
 from cbcore._policy import CORE
 from cbcore._versions import satisfies
 
@@ -95,8 +95,8 @@ def _core_range(manifest: Manifest) -> Iterator[Finding]:
 def _entry_points(manifest: Manifest) -> Iterator[Finding]:
     for group in dict.fromkeys(entry.group for entry in manifest.entries):
         if group not in GROUPS:
-            near = names.near_matches(group, GROUPS, limit=1)
-            fix = f"did you mean {near[0]}?" if near else f"groups: {', '.join(GROUPS)}"
+            meant = meant_group(group)
+            fix = f"did you mean {meant}?" if meant else f"groups: {', '.join(GROUPS)}"
             problem = f"the entry-point group {group!r} is not one cb reads"
             yield Finding("entry-point-group", "error", manifest.name, problem, fix)
     for entry in manifest.entries:
@@ -147,3 +147,11 @@ def _requirements(manifest: Manifest, installed: Mapping[str, str]) -> Iterator[
         else:
             continue
         yield Finding("requirement", "error", manifest.name, problem, f"pip install {wanted!r}")
+
+
+def unmet_requirements() -> set[tuple[str, str]]:
+    """What the core and the installed plugins require and do not find: name and problem."""
+    manifests = list(read_manifests())
+    versions = {names.canonical(m.name): m.version for m in reversed(manifests)}
+    ours = [manifest for manifest in manifests if manifest.is_ours]
+    return {(f.subject, f.problem) for manifest in ours for f in _requirements(manifest, versions)}

@@ -16,6 +16,7 @@ import attrs
 
 import cbcore
 from cbcore import names
+from cbcore._known import known_offers
 from cbcore._plugins import Plugin
 from cbcore.exceptions import CBError, MissingExtraError, UsageError
 
@@ -92,15 +93,16 @@ def component_name(name: str) -> str:
 def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]) -> None:
     """Refuse, before anything is asked or written, what could not be written or used in the end.
 
-    That is a name an installed plugin has or offers this kind under, a folder that exists, or
-    a template engine that is not installed.
+    That is a name that an installed or a first-party plugin has or offers this kind under, a
+    folder that exists, or a template engine that is not installed.
     """
-    for plugin in plugins:
-        taken = {names.canonical(c.name) for c in plugin.components if c.kind == project.kind}
-        if project.name in taken:
+    known = known_offers()
+    installed = [(c.kind, c.name, plugin.name) for plugin in plugins for c in plugin.components]
+    for kind, offered, owner in [*installed, *known]:
+        if kind == project.kind and names.canonical(offered) == project.name:
             raise UsageError(
-                f"the {project.kind} name {project.name!r} is taken: {plugin.name} offers it",
-                hint="choose another name, or uninstall that plugin first",
+                f"the {kind} name {project.name!r} is taken: {owner} offers it",
+                hint="choose another name",
             )
     import importlib.metadata
 
@@ -112,6 +114,10 @@ def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]
         raise UsageError(
             f"{project.distribution} {found.version} is installed already",
             hint="choose another name, or uninstall it first",
+        )
+    if project.distribution in {package for _, _, package in known}:
+        raise UsageError(
+            f"there is a plugin called {project.distribution}", hint="choose another name"
         )
     _new_folder(project, output_dir)
     _engine()

@@ -13,7 +13,16 @@ from cbcore._policy import CORE
 from cbcore.exceptions import ResultError
 from cbcore.names import canonical
 
-_KINDS = ("systems", "datasets", "evaluators", "metrics")
+_KINDS = {
+    "systems": "system",
+    "suite_plugins": "suite",
+    "datasets": "dataset",
+    "evaluators": "evaluator",
+    "metrics": "metric",
+    "tokenizers": "tokenizer",
+    "executors": "executor",
+}
+"""Where a result keeps the records of components, and of which kind they are."""
 
 
 @attrs.frozen
@@ -41,9 +50,9 @@ def components_of(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every component of a run with its kind; of a chain, its stages."""
     try:
         return [
-            {"kind": kind.removesuffix("s"), **record}
-            for kind in _KINDS
-            for part in config.get(kind, [])
+            {"kind": kind, **record}
+            for key, kind in _KINDS.items()
+            for part in config.get(key, [])
             for record in (part.get("stages") or [part])
         ]
     except (AttributeError, TypeError) as error:

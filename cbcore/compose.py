@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 import cbcore
-from cbcore import names
+from cbcore import names, provenance
 from cbcore._announcing import Observers
 from cbcore._building import Builder, Built
 from cbcore._manager import PluginHost, default_host
@@ -91,12 +91,12 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
     if suites is not None:
         _check_tags(sources, suites.sources)
         sources += suites.sources
-    score_field = _score_field(request, datasets, evaluators)
+    score_field = _score_field(request, datasets, evaluators, suites)
     metrics = _metrics(request, builder, score_field)
     _check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
-    options = _options(request, builder, systems)
-    request.warnings += builder.left_out
+    executor = _executor(request, builder, systems)
+    request.warnings += builder.warnings
     config: dict[str, Any] = {
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
@@ -104,8 +104,13 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         "systems": [built.record for built in systems],
         "datasets": [b.record for b in datasets] + (suites.dataset_records if suites else []),
         "suites": [_shown(suite) for suite in request.suites],
+        "suite_plugins": (
+            provenance.describe_suites(suites.selection, host.components("suite")) if suites else []
+        ),
         "evaluators": [built.record for built in evaluators.values()],
         "metrics": [built.record for built in metrics],
+        "tokenizers": [tokenizer.record],
+        "executors": [executor.record] if executor is not None else [],
         "score_field": score_field,
         "threshold": request.threshold,
         "max_examples": limit,
@@ -122,7 +127,7 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         suites=suites,
         metrics=[built.value for built in metrics],
         counter=TokenCounter(tokenizer.value, request.text_fields),
-        options=options,
+        options=attrs.evolve(request.options, executor=executor.value if executor else None),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         secrets=sorted(builder.secret_values, key=len, reverse=True),
@@ -141,10 +146,10 @@ def _offered(request: Request) -> dict[str, Any]:
     return offered
 
 
-def _options(request: Request, builder: Builder, systems: Sequence[Built]) -> RunOptions:
-    """The run's options, with the executor made from its spec."""
+def _executor(request: Request, builder: Builder, systems: Sequence[Built]) -> Built | None:
+    """The executor made from its spec, where one is asked for that can run these systems."""
     if request.options.executor is None:
-        return request.options
+        return None
     if request.options.budget_tokens is not None or request.options.budget_usd is not None:
         raise UsageError("a budget cannot be kept by an executor", hint="leave one of them out")
     awaited = [built.name for built in systems if hasattr(built.value, "aprocess")]
@@ -153,8 +158,7 @@ def _options(request: Request, builder: Builder, systems: Sequence[Built]) -> Ru
             f"{', '.join(awaited)} is awaited, so it cannot be run by an executor",
             hint="leave --executor out: awaited systems overlap by themselves",
         )
-    executor = builder.build("executor", request.options.executor)
-    return attrs.evolve(request.options, executor=executor.value)
+    return builder.build("executor", request.options.executor)
 
 
 def _new_run_id() -> str:
@@ -240,7 +244,8 @@ def _suites(
     request: Request, builder: Builder, evaluators: dict[str | int, Built], host: PluginHost
 ) -> SuiteRun:
     """The suites asked for, by name or as they are, with their tasks set up."""
-    from cbcore._suite_runs import select, set_up
+    from cbcore._suite_runs import set_up
+    from cbcore.suites.selecting import select
 
     selection = select(request.suites, request.include_paths, host, request.num_fewshot)
     request.warnings += selection.notes
@@ -289,9 +294,12 @@ def _tasks(dataset: Built) -> Sequence[str]:
 
 
 def _score_field(
-    request: Request, datasets: Sequence[Built], evaluators: Mapping[str | int, Built]
+    request: Request,
+    datasets: Sequence[Built],
+    evaluators: Mapping[str | int, Built],
+    suites: SuiteRun | None,
 ) -> str:
-    """The score that quality means: the one asked for, or the datasets' own, or F1."""
+    """The score that quality means: the one asked for, or that of the data, or F1."""
     emitted = _emitted(evaluators)
     if request.score_field is not None:
         _check_emitted(request.score_field, emitted, "--score-field")
@@ -300,6 +308,9 @@ def _score_field(
         own = {_own_score(dataset, evaluators) for dataset in datasets}
         if len(own) == 1 and (field := own.pop()) is not None:
             return field
+        main = suites.main_score if suites is not None and not datasets else None
+        if main is not None and (emitted is None or main in emitted):
+            return main
     if not emitted or DEFAULT_SCORE_FIELD in emitted:
         return DEFAULT_SCORE_FIELD
     return emitted[0]

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import click
+
+_LEAST_ROOM = 24
+"""Characters; text in a narrower column would be harder to read than lines that run over."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -18,12 +24,28 @@ def clean(text: object) -> str:
 
 
 def echo_columns(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print left-aligned columns; the last one may be as long as it is."""
+    """Print left-aligned columns; the last one may be as long as it is.
+
+    On a terminal that is too narrow, the last column goes on below itself.
+    """
     table = [list(header), *([clean(cell) for cell in row] for row in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(header))]
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+        before = "".join(f"{cell}  " for cell in cells[:-1])
+        echo_indented(before, row[-1])
+
+
+def echo_indented(label: str, text: str) -> None:
+    """Print text after a label, and on a terminal below itself where it is too long."""
+    room = shutil.get_terminal_size().columns - len(label)
+    if not sys.stdout.isatty() or room < _LEAST_ROOM or len(text) <= room:
+        click.echo(f"{label}{text}".rstrip())
+        return
+    first, *others = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    click.echo(f"{label}{first}")
+    for line in others:
+        click.echo(" " * len(label) + line)
 
 
 def echo_json(data: Any) -> None:

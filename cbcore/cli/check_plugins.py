@@ -10,6 +10,7 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 
 if TYPE_CHECKING:
     from cbcore._checking import Checked
+    from cbcore._rules import Finding
 
 
 @click.command("check", short_help="Check plugins against the contract; for CI.")
@@ -69,8 +70,13 @@ def _echo(report: Checked) -> None:
         tried = report.conformance["findings"]
         passed = sum(finding["status"] == "passed" for finding in tried)
         click.echo(f"  conformance: {passed} of {len(tried)} rules passed")
+    alike: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
-        about = " ".join([finding.rule, finding.subject.removeprefix(report.plugin).strip()])
-        click.echo(f"  {finding.severity}: {clean(about).rstrip()}: {clean(finding.problem)}")
-        if finding.fix:
-            click.echo(f"    fix: {clean(finding.fix)}")
+        key = (finding.severity, finding.subject, finding.problem)
+        alike.setdefault(key, []).append(finding)
+    for (severity, subject, problem), findings in alike.items():
+        rules = ", ".join(finding.rule for finding in findings)
+        about = f"{rules} {subject.removeprefix(report.plugin).strip()}"
+        click.echo(f"  {severity}: {clean(about).rstrip()}: {clean(problem)}")
+        if findings[0].fix:
+            click.echo(f"    fix: {clean(findings[0].fix)}")

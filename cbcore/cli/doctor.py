@@ -56,12 +56,13 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
 
 
 def _echo(environment: dict[str, Any], plugins: Any, findings: Any) -> None:
-    from cbcore.cli._text import clean
+    from cbcore.cli._text import clean, echo_indented
 
     for label, value in environment.items():
         click.echo(f"{label:<11} {clean(value)}")
     working = [f"{plugin.name} {plugin.version}" for plugin in plugins if plugin.usable]
-    click.echo(f"{'plugins':<11} {clean(', '.join(working))}\n")
+    echo_indented(f"{'plugins':<11} ", clean(", ".join(working)))
+    click.echo()
     echo_findings(findings)
 
 

@@ -21,9 +21,10 @@ PASS_ON: dict[str, Any] = {"ignore_unknown_options": True}
 def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     """Install or update plugins for the interpreter that runs `cb`.
 
-    NAME… goes to pip (to uv, where there is no pip) as it is: names, folders, files, and
-    options such as -U, -e, --index-url or --no-deps. The result is tried in a fresh
-    interpreter. If `cb` or a plugin does not work any more, all changes are undone.
+    NAME… goes to pip as it is (to uv, where uv made the environment, is installed in it, or
+    there is no pip): names, folders, files, and options such as -U, -e, --index-url or
+    --no-deps. The result is tried in a fresh interpreter. If `cb` or a plugin does not work
+    any more, or lacks what it requires, all changes are undone.
 
     \b
     cb install cb-hotpotqa

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ _QUESTIONS = {
     "license": "Licence",
     "github_user": "GitHub user or organisation (empty: no links)",
 }
+_LICENSE = click.Choice(_scaffold.LICENSES, case_sensitive=False)
 
 
 @click.command("new", short_help="Start a plugin: a complete package, ready to be tested.")
@@ -29,7 +31,7 @@ _QUESTIONS = {
 @click.option("--author", metavar="NAME", help="Who it is by.")
 @click.option(
     "--license",
-    type=click.Choice(_scaffold.LICENSES, case_sensitive=False),
+    type=_LICENSE,
     help="Licence, with its text; MIT unless you choose.",
 )
 @click.option("--github-user", metavar="NAME", help="User or organisation, for links and badges.")
@@ -85,15 +87,25 @@ def _kind(word: str) -> str:
     return kind
 
 
+def _acceptable(project: _scaffold.Project, option: str, answer: str) -> str:
+    """The answer, or the error that has the question asked again."""
+    try:
+        attrs.evolve(project, **{option: answer}).check_texts()
+    except UsageError as error:
+        raise click.BadParameter(error.message) from error
+    return answer
+
+
 def _asked(project: _scaffold.Project, options: list[str]) -> _scaffold.Project:
     """The project with what the user answers, each question with its default."""
     for option in options:
-        kind = (
-            click.Choice(_scaffold.LICENSES, case_sensitive=False) if option == "license" else str
-        )
         try:
             answer = click.prompt(
-                _QUESTIONS[option], default=getattr(project, option), type=kind, err=True
+                _QUESTIONS[option],
+                default=getattr(project, option),
+                type=_LICENSE if option == "license" else str,
+                value_proc=None if option == "license" else partial(_acceptable, project, option),
+                err=True,
             )
         except click.Abort:
             if sys.stdin.isatty():

@@ -7,7 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cbcore.components import describe_exception
-from cbcore.exceptions import MissingExtraError, PluginContractError, PluginLoadError
+from cbcore.exceptions import (
+    MissingExtraError,
+    ParameterError,
+    PluginContractError,
+    PluginLoadError,
+)
 from cbcore.names import canonical, is_valid
 from cbcore.testing._cases import Case
 from cbcore.testing._rules import Unchecked, rule
@@ -84,16 +89,23 @@ def described(case: Case) -> Iterator[str]:
 @rule("component-made", EVERY)
 def made(case: Case) -> Iterator[str]:
     """It can be made from its default parameters, or from those given."""
+    name = case.component.name
     lacking = case.lacking()
     if lacking:
         given = "{" + ", ".join(f"{name!r}: …" for name in lacking) + "}"
-        name = case.component.name
         yield Unchecked(f"give it parameters: examples={{{name!r}: {{'params': {given}}}}}")
         return
     try:
         case.value = case.target if _is_command(case.target) else case.make()
     except MissingExtraError as error:
         yield Unchecked(str(error))
+    except ParameterError as error:
+        if case.params:
+            yield f"making it failed: {describe_exception(error)}"
+        else:  # it can do without any one of them, and not without all
+            yield Unchecked(
+                f"{error.reason}: give it parameters: examples={{{name!r}: {{'params': {{…}}}}}}"
+            )
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
         yield f"making it failed: {describe_exception(error)}"
 

@@ -10,7 +10,7 @@ import cbcore.testing._samples as samples
 from cbcore.components import describe_exception
 from cbcore.exceptions import RunError
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import rule
+from cbcore.testing._rules import Unchecked, rule
 
 
 def _examples(case: Case) -> list[dict[str, Any]]:
@@ -28,9 +28,13 @@ def try_process(case: Case, example: dict[str, Any]) -> Any:
 @rule("system-returns-dict", "system")
 def returns_dict(case: Case) -> Iterator[str]:
     """An ordinary example is processed, and the output is a dict."""
-    for example in _examples(case):
+    *given, made_up = _examples(case)
+    for example in (*given, made_up):
         outcome = try_process(case, example)
-        if isinstance(outcome, BaseException):
+        if isinstance(outcome, RunError) and example is made_up:
+            if not given:
+                yield Unchecked(f"{outcome.message}: give it examples that it can process here")
+        elif isinstance(outcome, BaseException):
             yield f"process an example with context and question: it raised {describe_exception(outcome)}"
         elif not isinstance(outcome, dict):
             yield f"return a dict such as {{'response': …}}, not a {type(outcome).__name__}"

@@ -178,7 +178,7 @@ def test_an_editable_project_that_was_moved(workplace: Workplace, exists: bool) 
     [("cb.dataset", "cb.datasets"), ("cb_systems", "cb.systems"), ("cb.plugin", "cb.plugins")],
 )
 def test_a_misspelt_group(workplace: Workplace, group: str, meant: str) -> None:
-    """A plugin that nothing else would notice."""
+    """A plugin that offers nothing, by mistake: told here, by the list and by the check."""
     write_distribution(
         workplace.site, "cb-odd", {group: {"x": "cb_odd:X"}}, requires=["cbcore>=0.1,<0.2"]
     )
@@ -187,6 +187,12 @@ def test_a_misspelt_group(workplace: Workplace, group: str, meant: str) -> None:
 
     assert code == 3
     assert found(report, "entry-point-group", "cb-odd")["fix"] == f"did you mean {meant}?"
+    assert [f["subject"] for f in report["findings"]].count("cb-odd") == 1
+    listed = workplace.plugins()["cb-odd"]
+    assert (listed["state"], listed["remedy"]) == ("broken", f"did you mean {meant}?")
+    checked = workplace.cb("plugins", "check", "cb-odd")
+    assert checked.returncode == 3
+    assert f"the entry-point group {group!r} is not one cb reads" in checked.stdout
 
 
 def test_a_slow_plugin(workplace: Workplace) -> None:

@@ -200,6 +200,20 @@ def test_an_update_that_breaks_another_plugin_is_taken_back(environment: Environ
     assert environment.installed()["needed"] == "1.0"
 
 
+def test_a_version_that_a_plugin_does_not_allow_is_taken_back(environment: Environment) -> None:
+    """Although the plugin can still be imported: what it says it requires counts."""
+    for version in ("1.0", "2.0"):
+        build_wheel(environment.wheels, "needed", version, {"needed.py": ""})
+    build_plugin(environment.wheels, "cb-user", "1.0", requires="needed<2")
+    environment.ok("install", "cb-user")
+
+    done = environment.cb("install", "--no-deps", "needed==2.0")
+
+    assert done.returncode == 3
+    assert "cb-user: it requires needed<2; installed is 2.0" in done.stderr
+    assert environment.installed()["needed"] == "1.0"
+
+
 def test_a_package_that_breaks_cb_is_taken_away(environment: Environment) -> None:
     """`cb` did not start any more, and does again."""
     build_wheel(environment.wheels, "cb-blocks", "1.0", {"click.py": BROKEN})

@@ -448,6 +448,32 @@ def test_check_for_people(workplace: Workplace) -> None:
     assert lines[-1] == "1 checked, 1 to be fixed"
 
 
+PICKY = """
+from cbcore import MissingScoreError
+
+class Score:
+    '''A score of something else.'''
+
+    name = "picky"
+    emits = ("picky",)
+
+    def score(self, original, processed):
+        raise MissingScoreError("nothing to score")
+"""
+
+
+def test_rules_with_one_problem_are_told_together(workplace: Workplace) -> None:
+    """The cause is read once, with the rules that it keeps from being tried."""
+    entries = {"cb.evaluators": {"picky": "cb_picky:Score"}}
+    write_distribution(workplace.site, "cb-picky", entries, {"cb_picky.py": PICKY})
+
+    done = workplace.cb("plugins", "check", "cb-picky")
+
+    told = [line for line in done.stdout.splitlines() if line.startswith("  note: ")]
+    assert len(told) == 1, done.stdout
+    assert "evaluator-emits, evaluator-finite picky: it scores none" in told[0]
+
+
 @pytest.mark.parametrize(
     ("subject", "told"),
     [("cb-not-there", "no plugin called"), ("./not-there", "is no project"), (".", "no project")],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_distributions import SYSTEM, Workplace, write_system
+from tests.fake_distributions import SYSTEM, Workplace, write_distribution, write_system
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -46,7 +46,7 @@ def test_a_result_names_files_and_commit_of_every_component(place: Workplace) ->
     assert (identity["plugin"], identity["source_commit"]) == ("cb-baselines", None)
     assert own["plugin"] == "python"
     assert "record_digest" not in own
-    for kind in ("datasets", "evaluators", "metrics"):
+    for kind in ("datasets", "evaluators", "metrics", "tokenizers"):
         assert all(part["record_digest"] for part in config[kind])
 
 
@@ -162,3 +162,55 @@ def test_no_plugin_is_imported(place: Workplace) -> None:
 
     (process,) = processes
     assert not any(name.startswith("cb_") for name in process["modules"])
+
+
+def test_the_plugins_of_suites_and_executors_are_named(workplace: Workplace) -> None:
+    """They decide over a number too: one what is asked, the other who asks it."""
+    suite = """
+group: two
+task:
+  - {task: one-task, dataset: data.jsonl}
+formats: generate
+doc_to_text: question
+doc_to_target: answer
+"""
+    module = """
+from pathlib import Path
+
+def folder():
+    '''A suite.'''
+    return Path(__file__).parent
+
+def unused():
+    '''Another.'''
+    return Path(__file__).parent / "elsewhere"
+
+class InOrder:
+    '''One by one.'''
+
+    name = "in-order"
+
+    def map(self, call, items, *, in_flight):
+        return map(call, items)
+"""
+    entries = {
+        "cb.suites": {"two": "cb_two:folder", "unused": "cb_two:unused"},
+        "cb.executors": {"in-order": "cb_two:InOrder"},
+    }
+    files = {
+        "cb_two/__init__.py": module,
+        "cb_two/suite.yaml": suite,
+        "cb_two/data.jsonl": '{"question": "Where?", "answer": "here"}\n',
+        "cb_two/elsewhere/other.yaml": "task: other\ndataset: none.jsonl\n",
+    }
+    write_distribution(workplace.site, "cb-two", entries, files)
+    done = workplace.cb(
+        *("run", "-s", "identity", "--suite", "two", "-e", "answer_quality"),
+        *("--executor", "in-order", "-o", "json=result.json"),
+    )
+    assert done.returncode == 0, done.stderr
+
+    told = workplace.json("provenance", "result.json")["components"]
+
+    own = [(c["kind"], c["name"], c["version"]) for c in told if c["plugin"] == "cb-two"]
+    assert own == [("suite", "two", "1.0"), ("executor", "in-order", "1.0")]

@@ -186,13 +186,15 @@ def answered(workplace, *arguments, answers):
 
 
 def test_what_is_not_given_is_asked_for(workplace):
-    """An empty answer takes the default, a wrong choice is asked again, a flag is not asked."""
+    """An empty answer takes the default, a wrong one is asked again, a flag is not asked."""
     done = answered(
-        *(workplace, "system", "mine", "--author", "Zoë"), answers="It cuts.\nGPL\nmit\n\n"
+        *(workplace, "system", "mine", "--author", "Zoë"),
+        answers="It {{cuts}}.\nIt cuts.\nGPL\nmit\na/b\n\n",
     )
     assert done.returncode == 0, done.stderr
     assert "A system for cb" in done.stderr
     assert "Author" not in done.stderr
+    assert "'a/b' is not the name of a GitHub user" in done.stderr
     text = (workplace.folder / "cb-mine" / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     assert project["description"] == "It cuts."
@@ -385,6 +387,13 @@ USES = {
         ),
         lambda result: [row["error"] for row in result["rows"]] == [None, None],
     ),
+    "suite": (
+        ("-s", "identity | extractive", "--suite", "my-suite"),
+        lambda result: (
+            [(part["name"], part["state"]) for part in result["suites"]]
+            == [("my-suite", "ran"), ("capitals", "ran"), ("rivers", "ran")]
+        ),
+    ),
 }
 """For each kind a run that uses it beside first-party plugins, and how its result shows that."""
 
@@ -431,14 +440,6 @@ class TestEveryKind:
 
     def test_a_run_uses_it(self, installed, tmp_path):
         kind, _, python = installed
-        if kind == "suite":
-            printed = run(
-                python, "-m", "cbcore", "suite", "show", "my-suite", "--json", cwd=tmp_path
-            )
-            (tree,) = json.loads(printed)
-            assert (tree["kind"], tree["name"]) == ("group", "my-suite")
-            assert [task["kind"] for task in tree["children"]] == ["task", "task"]
-            return
         arguments, shows = USES[kind]
         run(
             *(python, "-m", "cbcore", "run", "-n", "2", "-o", "json=result.json", *arguments),

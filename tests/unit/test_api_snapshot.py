@@ -28,8 +28,8 @@ import pytest
 
 import cbcore
 from cbcore import exceptions, hookspecs
+from cbcore._discovery import GROUPS
 from cbcore._manager import HOOKS
-from cbcore._manifests import GROUPS
 from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
 from tests.fake_distributions import Workplace

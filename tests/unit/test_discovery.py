@@ -71,6 +71,27 @@ def test_distributions_without_our_groups_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("groups", "misspelt"),
+    [
+        (["cb.dataset"], "cb.dataset"),
+        (["console_scripts", "cb_systems"], "cb_systems"),
+        (["cb.dataset", "cb.systems"], ""),
+        (["cb"], None),
+        (["cb.qqqq"], None),
+        (["cbor.plugins"], None),
+    ],
+)
+def test_a_distribution_that_means_to_be_a_plugin_is_told(
+    tmp_path: Path, groups: list[str], misspelt: str | None
+) -> None:
+    """One whose groups are all misspelt would else be noticed by nobody."""
+    write_distribution(tmp_path, "cb-odd", {group: {"x": "cb_odd:X"} for group in groups})
+
+    found = [distribution.misspelt_group for distribution in scan([str(tmp_path)])]
+    assert found == ([] if misspelt is None else [misspelt])
+
+
+@pytest.mark.parametrize(
     ("requirements", "specifier"),
     [
         (["cbcore>=0.1,<0.2"], ">=0.1,<0.2"),

@@ -65,8 +65,10 @@ def test_what_an_installer_did():
 
 
 @pytest.fixture
-def commands(monkeypatch):
-    """What would be run."""
+def commands(monkeypatch, tmp_path):
+    """What would be run, in an environment that uv has no part in."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     run = []
 
     def note(command, **keywords):
@@ -99,15 +101,35 @@ def test_the_installer_is_as_talkative_as_cb(commands, verbosity, flags):
 def test_uv_is_used_where_there_is_no_pip(commands, monkeypatch):
     """For this interpreter."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(shutil, "which", lambda name: "/bin/uv")
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None if path else "/bin/uv")
     find_installer()("uninstall", ["cb-a"])
     assert commands == [["/bin/uv", "pip", "uninstall", "--python", sys.executable, "cb-a"]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "inside", "used"),
+    [
+        ("home = /bin\nuv = 0.9.1\n", False, "/bin/uv"),
+        ("home = /bin\n", True, "/env/uv"),
+        ("home = /opt/uv = x\n", False, sys.executable),
+    ],
+    ids=["made by uv", "installed there", "uv elsewhere"],
+)
+def test_uv_goes_before_pip_where_the_environment_is_its_own(
+    commands, monkeypatch, tmp_path, settings, inside, used
+):
+    """Another uv on the path would not know where this pip was set up to install from."""
+    (tmp_path / "pyvenv.cfg").write_text(settings)
+    own = "/env/uv" if inside else None
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: own if path else "/bin/uv")
+    find_installer()("install", ["cb-a"])
+    assert commands[0][0] == used
 
 
 def test_without_an_installer_nothing_is_tried(monkeypatch):
     """The hint says how to get one."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     with pytest.raises(UsageError, match="neither pip nor uv") as caught:
         find_installer()
     assert "ensurepip" in caught.value.hint

@@ -35,7 +35,17 @@ LAYERS = (
     | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"}
     | {"_explaining", "_health", "_installing", "_known", "_lockfile", "_manifests", "_origins"}
     | {"_projects", "_rules", "_tracing", "_tracking", "suites"},
-    {"_announcing", "_calls", "_lanes", "_limits", "_memo", "_plan", "_progress", "_rows", "_runner"}
+    {
+        "_announcing",
+        "_calls",
+        "_lanes",
+        "_limits",
+        "_memo",
+        "_plan",
+        "_progress",
+        "_rows",
+        "_runner",
+    }
     | {"_scoring", "executors"},
     {"_building", "_checking", "_probing", "_scaffold", "_suite_runs", "compose", "testing"},
     {"cli", "__main__"},

@@ -120,6 +120,27 @@ def test_unknown_name_suggests(site: Path) -> None:
     assert "did you mean summarizer?" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("name", "installed", "hint"),
+    [
+        ("bm25", False, "cb-baselines offers it: cb install cb-baselines"),
+        ("cb-baselines/bm25", False, "cb-baselines offers it: cb install cb-baselines"),
+        ("cb-one/bm25", False, "`cb list systems` shows what is installed"),
+        ("bm25", True, "`cb list systems` shows what is installed"),
+    ],
+)
+def test_unknown_name_that_a_first_party_package_offers(
+    site: Path, name: str, installed: bool, hint: str
+) -> None:
+    """The hint says what to install, unless that is there and does not have the name after all."""
+    write_system(site, "cb-baselines" if installed else "cb-one", "other")
+
+    with pytest.raises(UnknownComponentError) as caught:
+        host_of(site).find("system", name)
+
+    assert caught.value.hint == hint
+
+
 def test_unknown_name_beside_a_broken_hook_module(site: Path) -> None:
     """It may be that plugin's, which is said without losing the suggestion."""
     write_system(site, "cb-one", "summarizer")

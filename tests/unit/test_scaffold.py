@@ -175,6 +175,20 @@ def test_an_installed_distribution_is_refused(tmp_path):
         _scaffold.check_possible(project(name="metrics"), tmp_path, [])
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("system", "bm25", "cb-first offers it"),
+        ("metric", "first", "there is a plugin called cb-first"),
+    ],
+)
+def test_a_first_party_plugin_counts_installed_or_not(tmp_path, monkeypatch, kind, name, message):
+    """Two packages of one name could never be installed side by side."""
+    monkeypatch.setattr(_scaffold, "known_offers", lambda: [("system", "bm25", "cb-first")])
+    with pytest.raises(UsageError, match=message):
+        _scaffold.check_possible(project(kind=kind, name=name), tmp_path, [])
+
+
 # -- the core it will support ------------------------------------------------------------------
 
 

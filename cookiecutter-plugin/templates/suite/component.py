@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def suite_path() -> Path:
-    """A small benchmark of question answering."""
+    """A small benchmark of multiple choice."""
     return Path(__file__).with_name("suite.yaml")

@@ -1,7 +1,9 @@
-"""The suite file is there, can be read, and is well formed."""
+"""The suite file is there, is well formed, and can be run."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -33,12 +35,6 @@ def test_it_resolves_to_its_tasks(suite: Any) -> None:
     assert [leaf.config.name for leaf in root.leaves()] == [task["task"] for task in suite["task"]]
 
 
-def test_its_tasks_are_named_once_each(suite: Any) -> None:
-    tasks = [task if isinstance(task, str) else task["task"] for task in suite["task"]]
-    assert tasks
-    assert len(tasks) == len(set(tasks))
-
-
 @pytest.mark.parametrize("key", ["metric", "aggregation"])
 def test_every_aggregate_says_what_and_how(suite: Any, key: str) -> None:
     assert all(key in aggregate for aggregate in suite["aggregate_metric_list"])
@@ -46,3 +42,15 @@ def test_every_aggregate_says_what_and_how(suite: Any, key: str) -> None:
 
 def test_it_has_a_version(suite: Any) -> None:
     assert suite["metadata"]["version"]
+
+
+def test_a_run_uses_it(cb: Callable[..., str]) -> None:
+    """From the entry point to the result: each task has a score, and the group has theirs."""
+    printed = cb(
+        *("run", "--system", "py:pieces:Letter", "--suite", NAME, "--output", "py:pieces:Json")
+    )
+    scores = {
+        part["name"]: part["scores"][0]["values"]["letter"]["value"]
+        for part in json.loads(printed)["suites"]
+    }
+    assert scores == {NAME: pytest.approx(2 / 5), "capitals": pytest.approx(1 / 3), "rivers": 0.5}

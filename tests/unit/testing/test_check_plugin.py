@@ -19,6 +19,8 @@ from tests.unit.testing.components import (
     Dataset,
     Elsewhere,
     Evaluator,
+    NeedsOneOf,
+    NeedsTools,
     System,
     component,
 )
@@ -177,6 +179,30 @@ def test_an_evaluator_that_scores_nothing_made_up_is_given_examples():
     }
     pair = ({"id": 1, "tests": ["assert f()"]}, {"response": "def f(): ..."})
     check_plugin(subject, examples={"subject": {"examples": [pair]}}).assert_ok()
+
+
+def test_a_system_for_other_examples_is_given_some():
+    """Refusing those made up, with the reason, is no failure; refusing its author's is one."""
+    subject = component("system", NeedsTools)
+    report = check_plugin(subject)
+    assert report.failures == []
+    assert "no 'tools'" in findings(report, "unchecked")["system-returns-dict"]
+    example = {"id": 1, "context": "a b", "tools": []}
+    check_plugin(subject, examples={"subject": {"examples": [example]}}).assert_ok()
+    del example["tools"]
+    refused = check_plugin(subject, examples={"subject": {"examples": [example]}})
+    assert "it raised DataError" in findings(refused, "failed")["system-returns-dict"]
+
+
+def test_a_component_that_refuses_its_defaults_is_unchecked_until_it_is_given_parameters():
+    """Each of two parameters may be left out, and not both."""
+    subject = component("evaluator", NeedsOneOf)
+    report = check_plugin(subject)
+    assert report.failures == []
+    assert "a judge needs model or judge" in findings(report, "unchecked")["component-made"]
+    check_plugin(subject, examples={"subject": {"params": {"model": "m"}}}).assert_ok()
+    refused = check_plugin(subject, examples={"subject": {"params": {"model": ""}}})
+    assert "a judge needs model or judge" in findings(refused, "failed")["component-made"]
 
 
 def test_a_rule_can_be_skipped_with_a_reason():

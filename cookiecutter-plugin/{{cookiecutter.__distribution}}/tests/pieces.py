@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+{% if cookiecutter.kind != "suite" %}
 from collections.abc import Mapping
+{% endif %}
 from typing import Any
 
 from cbcore import EvalResult
 
 
+{% if cookiecutter.kind == "suite" %}
+class Letter:
+    """A system that takes the first choice, whatever the question is."""
+
+    name = "letter"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "A"}
+{% else %}
 class Parrot:
     """A system that answers with the first word of the context."""
 
@@ -25,6 +36,7 @@ class Exact:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         return {"exact": float(original["answer"] == processed["response"])}
+{% endif %}
 
 
 class Json:

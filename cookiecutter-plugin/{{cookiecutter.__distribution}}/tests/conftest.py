@@ -17,10 +17,16 @@ HERE = Path(__file__).parent
 def cb(tmp_path: Path) -> Callable[..., str]:
     """Run `cb` with the given arguments, expect success, and return what it prints.
 
+{% if cookiecutter.kind == "suite" %}
+    `pieces.py` is in its working folder.
+    """
+    (tmp_path / "pieces.py").write_bytes((HERE / "pieces.py").read_bytes())
+{% else %}
     `pieces.py` and `questions.jsonl` are in its working folder.
     """
     for name in ("pieces.py", "questions.jsonl"):
         (tmp_path / name).write_bytes((HERE / name).read_bytes())
+{% endif %}
     environment = {
         **os.environ,
         "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }}",
