@@ -6,16 +6,15 @@ from running. Only when none can run is that an error; a mistake in a suite file
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore import columns, provenance, specs
 from cbcore._building import Builder, Built
-from cbcore._explaining import known_offers
-from cbcore._manager import PluginHost
+from cbcore._known import known_offers
 from cbcore._runner import Source
 from cbcore._scoring import Wired
 from cbcore.exceptions import (
@@ -31,8 +30,8 @@ from cbcore.specs import Spec
 from cbcore.suites.filters import make_pipeline
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
 from cbcore.suites.locating import with_class
-from cbcore.suites.model import NO_FILTER, GroupNode, Leaf, Node, Selection, TaskConfig
-from cbcore.suites.paths import with_keys
+from cbcore.suites.mapping import columns_for, unread_columns
+from cbcore.suites.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cbcore.suites.running import format_name, task_examples
 from cbcore.suites.scoring import ReadAnswer, task_scorer
 from cbcore.suites.tables import SuiteTable, TaskOutcome, scores_by_example
@@ -41,11 +40,12 @@ from cbcore.summary import summarize
 
 @attrs.frozen
 class TaskSetup:
-    """One task, ready to run."""
+    """One task, ready to run. `main_score` is the score that its quality means, if known."""
 
     source: Source
     dataset: dict[str, Any]
     metrics: Sequence[Any]
+    main_score: str | None = None
 
 
 @attrs.define
@@ -66,6 +66,12 @@ class SuiteRun:
         """What the result says of the data of each task."""
         return [setup.dataset for setup in self.setups.values()]
 
+    @property
+    def main_score(self) -> str | None:
+        """The score that most tasks are judged by; of several, the one that comes first."""
+        named = Counter(s.main_score for s in self.setups.values() if s.main_score is not None)
+        return max(named, key=named.__getitem__, default=None)
+
     def table(
         self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]
     ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -76,6 +82,9 @@ class SuiteRun:
             for key, scores in scores_by_example(of_system, self.setups).items():
                 if key not in failures:
                     self.outcomes[key].measure(system, scores)
+        for key in self.setups.keys() - failures.keys():
+            if not any(self.outcomes[key].estimates.values()):
+                self._tell_errors(key, rows)
         remarks = [
             remark
             for key, setup in self.setups.items()
@@ -86,6 +95,13 @@ class SuiteRun:
         lines = table.lines(self.selection.roots)
         return lines, list(dict.fromkeys([*table.problems, *remarks]))
 
+    def _tell_errors(self, key: str, rows: Mapping[str, Iterable[EvalRow]]) -> None:
+        """A task of which no row worked has failed, and says why."""
+        errors = [row.error for part in rows.values() for row in part if row.dataset == key]
+        if errors and None not in errors:
+            self.outcomes[key].state = "failed"
+            self.outcomes[key].reason = f"every row errored; the first: {errors[0]}"
+
     def _sum_up(
         self, key: str, metrics: Sequence[Any], rows: Mapping[str, Iterable[EvalRow]]
     ) -> list[str]:
@@ -93,42 +109,9 @@ class SuiteRun:
         own = {system: [r for r in part if r.dataset == key] for system, part in rows.items()}
         summary, problems = summarize(own, metrics)
         for system, values in summary.items():
-            self.outcomes[key].add_metrics(system, values, len(own[system]))
+            n_examples = sum(row.repeat == 0 and row.error is None for row in own[system])
+            self.outcomes[key].add_metrics(system, values, n_examples)
         return [f"task {key}: {problem}" for problem in problems]
-
-
-def select(
-    wanted: Sequence[Any],
-    include_paths: Sequence[str | Path] = (),
-    host: PluginHost | None = None,
-    num_fewshot: int | None = None,
-) -> Selection:
-    """What was asked for, by name or as it is, with the keys of all its leaves told apart."""
-    from cbcore.suites import SuiteManager
-
-    named = [one for one in wanted if isinstance(one, str | Mapping)]
-    roots: list[Node] = []
-    notes: tuple[str, ...] = ()
-    if named:
-        loaded = SuiteManager(include_paths, host).load(named)
-        roots, notes = list(loaded.roots), loaded.notes
-    for one in wanted:
-        if isinstance(one, Selection):
-            roots += one.roots
-        elif isinstance(one, GroupNode | Leaf):
-            roots.append(one)
-    if num_fewshot is not None:
-        roots = [with_num_fewshot(root, num_fewshot) for root in roots]
-    return Selection(with_keys(roots), notes=notes)
-
-
-def with_num_fewshot(node: Node, n: int) -> Node:
-    """The tree with so many worked examples. A task that says 0 means it, and keeps it."""
-    if isinstance(node, GroupNode):
-        return attrs.evolve(node, children=tuple(with_num_fewshot(c, n) for c in node.children))
-    if node.config.num_fewshot == 0:
-        return node
-    return attrs.evolve(node, config=attrs.evolve(node.config, num_fewshot=n))
 
 
 def set_up(
@@ -184,7 +167,7 @@ def _remedy(error: CBError) -> str | None:
 
 def _place_of(error: CBError, config: TaskConfig) -> str:
     """Where a suite file names what is not to be had, in front of the message."""
-    keys = {"format": "formats", "evaluator": "evaluators", "metric": "metrics"}
+    keys = {"format": "format", "evaluator": "evaluators", "metric": "metrics"}
     key = keys.get(getattr(error, "kind", ""), "dataset")
     origin = config.origins.get(key, config.origin)
     return f"{origin}: " if origin.file else ""
@@ -240,7 +223,8 @@ class _TaskMaker:
         record = {**_dataset_record(dataset), "name": leaf.key}
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         metrics = [self.builder.build("metric", m, extra).value for m in config.metrics]
-        return TaskSetup(source, record, metrics)
+        main_score = config.primary_score or _first_score(built.value for built, _ in wired)
+        return TaskSetup(source, record, metrics, main_score)
 
     def _scoring(
         self, config: TaskConfig, task_format: Format | None, dataset: Built, outcome: TaskOutcome
@@ -253,26 +237,25 @@ class _TaskMaker:
         reads = task_format is not None and getattr(task_format, "reads_answer", True)
         named = config.evaluators if config.evaluators is not None else self.asked
         if named is not None:
-            chosen += [(self._mapped(wanted, config), False) for wanted in named]
+            for wanted in named:
+                spec = _evaluator_spec(wanted)
+                built = self.builder.build("evaluator", spec)
+                chosen.append((self._mapped(built, spec, config, automatic=False), False))
         elif not reads:
             tasks = _tasks_of(dataset) or ("qa",)
-            chosen += [(built, True) for built in self.builder.automatic_evaluators(tasks)]
+            for built in self.builder.automatic_evaluators(tasks):
+                spec = Spec(built.component.qualified_name) if built.component else None
+                chosen.append((self._mapped(built, spec, config, automatic=True), True))
+        self.builder.warnings += unread_columns([built.value for built, _ in chosen], config)
         emitted = {name for built, _ in chosen for name in getattr(built.value, "emits", ())}
         if (reads or config.doc_to_choice is not None) and "acc" not in emitted:
             chosen.insert(0, (self._own(ReadAnswer()), False))
         chosen += [(self.builder.build("evaluator", wanted), False) for wanted in self.added]
         return [(self._shared(built), automatic) for built, automatic in chosen]
 
-    def _mapped(self, wanted: Any, config: TaskConfig) -> Built:
+    def _mapped(self, built: Built, spec: Any, config: TaskConfig, *, automatic: bool) -> Built:
         """An evaluator, pointed at the task's columns as far as it reads them."""
-        spec = _evaluator_spec(wanted)
-        built = self.builder.build("evaluator", spec)
-        reads = tuple(getattr(built.value, "reads", ()))
-        mapping = {
-            name if name.endswith(columns.SUFFIX) else name + columns.SUFFIX: column
-            for name, column in config.columns.items()
-            if not reads or name.removesuffix(columns.SUFFIX) in reads
-        }
+        mapping = columns_for(built.value, config, automatic=automatic)
         if not mapping:
             return built
         if isinstance(spec, Spec):
@@ -299,6 +282,10 @@ def _evaluator_spec(wanted: Any) -> Any:
         spec = specs.parse(str(text))
         return attrs.evolve(spec, params={**spec.params, **(params or {})})
     return wanted
+
+
+def _first_score(evaluators: Iterable[Any]) -> str | None:
+    return next((name for one in evaluators for name in getattr(one, "emits", ())), None)
 
 
 def _declared_metrics(config: TaskConfig) -> dict[str, bool | None]:

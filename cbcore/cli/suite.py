@@ -199,7 +199,8 @@ def validate(
 
     report = check(paths, SuiteManager(include_paths, host=settings.host()))
     if as_json:
-        echo_json({"ok": report.ok, **attrs.asdict(report)})
+        public = attrs.asdict(report, filter=lambda field, _: not field.name.startswith("_"))
+        echo_json({"ok": report.ok, **public})
     else:
         for finding in report.findings:
             click.echo(

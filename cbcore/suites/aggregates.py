@@ -9,6 +9,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter
 from typing import Any
 
 import attrs
@@ -64,6 +65,8 @@ def combine(metric: AggregateMetric, parts: Mapping[str, Estimate]) -> Estimate 
     function = _function(metric)
     sizes = [part.n for part in estimates]
     value = float(function([part.value for part in estimates], sizes))
+    if not math.isfinite(value):
+        raise ArithmeticError(f"the aggregation gave {value}")
     if len(estimates) == 1 and not callable(metric.aggregation):
         return Estimate(value, estimates[0].stderr, sum(sizes))
     return Estimate(value, _drawn_stderr(function, estimates), sum(sizes))
@@ -127,12 +130,19 @@ def _function(metric: AggregateMetric) -> Callable[[Sequence[float], Sequence[in
         named = NAMED[chosen]
         return lambda values, sizes: named(values)
     signature = signature_of(chosen)
-    n_taken = len(signature.parameters) if signature else 1
-    if n_taken == 1:
+    n_taken = sum(map(_is_ours, signature.parameters.values())) if signature else 1
+    if n_taken <= 1:
         return lambda values, sizes: chosen(values)
     if n_taken == 2:
         return chosen
     return lambda values, sizes: chosen(values, sizes, metric.weight_by_size)
+
+
+def _is_ours(parameter: Parameter) -> bool:
+    """Whether a parameter is for us to give: one without a default, or named as we name it."""
+    by_place = parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    named = parameter.name in ("sizes", "weights", "weight_by_size")
+    return by_place and (parameter.default is Parameter.empty or named)
 
 
 def _drawn_stderr(function: Callable[..., Any], parts: Sequence[Estimate]) -> float | None:
@@ -193,9 +203,13 @@ def _of_group(
         if part is not None:
             parts[key] = part
     combined = combine(metric, parts)
-    if combined is not None and combined.stderr is None and combined.weights:
-        return attrs.evolve(combined, stderr=_shared_stderr(combined.weights, leaves))
-    return combined
+    if combined is None:
+        return None
+    stderr = combined.stderr
+    if stderr is None and combined.weights:
+        stderr = _shared_stderr(combined.weights, leaves)
+    # Children may share leaves: their examples are weighed as often, and counted once.
+    return attrs.evolve(combined, stderr=stderr, n=sum(leaf.n for leaf in leaves.values()))
 
 
 def _of_child(

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore import specs
-from cbcore._explaining import known_offers
+from cbcore._known import known_offers
 from cbcore._manager import PluginHost, default_host
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.names import canonical
 from cbcore.registry import registry
 from cbcore.specs import Spec
+from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
+from cbcore.suites.locating import LOCAL_FORMATS
 from cbcore.suites.model import TaskConfig
-
-LOCAL_FORMATS = ("json", "csv", "parquet", "text")
-"""Values of `dataset_path` that mean files, not a repository."""
+from cbcore.suites.running import format_name
 
 
 @attrs.frozen
@@ -74,19 +75,35 @@ class Catalogue:
 
     def scores(self, config: TaskConfig) -> set[str] | None:
         """The scores the task will have; None where that cannot be told without running it."""
-        from cbcore.suites.running import format_name
-
-        scores = {"acc"} if format_name(config) is not None else set()
-        if config.evaluators is None:
-            evaluators: Iterable[Any] = self._automatic(config)
-        else:
+        try:
+            reads = self._reads_answer(config)
+        except CBError:
+            return None  # a format that is not there is told elsewhere
+        scores = {"acc"} if reads or config.doc_to_choice is not None else set()
+        evaluators: Iterable[Any] = ()
+        if config.evaluators is not None:
             evaluators = [self._component("evaluator", item) for item in config.evaluators]
+        elif not reads:
+            evaluators = self._automatic(config)
         for evaluator in evaluators:
             emits = getattr(evaluator, "emits", ())
             if not emits:
                 return None
             scores |= set(emits)
         return scores
+
+    @cached_property
+    def formats(self) -> dict[str, Callable[..., Format]]:
+        """The formats of plugins."""
+        return formats_of(self.host.observers("cb_formats"))
+
+    def _reads_answer(self, config: TaskConfig) -> bool:
+        name = format_name(config)
+        if name is None:
+            return False
+        offered = {} if name in BUILT_IN else self.formats
+        made = make_format(name, config.formats.get(name), offered)
+        return bool(getattr(made, "reads_answer", True))
 
     def _data_needs(self, config: TaskConfig) -> list[Need | None]:
         if config.dataset is not None:
@@ -104,7 +121,7 @@ class Catalogue:
         dataset: Any = None
         if config.dataset is not None:
             dataset = self._component("dataset", specs.parse_dataset(config.dataset))
-        tasks = {"*", *getattr(dataset, "tasks", ())}
+        tasks = {"*", *(getattr(dataset, "tasks", None) or ("qa",))}
         known = [*self.host.components("evaluator"), *registry.registered("evaluator")]
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
         return [c for c in described if isinstance(c, Component) and tasks & set(c.applies_to)]

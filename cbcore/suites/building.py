@@ -30,6 +30,9 @@ from cbcore.suites.paths import SEPARATOR, is_glob, outermost, take_step
 from cbcore.suites.settings import Reader, Settings
 from cbcore.suites.tasks import ASKED_FORMAT, DEFINING, task_config
 
+DEEPEST = 100
+"""How many groups may stand within each other."""
+
 
 @attrs.frozen
 class Place:
@@ -190,6 +193,8 @@ class TreeBuilder:
         config = attrs.evolve(config, overridden=frozenset(handed_down - {ASKED_FORMAT}))
         fmt = merged.get(ASKED_FORMAT)
         label = f"{name}@{fmt}" if fmt else name
+        if "task_alias" not in merged:
+            config = attrs.evolve(config, alias=label)
         return Leaf(key=label, path=place.below(label), config=config)
 
     def _group(
@@ -209,6 +214,8 @@ class TreeBuilder:
                 where or settings.origin,
                 f"groups contain each other: {' → '.join(group for group, _ in circle)}",
             )
+        if len(place.groups) >= DEEPEST:
+            raise problem(settings.origin, f"groups are nested more than {DEEPEST} deep")
         if "tag" in values:
             self._note("tag (of a group)", "tags belong to tasks")
         of_the_node = own.only(lambda key: key in OF_ONE_NODE and key != "task_alias")

@@ -89,8 +89,10 @@ def read_document(path: Path) -> Table:
         raise problem(place, f"not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise problem(str(path), f"not valid YAML: {error}") from error
-    except (ValueError, RecursionError) as error:  # a date that is none, nesting without end
+    except ValueError as error:  # a date that is none
         raise problem(str(path), f"not valid YAML: {error}") from error
+    except RecursionError as error:
+        raise problem(str(path), "not valid YAML: nested too deeply") from error
     if not isinstance(data, Table):
         raise problem(str(path), "expected keys such as task: or group:")
     return data

@@ -33,8 +33,9 @@ _SETTINGS = ("sampler", "samples", "split", "seed")
 class FewShot:
     """Draws the worked examples of a task's documents.
 
-    `pool` gives the documents to draw from; with `own_split` they are those that are asked,
-    and a document is never its own example.
+    `pool` gives the documents to draw from; with `own_split` they are those that are asked.
+    A document is never its own example, nor is one equal to it: files have no splits, and
+    splits overlap. Examples that are `fixed` are taken as they are written.
     """
 
     n: int
@@ -42,27 +43,42 @@ class FewShot:
     sampler: str = "default"
     seed: int = DEFAULT_SEED
     own_split: bool = False
+    fixed: bool = False
     _documents: Sequence[Mapping[str, Any]] | None = attrs.field(default=None, init=False)
 
-    def examples(self, index: int) -> list[Mapping[str, Any]]:
+    def load(self) -> Sequence[Mapping[str, Any]]:
+        """The pool, read once. One too small for any document is a `DataError` of the task."""
+        if self._documents is None:
+            pool = list(islice(iter(self.pool()), LARGEST_POOL)) if self.n else []
+            self._check_enough(len(pool) - (self.own_split and self.n > 0))
+            self._documents = pool
+        return self._documents
+
+    def examples(self, index: int, document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The examples for the document at this place of its split."""
+        documents = self.load()
         if self.n == 0:
             return []
-        if self._documents is None:
-            self._documents = list(islice(iter(self.pool()), LARGEST_POOL))
-        documents = self._documents
         usable = [i for i in range(len(documents)) if not (self.own_split and i == index)]
-        if len(usable) < self.n:
+        chosen = self._chosen(usable, index)
+        if not self.fixed and any(documents[i] == document for i in chosen):
+            usable = [i for i in usable if documents[i] != document]
+            chosen = self._chosen(usable, index)
+        return [documents[i] for i in chosen]
+
+    def _check_enough(self, n_usable: int) -> None:
+        if n_usable < self.n:
             raise DataError(
-                f"{self.n} few-shot examples are asked for, and there are {len(usable)}",
+                f"{self.n} few-shot examples are asked for, and there are {n_usable}",
                 hint="lower num_fewshot, or name another fewshot_split",
             )
+
+    def _chosen(self, usable: Sequence[int], index: int) -> Sequence[int]:
+        self._check_enough(len(usable))
         if self.sampler == "first_n":
-            chosen = usable[: self.n]
-        else:
-            draw = random.Random(f"{self.seed}:{index}")  # noqa: S311 - reproducible, not secret
-            chosen = draw.sample(usable, self.n)
-        return [documents[i] for i in chosen]
+            return usable[: self.n]
+        draw = random.Random(f"{self.seed}:{index}")  # noqa: S311 - reproducible, not secret
+        return draw.sample(usable, self.n)
 
 
 def few_shot(
@@ -97,16 +113,18 @@ def few_shot(
     chosen_seed = next(
         s for s in (config.seed, settings.get("seed"), seed, DEFAULT_SEED) if s is not None
     )
+    if not isinstance(chosen_seed, int):
+        raise ConfigError(where, f"fewshot_config.seed is a whole number, not {chosen_seed!r}")
     if samples is not None:
         # Written down by hand, they are meant in the order in which they stand.
         pool = _fixed(samples, where)
-        return FewShot(config.num_fewshot or 0, pool, "first_n", int(chosen_seed))
+        return FewShot(config.num_fewshot or 0, pool, "first_n", fixed=True)
     own_split = split is None or split == config.split
     return FewShot(
         config.num_fewshot or 0,
         lambda: documents_of(config.split if own_split else split),
         str(sampler),
-        int(chosen_seed),
+        chosen_seed,
         own_split,
     )
 

@@ -267,6 +267,12 @@ def _component_spec(key: str, item: Any, place: Origin) -> Any:
         raise problem(place, f"{key}: the parameters of {item} must be keys with values")
     spec = read_spec(item, specs.parse, place)
     given = {str(name).replace("-", "_"): param for name, param in params.items()}
+    if place.file is not None and "allow_unsandboxed" in {*spec.params, *given}:
+        raise problem(
+            place,
+            f"{key}: a suite file may not allow code to run without a sandbox",
+            "whoever runs it may, with --allow-unsandboxed",
+        )
     return item if not given else Spec(spec.name, spec.config, {**spec.params, **given})
 
 

@@ -6,7 +6,9 @@ calls with a document and the results becomes an evaluator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cbcore.exceptions import MissingScoreError
@@ -51,10 +53,10 @@ def output_format(value: str, place: Origin, note: Callable[[str, str], None]) -
 
 def from_metric_list(
     value: Any, place: Origin, note: Callable[[str, str], None]
-) -> tuple[tuple[str, ...], str | None]:
+) -> tuple[tuple[Any, ...], str | None]:
     """The evaluators that a `metric_list` asks for, and the first score it names."""
     items = value if isinstance(value, list) else [value]
-    evaluators: list[str] = []
+    evaluators: list[Any] = []
     scores: list[str] = []
     for i, item in enumerate(items):
         metric = item.get("metric") if isinstance(item, Mapping) else item
@@ -70,10 +72,76 @@ def from_metric_list(
         scores.append(_SCORE_OF_METRIC.get(metric, metric))
         if metric in _SCORE_OF_METRIC:
             note(f"metric_list: {metric}", f"the score {scores[-1]} is given instead")
-        evaluator = EVALUATOR_OF_METRIC[metric]
+        evaluator: Any = EVALUATOR_OF_METRIC[metric]
+        options = _exact_match_options(item, note)
+        if options and scores[-1] == "exact_match":
+            evaluator = _exact_match(options, at)
         if evaluator is not None and evaluator not in evaluators:
             evaluators.append(evaluator)
     return tuple(evaluators), scores[0] if scores else None
+
+
+_OF_EXACT_MATCH = ("regexes_to_ignore", "ignore_case", "ignore_punctuation", "ignore_numbers")
+_READ_OF_A_METRIC = ("metric", "aggregation", "higher_is_better", "hf_evaluate")
+
+
+def _exact_match_options(item: Any, note: Callable[[str, str], None]) -> dict[str, Any]:
+    """What is to be ignored in a comparison; any other option is noted."""
+    given = item if isinstance(item, Mapping) else {}
+    for key in given:
+        if key not in (*_READ_OF_A_METRIC, *_OF_EXACT_MATCH):
+            note(f"metric_list: {key}", "give parameters to an evaluator under evaluators:")
+    return {key: given[key] for key in _OF_EXACT_MATCH if given.get(key)}
+
+
+def _exact_match(options: Mapping[str, Any], place: Origin) -> ExactMatch:
+    try:
+        return ExactMatch(**options)
+    except (TypeError, re.error) as error:
+        raise problem(place, f"regexes_to_ignore is a list of patterns: {error}") from error
+
+
+class ExactMatch:
+    """Whether the response equals an answer, once what is to be ignored is taken out of both.
+
+    `exact_match` as the options of a `metric_list` describe it.
+    """
+
+    name = "exact_match"
+    emits = ("exact_match",)
+    needs = ("answers",)
+
+    def __init__(
+        self,
+        regexes_to_ignore: Sequence[str] = (),
+        ignore_case: bool = False,
+        ignore_punctuation: bool = False,
+        ignore_numbers: bool = False,
+    ) -> None:
+        one = isinstance(regexes_to_ignore, str)
+        self.regexes_to_ignore = (regexes_to_ignore,) if one else tuple(regexes_to_ignore)
+        self.ignore_case = ignore_case
+        self.ignore_punctuation = ignore_punctuation
+        self.ignore_numbers = ignore_numbers
+        self._patterns = [re.compile(pattern) for pattern in self.regexes_to_ignore]
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        response = processed.get("response")
+        if response is None:
+            raise MissingScoreError("the system returned no response")
+        answers = original.get("answers")
+        if not answers:
+            raise MissingScoreError("the document has no answer to compare with")
+        left = self._compared(str(response))
+        return {"exact_match": float(any(left == self._compared(str(a)) for a in answers))}
+
+    def _compared(self, text: str) -> str:
+        for pattern in self._patterns:
+            text = pattern.sub("", text)
+        text = text.lower() if self.ignore_case else text
+        unread = string.punctuation if self.ignore_punctuation else ""
+        unread += string.digits if self.ignore_numbers else ""
+        return text.translate(dict.fromkeys(map(ord, unread))).strip()
 
 
 def first_metric(value: Any) -> str | None:

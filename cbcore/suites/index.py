@@ -20,7 +20,7 @@ from cbcore import names
 from cbcore.suites.documents import problem
 from cbcore.suites.model import Origin
 from cbcore.suites.scanning import Glance, glance
-from cbcore.suites.settings import stamp_of
+from cbcore.suites.settings import MOST_INCLUDES, stamp_of
 
 SUFFIXES = (".yaml", ".yml")
 _MEMORY_VERSION = 1
@@ -181,8 +181,8 @@ class _Folder:
             return value
         for name in reversed(seen.includes):
             included = os.path.normpath(path.parent / name)
-            if included in chain:
-                return None  # a circle; reading the file names it
+            if included in chain or len(chain) > MOST_INCLUDES:
+                return None  # reading the file tells what is wrong
             try:
                 self._look(included, os.stat(included))  # noqa: PTH116 - thousands of times
             except OSError:

@@ -67,7 +67,8 @@ class TaskConfig:
     template or a function; None leaves the dataset's own fields as they are.
 
     `settings` keeps every key as it was written, after includes and overrides, and `origins`
-    says where each came from; `overridden` are the keys that a group or a request set.
+    says where each came from, and the `format`, which `@` may ask for; `overridden` are the
+    keys that a group or a request set.
     """
 
     name: str
@@ -110,13 +111,14 @@ class TaskConfig:
 class Leaf:
     """A task in its place. Leaves of equal `key` are the same work and are run once.
 
-    The key is the task's name (with `@format`), or its path where one task is asked for with
-    different overrides.
+    `label` is the task's name, with `@format` where one was asked for. The key is the label,
+    or the path where one task is asked for with different overrides.
     """
 
     key: str
     path: str
     config: TaskConfig
+    label: str = attrs.Factory(lambda leaf: leaf.key, takes_self=True)
 
     @property
     def alias(self) -> str:

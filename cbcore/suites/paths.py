@@ -67,7 +67,7 @@ def _refuse(text: str, where: Origin, hint: str) -> list[Node]:
 def _names(node: Node) -> tuple[str, ...]:
     if isinstance(node, GroupNode):
         return (node.name,)
-    return (node.config.name, node.key)
+    return (node.config.name, node.label)
 
 
 def _alias(node: Node) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def outermost(nodes: Sequence[Node]) -> list[Node]:
 
 def _same_work(one: Node, other: Node) -> bool:
     if isinstance(one, Leaf) and isinstance(other, Leaf):
-        return one.key == other.key and _work(one.config) == _work(other.config)
+        return one.label == other.label and _work(one.config) == _work(other.config)
     if isinstance(one, GroupNode) and isinstance(other, GroupNode):
         return (one.name, one.origin) == (other.name, other.origin)
     return False
@@ -125,7 +125,7 @@ def with_keys(roots: Sequence[Node]) -> tuple[Node, ...]:
     leaves = [node for node in _all_below(roots) if isinstance(node, Leaf)]
     works: dict[str, list[tuple[Any, Leaf]]] = {}
     for leaf in leaves:
-        known = works.setdefault(leaf.key, [])
+        known = works.setdefault(leaf.label, [])
         work = _work(leaf.config)
         if not any(work == other for other, _ in known):
             known.append((work, leaf))
@@ -158,7 +158,7 @@ def _placed(
             placed.append(attrs.evolve(node, children=_placed(node.children, named, paths)))
             continue
         work = _work(node.config)
-        key = next(key for other, key in named[node.key] if other == work)
+        key = next(key for other, key in named[node.label] if other == work)
         if (key, node.alias) not in shown:
             shown.add((key, node.alias))
             path = _free(node.path, paths)

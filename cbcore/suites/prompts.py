@@ -109,14 +109,27 @@ def _field(key: str, value: str, fields: Mapping[str, Any]) -> Any:
     )
 
 
+_LARGEST_FACTOR = 1_000
+
+
 @functools.cache
 def _environment() -> Any:
     from jinja2 import StrictUndefined
+    from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
-    )
+    class Sandbox(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            """Multiply what stays small: a few characters could otherwise fill the memory."""
+            if operator == "**" or not all(isinstance(n, int | float) for n in (left, right)):
+                sizes = [n if isinstance(n, int | float) else len(n) for n in (left, right)]
+                if max(map(abs, sizes)) > _LARGEST_FACTOR:
+                    raise SecurityError(f"{operator} would make something too large")
+            return super().call_binop(context, operator, left, right)
+
+    environment = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     environment.filters["regex_replace"] = _regex_replace
     return environment
 

@@ -9,9 +9,10 @@ import attrs
 
 from cbcore.suites.prompts import LABELS
 
-_EDGES = re.compile(r"^[\s\"'`*_(\[{]+|[\s\"'`*_)\]}.,;:!?]+$")
-_NAMED = re.compile(r"answer(?:\s+is\b|\s*:)\s*:?\s*(?P<rest>[^\n]*)", re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
+_BEFORE = "\"'`*_([{ "
+_BEHIND = "\"'`*_)]}.,;:!? "
+"""Marks that may stand around an answer without belonging to it."""
+_NAMED = re.compile(r"answer(?:\s+is\b|\s*:)", re.IGNORECASE)
 
 
 @attrs.frozen
@@ -29,7 +30,7 @@ class Reading:
 
 def normalized(text: str) -> str:
     """Case, spacing and the marks around an answer do not make it another one."""
-    return _SPACE.sub(" ", _EDGES.sub("", text)).strip().casefold()
+    return _without_marks(text).casefold()
 
 
 def read_choice(response: str, choices: Sequence[str]) -> int | None:
@@ -48,11 +49,10 @@ def read_choice(response: str, choices: Sequence[str]) -> int | None:
         return opening
     if by_text is not None:
         return by_text
-    named = list(_NAMED.finditer(response))
-    if named and named[-1]["rest"].strip() and named[-1]["rest"] != response:
-        found = read_choice(named[-1]["rest"], choices)
-        if found is not None:
-            return found
+    named = _line_after(_NAMED, response)
+    found = read_choice(named, choices) if named else None
+    if found is not None:
+        return found
     mentioned = _mentioned(response, choices)
     if len(mentioned) == 1:
         return mentioned[0]
@@ -76,12 +76,23 @@ def read_choice_text(response: str, choices: Sequence[str]) -> int | None:
 
 def after_marker(response: str, marker: str) -> str:
     """The line after the last marker, without the marks around it; else the whole response."""
-    start = response.casefold().rfind(marker.casefold())
-    if start < 0 or not marker:
-        return response.strip()
-    rest = response[start + len(marker) :].strip(" \t:")
-    line = rest.strip().partition("\n")[0]
-    return _EDGES.sub("", line) or response.strip()
+    line = _line_after(re.compile(re.escape(marker), re.IGNORECASE), response) if marker else ""
+    return _without_marks(line) or response.strip()
+
+
+def _line_after(pattern: re.Pattern[str], text: str) -> str:
+    """The line that follows the last match; empty where there is none."""
+    end = max((match.end() for match in pattern.finditer(text)), default=len(text))
+    return text[end:].lstrip(" \t\r\n:").partition("\n")[0].strip()
+
+
+def _without_marks(text: str) -> str:
+    """The text without the marks around it; an answer that is all marks is left as it is."""
+    # Stripped, not matched: a pattern anchored at the end is slow on long runs of spaces.
+    spaced = " ".join(text.split())
+    if not any(map(str.isalnum, spaced)):  # brackets, and then each of them counts
+        return spaced.rstrip(". ").strip("\"'`* ") or spaced
+    return spaced.lstrip(_BEFORE).rstrip(_BEHIND) or spaced
 
 
 def _opening(response: str, letters: str) -> int | None:

@@ -56,8 +56,9 @@ class TaskExamples:
             if not isinstance(fields, Mapping) or self.format is None:
                 yield self._in_its_place(fields)
                 continue
-            examples = self.few_shot.examples(index)
+            self.few_shot.load()
             try:
+                examples = self.few_shot.examples(index, fields)
                 yield self._in_its_place(self._example(self.format, fields, examples))
             except DataError as error:
                 yield UnusableExample(fields.get("id", index), str(error).replace("\n", "; "))
@@ -83,7 +84,11 @@ class TaskExamples:
         config = self.config
         shots = []
         for fields in examples:
-            shot = self.reader.read(fields)
+            try:
+                shot = self.reader.read(fields)
+            except DataError as error:
+                reason = f"one of its worked examples cannot be read: {error.message}"
+                raise DataError(reason, hint=error.hint) from error
             shots += [task_format.ask(shot), config.target_delimiter, task_format.show(shot)]
             shots.append(config.fewshot_delimiter)
         description = self.reader.description(document.fields)

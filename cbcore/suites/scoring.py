@@ -89,6 +89,18 @@ class TaskScorer:
         bound = bound_to_system(self.evaluator, name)
         return self if bound is self.evaluator else attrs.evolve(self, evaluator=bound)
 
+    @property
+    def unread_columns(self) -> frozenset[str]:
+        """Mapped fields that the evaluator did not look at."""
+        return frozenset(getattr(self.evaluator, "unread_columns", ()))
+
+    def check_columns(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Let the evaluator try its columns on one document."""
+        check = getattr(self.evaluator, "check_columns", None)
+        return [] if check is None else list(check(original, processed))
+
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
         return self.score_all(original, [processed])
 

@@ -13,6 +13,9 @@ from cbcore.names import near_matches
 from cbcore.suites.documents import Table, origin_of, problem, read_document
 from cbcore.suites.model import Origin
 
+MOST_INCLUDES = 100
+"""Files that may include one another in a row."""
+
 
 @attrs.frozen
 class Settings:
@@ -107,6 +110,8 @@ class Reader:
         if path in chain:
             circle = [*chain[chain.index(path) :], path]
             raise problem(place, f"the files include each other: {' → '.join(map(str, circle))}")
+        if len(chain) > MOST_INCLUDES:
+            raise problem(place, f"this is more than {MOST_INCLUDES} includes within each other")
         if not path.is_file():
             siblings = path.parent.iterdir() if path.parent.is_dir() else ()
             near = near_matches(path.name, [file.name for file in siblings], limit=1)

@@ -7,6 +7,7 @@ the same and a saved result keeps it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import attrs
@@ -117,14 +118,20 @@ class SuiteTable:
 
     def _task(self, leaf: Leaf, depth: int, above: tuple[AggregateMetric, ...]) -> dict[str, Any]:
         outcome, config = self.tasks[leaf.key], leaf.config
-        measured = dict.fromkeys(
-            pair for system in self.systems for pair in outcome.estimates.get(system, {})
-        )
+        found = {pair: None for of_system in outcome.estimates.values() for pair in of_system}
+        metrics = dict.fromkeys(metric for metric, _ in found)
+        measured = [pair for pair in product(metrics, outcome.filters) if pair in found]
         aggregated = (metric.metric for metric in above)
         wanted = dict.fromkeys([*outcome.shown, *aggregated, *outcome.own_metrics])
         listed = [pair for name in wanted for pair in measured if pair[0] == name]
+        said = {m.metric: m.higher_is_better for m in above if m.higher_is_better is not None}
         scores = [
-            _score(metric, name, outcome.better(metric), self._values(outcome, metric, name))
+            _score(
+                metric,
+                name,
+                said.get(metric) if (own := outcome.better(metric)) is None else own,
+                self._values(outcome, metric, name),
+            )
             for metric, name in (listed if outcome.shown and listed else measured)
         ]
         return {
@@ -179,7 +186,9 @@ class SuiteTable:
         if better is None:
             said = {self.tasks[leaf.key].better(metric.metric) for leaf in leaves}
             better = said.pop() if len(said) == 1 else None
-        made_by = metric.aggregation if isinstance(metric.aggregation, str) else "function"
+        made_by = metric.aggregation
+        if not isinstance(made_by, str):
+            made_by = getattr(made_by, "__name__", "function")
         return [
             {
                 **_score(metric.metric, name, better, values),
@@ -191,29 +200,35 @@ class SuiteTable:
     def _tell_missing(
         self, group: GroupNode, metric: AggregateMetric, leaves: Sequence[Leaf]
     ) -> None:
-        """Say which tasks a group's number leaves out."""
+        """Say which tasks a group's number leaves out, and for which systems."""
         if metric.filters == ():
             return
-        reported = {
-            leaf.path: {
-                name
-                for scores in self.tasks[leaf.key].estimates.values()
-                for name, used in scores
-                if metric.filters is None or used in metric.filters
-            }
-            for leaf in leaves
-        }
-        lacking = [path for path, names in reported.items() if metric.metric not in names]
-        if not lacking:
+        known: set[str] = set()
+        systems_lacking: dict[tuple[str, ...], list[str]] = {}
+        for system in self.systems:
+            lacking = []
+            for leaf in leaves:
+                scores = self.tasks[leaf.key].estimates.get(system, {})
+                names = {
+                    n for n, used in scores if metric.filters is None or used in metric.filters
+                }
+                known |= names
+                if metric.metric not in names:
+                    lacking.append(leaf.path)
+            systems_lacking.setdefault(tuple(lacking), []).append(system)
+        said = f"group {group.path}:"
+        if metric.metric not in known:
+            near = near_matches(metric.metric, sorted(known), limit=1)
+            listed = ", ".join(sorted(known)) or "none"
+            hint = f"did you mean {near[0]}?" if near else f"reported: {listed}"
+            self.problems.append(f"{said} no task reports {metric.metric!r}; {hint}")
             return
-        listed = ", ".join(lacking[:_MOST_NAMES]) + (" …" if lacking[_MOST_NAMES:] else "")
-        said = f"group {group.path}: {metric.metric} covers {len(leaves) - len(lacking)}/{len(leaves)} tasks, not {listed}"
-        if len(lacking) == len(leaves):
-            known = sorted(set().union(*reported.values()))
-            near = near_matches(metric.metric, known, limit=1)
-            hint = f"did you mean {near[0]}?" if near else f"reported: {', '.join(known) or 'none'}"
-            said = f"group {group.path}: no task reports {metric.metric!r}; {hint}"
-        self.problems.append(said)
+        for paths, systems in systems_lacking.items():
+            if paths:
+                of = "" if len(systems_lacking) == 1 else f" of {', '.join(systems)}"
+                covered = f"{len(leaves) - len(paths)}/{len(leaves)} tasks"
+                listed = ", ".join(paths[:_MOST_NAMES]) + (" …" if paths[_MOST_NAMES:] else "")
+                self.problems.append(f"{said} {metric.metric}{of} covers {covered}, not {listed}")
 
 
 def _described(metric: AggregateMetric, made_by: str) -> str:

@@ -47,6 +47,8 @@ def task_config(
     changes nothing here, and why.
     """
     asked_format = settings.get(ASKED_FORMAT)
+    says_format = next((k for k in (ASKED_FORMAT, "formats", "output_type") if k in settings), "")
+    format_origin = settings.place(says_format)
     settings = settings.only(lambda key: key != ASKED_FORMAT)
     given = checked(settings, "task")
     for key in settings.values:
@@ -73,7 +75,7 @@ def task_config(
         tags=given.get("tag", ()),
         task_class=values.get("class"),
         settings=dict(settings.values),
-        origins=dict(settings.origins),
+        origins={**settings.origins, "format": format_origin},
         origin=settings.origin,
         **task,
     )

@@ -35,6 +35,7 @@ class Report:
     n_tasks: int = 0
     n_groups: int = 0
     findings: list[Finding] = attrs.Factory(list)
+    _told: set[Finding] = attrs.field(factory=set, init=False)
 
     @property
     def ok(self) -> bool:
@@ -42,8 +43,10 @@ class Report:
         return all(finding.level != "error" for finding in self.findings)
 
     def add(self, finding: Finding) -> None:
-        """Keep a finding, once."""
-        if finding not in self.findings:
+        """Keep a finding, once; a note once for all files."""
+        told = attrs.evolve(finding, place="") if finding.level == "note" else finding
+        if told not in self._told:
+            self._told.add(told)
             self.findings.append(finding)
 
     def add_error(self, error: CBError, place: str = "") -> None:
@@ -109,11 +112,8 @@ def _check_entry(
 
 
 def _add_notes(builder: TreeBuilder, entry: Entry, report: Report) -> None:
-    known = {finding.message for finding in report.findings if finding.level == "note"}
     for key, why in builder.notes.items():
-        message = f"{key} has no effect: {why}"
-        if message not in known:
-            report.add(Finding(str(entry.origin), message, level="note"))
+        report.add(Finding(str(entry.origin), f"{key} has no effect: {why}", level="note"))
 
 
 def _check_node(node: Node, catalogue: Catalogue, report: Report) -> None:
@@ -142,7 +142,7 @@ def _check_leaf(leaf: Leaf, catalogue: Catalogue, report: Report) -> None:
             "which is not installed" if need.package else "which nothing offers"
         )
         report.add(Finding(place(key), f"{message}, {reason}", need.remedy or None, level))
-    for check, key in ((_check_format, "formats"), (_check_prompts, "doc_to_text")):
+    for check, key in ((_check_format, "format"), (_check_prompts, "doc_to_text")):
         try:
             check(leaf, catalogue)
         except CBError as error:
@@ -156,18 +156,18 @@ def _check_leaf(leaf: Leaf, catalogue: Catalogue, report: Report) -> None:
 
 
 def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
-    from cbcore.suites.formats import formats_of, make_format
+    from cbcore.suites.formats import make_format
 
-    offered = formats_of(catalogue.host.observers("cb_formats"))
     for name, params in leaf.config.formats.items():
-        kind = params.get("type", name)
-        make_format(kind, {key: v for key, v in params.items() if key != "type"}, offered)
+        make_format(name, params, catalogue.formats)
 
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
+    from cbcore.suites.fewshot import few_shot
     from cbcore.suites.prompts import DocumentReader
 
     DocumentReader(leaf.config)
+    few_shot(leaf.config, lambda split: ())
 
 
 def _check_filters(leaf: Leaf, report: Report) -> None:
@@ -184,10 +184,11 @@ def _check_filters(leaf: Leaf, report: Report) -> None:
 def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) -> None:
     leaves = list(group.leaves())
     for aggregate in group.aggregates:
-        lacking, all_scores = [], set()
+        lacking: list[str] = []
+        all_scores: set[str] = set()
         for leaf in leaves:
             scores = catalogue.scores(leaf.config)
-            all_scores |= scores or {aggregate.metric}
+            all_scores |= scores or set()
             if scores is not None and aggregate.metric not in scores:
                 lacking.append(leaf.config.name)
         if leaves and len(lacking) == len(leaves):

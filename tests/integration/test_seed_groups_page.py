@@ -532,14 +532,14 @@ def test_a_multiple_choice_task_of_that_project_runs_unchanged(page):
         }
         for i, key in enumerate("BBA")
     ]
-    page.write("suites/ships_train.jsonl", json.dumps(rows[2]))
+    page.write("suites/ships_train.jsonl", json.dumps({**rows[2], "passage": "Ship 9."}))
     page.write("suites/ships_test.jsonl", "\n".join(map(json.dumps, rows)))
     lines = run(page, "multiple_choice_tasks", ships=MULTIPLE_CHOICE)
     line = lines["questions_about_ships"]
     assert value(line) == (pytest.approx(2 / 3), 3)
     assert (line["num_fewshot"], line["version"]) == (1, "2.0")
     assert asked(page)[1] == (
-        "Ship 2.\nQuestion: Does it float?\nA. no\nB. yes\nAnswer: B\n\n"
+        "Ship 9.\nQuestion: Does it float?\nA. no\nB. yes\nAnswer: B\n\n"
         "Ship 1.\nQuestion: Does it float?\nA. no\nB. yes\nAnswer:"
     )
 

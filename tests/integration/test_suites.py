@@ -133,6 +133,39 @@ def test_the_same_command_calls_nothing_again(place):
     assert n_calls(place) == 12
 
 
+STRUCK = """\
+import os
+import signal
+
+class Struck:
+    name = "struck"
+
+    def process(self, example):
+        with open("calls.txt", "a+") as calls:
+            calls.write("x")
+            calls.flush()
+            if calls.tell() == 9:
+                os.kill(os.getpid(), signal.SIGINT)
+        return {"response": "B"}
+"""
+
+
+def test_a_run_interrupted_in_the_middle_of_a_task_goes_on_there(place):
+    """Nothing that was answered is asked again, in that task or in those before it."""
+    (place.folder / "mine.py").write_text(STRUCK, encoding="utf-8")
+    command = ("run", "--suite", "my_benchmark", "--include-path", "suites", "--output", "json")
+    struck = place.cb(*command, "--system", "py:./mine.py:Struck")
+    assert struck.returncode == 130
+    result = json.loads(struck.stdout)
+    assert result["config"]["state"] == "interrupted"
+    shown = [line["scores"][0]["values"]["struck"]["n"] for line in result["suites"][1:4]]
+    assert shown == [8, 6, 2]
+    done = place.cb(*command, "--system", "py:./mine.py:Struck")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["suites"][1]["scores"][0]["values"]["struck"]["n"] == 12
+    assert n_calls(place) == 13  # the one that was struck is asked twice
+
+
 def test_a_run_file_names_suites_too(place):
     """With the keys of the flags."""
     text = "systems: [py:./mine.py:Says]\nsuites: my_benchmark\ninclude_path: suites\n"

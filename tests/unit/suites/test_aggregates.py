@@ -57,6 +57,15 @@ def test_micro_weighs_by_size_and_macro_does_not():
     assert (micro.value, micro.n, macro.value) == (0.5, 6, 0.625)
 
 
+def test_equal_sizes_make_micro_and_macro_the_same():
+    """Case 4: 0.8±.02 and 0.9±.018, over 100 each, are 0.85 over 200."""
+    by_leaf = scores(a=(0.8, 100, 0.02), b=(0.9, 100, 0.018))
+    for metric in (MICRO, MACRO):
+        found = total(group("g", "a", "b"), metric, by_leaf)
+        assert (found.value, found.n) == (pytest.approx(0.85), 200)
+        assert found.stderr == pytest.approx(math.hypot(0.02, 0.018) / 2)
+
+
 def test_each_mean_has_its_own_standard_error():
     """Case 3: 0.6±.02 over 100 and 0.9±.01 over 200: pooled for micro, combined for macro."""
     by_leaf = scores(a=(0.6, 100, 0.02), b=(0.9, 200, 0.01))
@@ -156,6 +165,7 @@ def test_children_that_share_a_leaf_are_not_taken_for_independent():
     assert found.value == pytest.approx(0.65)
     expected = math.sqrt((0.5 * 0.1) ** 2 + (0.25 * 0.2) ** 2 + (0.25 * 0.3) ** 2)
     assert found.stderr == pytest.approx(expected)
+    assert found.n == 30
 
 
 def test_a_standard_error_is_absent_only_where_it_is_undefined():
@@ -189,15 +199,24 @@ def test_median_minimum_and_maximum_are_there_too(name, value):
         (lambda values: values[0] - values[1], 0.5),
         (lambda values, sizes: sum(sizes), 30),
         (lambda values, sizes, weight_by_size: float(weight_by_size), 1.0),
+        (lambda values, share=0.5: share * sum(values), 0.5),
+        (lambda values, *, share=0.5: share * sum(values), 0.5),
+        (statistics.fmean, pytest.approx(0.4166667, abs=5e-7)),
     ],
 )
 def test_a_function_aggregates_values_sizes_and_weighting(function, value):
-    """It gets what its signature has room for. The difference of two has its exact error."""
+    """What has a default of its own keeps it."""
     by_leaf = scores(a=(0.75, 10, 0.03), b=(0.25, 20, 0.04))
     found = total(group("g", "a", "b"), AggregateMetric("acc", aggregation=function), by_leaf)
     assert found.value == value
-    if value == 0.5:
-        assert found.stderr == pytest.approx(0.05, rel=0.1)
+
+
+def test_the_difference_of_two_has_its_exact_error():
+    """√(.03² + .04²), up to the spread of the draws."""
+    by_leaf = scores(a=(0.75, 10, 0.03), b=(0.25, 20, 0.04))
+    difference = AggregateMetric("acc", aggregation=lambda values: values[0] - values[1])
+    found = total(group("g", "a", "b"), difference, by_leaf)
+    assert found.stderr == pytest.approx(0.05, rel=0.1)
 
 
 def test_an_unknown_aggregation_is_an_error():

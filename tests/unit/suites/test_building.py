@@ -44,6 +44,20 @@ def test_members_stay_in_the_order_of_the_file(suites):
     assert root.children[3].children[0].path == "g::inline::own"
 
 
+def test_groups_nest_a_hundred_deep(suites):
+    """Far deeper than any that is meant; what goes on without end is an error at its line."""
+    suites.tasks("a")
+    for n in range(100):
+        suites.write(f"g{n}.yaml", f"group: g{n}\ntask: {f'g{n + 1}' if n < 99 else 'a'}\n")
+    (leaf,) = suites.load("g0").leaves()
+    assert leaf.path.count("::") == 100
+    suites.write("g99.yaml", "group: g99\ntask: g100\n")
+    path = suites.write("g100.yaml", "group: g100\ntask: a\n")
+    with pytest.raises(ConfigError, match="more than 100 deep") as caught:
+        suites.load("g0")
+    assert caught.value.source == f"{path}:1"
+
+
 def test_a_bare_string_is_one_member(suites):
     """Documented there, and an empty group there."""
     suites.tasks("a")
@@ -215,6 +229,15 @@ def test_one_task_at_several_shot_counts_in_one_group(suites):
     assert suites.fewshot("g") == {"g::a": 0, "g::a#2": 5}
     assert [leaf.key for leaf in suites.load("g").leaves()] == ["g::a", "g::a#2"]
     assert len(suites.load("twice").roots[0].children) == 1
+
+
+def test_a_task_in_several_formats_has_a_name_for_each(suites):
+    """Its lines could not be told apart otherwise; an alias is shown as it is."""
+    suites.tasks("a")
+    suites.write("g.yaml", "group: g\ntask: [a, a@cot, {task: a@mcqa, task_alias: Mine}]\n")
+    leaves = suites.load("g").leaves()
+    assert [leaf.alias for leaf in leaves] == ["a", "a@cot", "Mine"]
+    assert [leaf.key for leaf in leaves] == ["a", "a@cot", "a@mcqa"]
 
 
 def test_code_of_their_own_does_not_make_tasks_different(suites):

@@ -15,6 +15,7 @@ from cbcore.exceptions import (
 from cbcore.suites.formats import Cloze, Cot, Format, Generate, Mcqa, formats_of, make_format
 from cbcore.suites.prompts import Document
 from cbcore.suites.reading import read_choice, read_choice_text
+from cbcore.suites.scoring import ReadAnswer
 
 CITIES = ("Rome", "Paris", "New York", "York")
 DOC = Document({}, "Capital of France?", CITIES, ("Paris",))
@@ -96,6 +97,8 @@ def test_cloze_reads_the_text_of_a_choice_and_no_letter(response, choice):
         ("2+2… The answer is 4.", "4", None),
         ("The answer is 3? No. THE ANSWER IS: 4\nDone.", "4", None),
         ("no marker", "no marker", None),
+        ("Maß, Fuß, Straße: the answer is 4.", "4", None),
+        ("The answer is ] ) }", "] ) }", None),
     ],
 )
 def test_cot_reads_the_line_after_the_last_marker(response, text, choice):
@@ -120,6 +123,19 @@ def test_reading_never_fails(response, choices):
     for read in (read_choice, read_choice_text):
         found = read(response, choices)
         assert found is None or 0 <= found < len(choices)
+
+
+@pytest.mark.parametrize("response", ["answer: " * 20_000, f"a{' ' * 200_000}b"])
+def test_reading_takes_long_repetitive_responses(response):
+    """A model that never stops costs neither the stack nor minutes."""
+    assert read_choice(response, CITIES) is None
+
+
+def test_an_answer_that_is_all_marks_is_not_an_empty_one():
+    """Closing brackets can be what was asked for."""
+    original = {"answers": ["] ) }"]}
+    acc = [ReadAnswer().score(original, {"response": r}).scores["acc"] for r in ("", "]  ) }", "]")]
+    assert acc == [0.0, 1.0, 0.0]
 
 
 def test_a_format_takes_parameters_and_refuses_others():

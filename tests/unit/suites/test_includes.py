@@ -46,6 +46,17 @@ def test_a_circle_is_named_in_full(suites):
     assert f"{one} → {two} → {one}" in caught.value.reason
 
 
+def test_includes_without_end_harm_no_other_file(suites):
+    """A file for each of them, and none twice: told to who asks for it, at the line."""
+    for n in range(1000):
+        suites.write(f"deep/_{n}", f"include: _{n + 1}\n")
+    suites.write("deep/a.yaml", "task: deep\ninclude: _0\n")
+    suites.tasks("a")
+    assert len(suites.load("a").leaves()) == 1
+    with pytest.raises(ConfigError, match=r"_99:1: .* more than 100 includes"):
+        suites.load("deep")
+
+
 def test_a_missing_file_is_named_with_one_like_it(suites):
     """At the line of the include."""
     suites.write("_default_yaml", "dataset: qa\n")

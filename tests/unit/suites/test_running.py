@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from cbcore import evaluate
+from cbcore._plan import plan
+from cbcore.compose import Request, compose
 from cbcore.exceptions import ConfigError, UsageError
 from cbcore.results import EvalResult
 from cbcore.suites.model import (
@@ -143,6 +146,55 @@ def test_what_cannot_be_read_of_a_document_is_that_rows_error(data):
     assert lines(result)["t"]["acc", "none"] == (1.0, 1)
 
 
+def test_a_worked_example_that_cannot_be_read_is_told_as_such(data):
+    """The document itself may be good."""
+    documents = [quiz(1)[0], {**quiz(2)[1], "gold": 7}]
+    result = run(task("t", data("d", documents), **ASKED, num_fewshot=1))
+    assert result.rows[0].error is not None
+    assert "one of its worked examples cannot be read" in result.rows[0].error
+
+
+def test_a_document_that_is_the_only_example_has_none_and_the_others_go_on(data):
+    """Splits that overlap cost the document they share, not the task."""
+    files = {"test": data("test", quiz(3)), "train": data("train", quiz(3)[2:])}
+    config = TaskConfig(
+        name="t", alias="t", dataset_path="json", dataset_kwargs={"data_files": files},
+        split="test", fewshot_split="train", num_fewshot=1, **ASKED,
+    )  # fmt: skip
+    result = run(Leaf("t", "t", config))
+    assert [row.error is None for row in result.rows] == [True, True, False]
+    assert "1 few-shot examples are asked for, and there are 0" in result.rows[2].error
+
+
+def test_a_task_of_which_no_row_worked_says_why(data):
+    """An empty line would look as if there was nothing to score."""
+    good = task("good", data("good", quiz(2)), **ASKED)
+    bad = task("bad", data("bad", [{"q": "q"}] * 2), **ASKED)
+    first, second = run(good, bad).suites
+    assert (first["state"], second["state"]) == ("ran", "failed")
+    assert second["reason"].startswith("every row errored; the first: ")
+    assert "'opts', but the document has no such field" in second["reason"]
+
+
+def test_quality_means_the_score_that_most_tasks_are_judged_by(data):
+    """Not a score that a few of them happen to have too."""
+
+    class Quality:
+        name, emits = "quality", ("f1", "contains")
+
+        def score(self, original, processed):
+            return {"f1": 0.5, "contains": 1.0}
+
+    path = data("d", quiz(1))
+    read = [task(name, path, **ASKED) for name in "ab"]
+    plain = task("c", path, evaluators=(Quality(),))
+    primary = task("e", path, evaluators=(Quality(),), primary_score="contains")
+    assert run(*read, plain).config["score_field"] == "acc"
+    assert run(plain).config["score_field"] == "f1"
+    assert run(primary).config["score_field"] == "contains"
+    assert run(*read, score_field="acc").config["score_field"] == "acc"
+
+
 def test_every_filter_has_its_row_and_repeats_vote(data):
     """The first filter's scores have plain names; a vote is one score per document."""
     filters = (
@@ -157,8 +209,35 @@ def test_every_filter_has_its_row_and_repeats_vote(data):
         ("acc", "vote"): (1.0, 1),
         ("acc", "each"): (2 / 3, 1),
     }
+    assert list(lines(result)["t"]) == [("acc", name) for name in ("first", "vote", "each")]
     assert [row.repeat for row in result.rows] == [0, 1, 2]
     assert {name for row in result.rows for name in row.scores} == {"acc", "acc,vote", "acc,each"}
+
+
+class Judge:
+    """An awaited evaluator that holds something open."""
+
+    name = "judge"
+    emits = ("liked",)
+
+    def __init__(self):
+        self.closed = False
+
+    async def ascore(self, original, processed):
+        return {"liked": float(processed["response"] == "Paris")}
+
+    async def aclose(self):
+        self.closed = True
+
+
+def test_an_awaited_evaluator_scores_a_vote_and_is_closed(data):
+    """Behind a filter that votes as anywhere else."""
+    filters = (FilterPipeline("vote", (FilterStep("majority_vote"),)),)
+    judge = Judge()
+    leaf = task("t", data("d", quiz(1)), **ASKED, filters=filters, repeats=3, evaluators=(judge,))
+    result = run(leaf, systems=[Parrot("Paris", "Rome", "Paris")])
+    assert lines(result)["t"]["liked", "vote"] == (1.0, 1)
+    assert judge.closed
 
 
 def test_repeats_of_an_example_count_as_one(data):
@@ -232,6 +311,7 @@ def test_when_no_task_can_run_that_is_an_error():
     [
         (AggregateMetric("acx"), "no task reports 'acx'; did you mean acc?"),
         (AggregateMetric("acc", aggregation=lambda values: 1 / 0), "acc failed: ZeroDivisionError"),
+        (AggregateMetric("acc", aggregation=lambda values: math.nan), "the aggregation gave nan"),
     ],
 )
 def test_an_aggregate_that_says_nothing_says_why(data, metric, said):
@@ -239,6 +319,51 @@ def test_an_aggregate_that_says_nothing_says_why(data, metric, said):
     result = run(GroupNode("g", "g", "g", (task("t", data("d", quiz(2)), **ASKED),), (metric,)))
     assert said in "\n".join(result.problems)
     assert lines(result)["g"] == {}
+
+
+class Refuses(Parrot):
+    """Fails on the documents of one task."""
+
+    def process(self, example):
+        if "gold" not in example:
+            raise ValueError("not me")
+        return super().process(example)
+
+
+def test_a_group_tells_for_which_system_a_number_leaves_tasks_out(data):
+    """Two columns of one line that cover different tasks must not look comparable."""
+    documents = [{"q": "q", "opts": CITIES, "answer": "Paris"}]
+    members = (
+        task("a", data("a", quiz(2)), **ASKED),
+        task("b", data("b", documents), doc_to_text="q", doc_to_choice="opts"),
+    )
+    group = GroupNode("g", "g", "g", members, (AggregateMetric("acc"),))
+    result = run(group, systems=[Parrot(), Refuses(name="refuses")])
+    assert result.problems == ["group g: acc of refuses covers 1/2 tasks, not b"]
+    alone = run(group, systems=[Refuses(name="refuses")])
+    assert alone.problems[-1] == "group g: acc covers 1/2 tasks, not b"
+
+
+def test_functions_of_a_group_are_told_apart_by_their_names(data):
+    """Several of one metric are several numbers."""
+
+    def gap(values):
+        return max(values) - min(values)
+
+    made = tuple(AggregateMetric("acc", aggregation=f) for f in (gap, "max"))
+    result = run(GroupNode("g", "g", "g", (task("t", data("d", quiz(2)), **ASKED),), made))
+    said = [score["aggregation"] for score in result.suites[0]["scores"]]
+    assert said == ["gap over leaves", "max over leaves"]
+
+
+def test_suites_are_shown_in_the_order_they_were_asked_for(data, tmp_path):
+    """By name, as a mapping or as they were loaded; anything else is an error."""
+    (tmp_path / "b.yaml").write_text(f"task: b\ndataset: {data('b', quiz(1))}\n")
+    wanted = [task("a", data("a", quiz(1)), **ASKED), "b", task("c", data("c", quiz(1)), **ASKED)]
+    result = run(*wanted, {"task": "b", "limit": 1}, include_paths=[tmp_path])
+    assert [line["name"] for line in result.suites] == ["a", "b", "c", "b"]
+    with pytest.raises(UsageError, match="a suite is a name, a mapping, or what SuiteManager"):
+        run(3)
 
 
 def test_a_group_without_aggregate_still_has_its_line(data):
@@ -259,8 +384,23 @@ def test_num_fewshot_of_the_run_goes_before_that_of_tasks(data):
     """A task that says 0 means it (as in lm-evaluation-harness)."""
     path = data("d", quiz(5))
     one, none = task("a", path, **ASKED, num_fewshot=1), task("b", path, **ASKED, num_fewshot=0)
+    with pytest.raises(UsageError, match="num_fewshot is at least 0, not -1"):
+        run(one, num_fewshot=-1)
     result = run(one, none, num_fewshot=3)
     assert [line["num_fewshot"] for line in result.suites] == [3, 0]
+
+
+def test_tasks_that_it_makes_the_same_are_one(data):
+    """They differed in nothing else, so that a group counts their examples once."""
+    path = data("d", quiz(3))
+    members = tuple(
+        Leaf(f"g::{name}", f"g::{name}", task("a", path, **ASKED, num_fewshot=n).config, "a")
+        for name, n in (("a", 1), ("a#2", 2))
+    )
+    system = Parrot()
+    group = GroupNode("g", "g", "g", members, (AggregateMetric("acc"),))
+    assert lines(run(group, systems=[system], num_fewshot=2))["g"]["acc", "none"][1] == 3
+    assert len(system.asked) == 3
 
 
 def test_limit_and_max_examples_both_hold(data):
@@ -320,8 +460,65 @@ def test_the_columns_of_a_task_point_its_evaluators_at_its_data(data):
     assert lines(run(leaf))["t"] == {("near", "none"): (1.0, 1)}
 
 
+class Same:
+    """Whether two fields are equal; it says which it reads."""
+
+    name = "same"
+    emits = ("same",)
+    reads = ("truth", "response")
+
+    def score(self, original, processed):
+        return {"same": float(original["truth"] == processed["response"])}
+
+
+def test_a_task_may_map_columns_for_several_evaluators(data):
+    """Each gets those it reads; a column that none reads is told, with what was meant."""
+
+    class Long:
+        name = "long"
+        reads = ("size",)
+
+        def score(self, original, processed):
+            return {"long": float(original["size"])}
+
+    documents = [{"question": "q", "meta": {"gold": "B", "n": 3}}]
+    columns = {"truth_column": "meta.gold", "size": "meta.n", "respons": "x"}
+    leaf = task("t", data("d", documents), evaluators=(Same(), Long()), columns=columns)
+    request = Request(systems=[Parrot()], datasets=[], suites=[leaf])
+    result = compose(request).execute()
+    assert lines(result)["t"] == {("same", "none"): (1.0, 1), ("long", "none"): (3.0, 1)}
+    assert request.warnings == [
+        "given in Python: no evaluator of t reads the column 'respons': did you mean response?"
+    ]
+
+
+def test_evaluators_that_were_not_named_are_pointed_at_the_columns_too(data):
+    """Those that apply by themselves, as far as they say what they read or need."""
+    documents = [{"question": "q", "meta": {"gold": "B"}}]
+    columns = {"answer": "meta.gold", "response": "processed.response"}
+    result = run(task("t", data("d", documents), columns=columns))
+    assert lines(result)["t"][("exact_match", "none")] == (1.0, 1)
+
+
+def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
+    """Also where repeats are scored together."""
+    vote = FilterPipeline("vote", (FilterStep("majority_vote"),))
+    for settings in ({}, {"repeats": 3}):
+        leaf = task(
+            "t",
+            data("d", [{"question": "q", "meta": {"gold": "B"}}]),
+            evaluators=(Same(),),
+            columns={"truth": "meta.gld"},
+            filters=(vote,),
+            **settings,
+        )
+        composed = compose(Request(systems=[Parrot()], datasets=[], suites=[leaf]))
+        with pytest.raises(UsageError, match=r"truth_column='meta\.gld' .* did you mean 'gold'"):
+            plan(composed)
+
+
 def test_the_metrics_of_a_task_have_rows_of_their_own(data):
-    """Numbers over its rows, which have no standard error."""
+    """Numbers over its rows, which have no standard error; n counts examples, not repeats."""
 
     class Longest:
         name = "longest"
@@ -329,7 +526,8 @@ def test_the_metrics_of_a_task_have_rows_of_their_own(data):
         def compute(self, rows):
             return {"longest": float(max(len(row.response) for row in rows))}
 
-    result = run(task("t", data("d", quiz(2)), **ASKED, metrics=(Longest(),)))
+    leaf = task("t", data("d", quiz(2)), **ASKED, metrics=(Longest(),), repeats=3)
+    result = run(leaf)
     scores = {s["metric"]: s["values"]["parrot"] for s in result.suites[0]["scores"]}
     assert scores["longest"] == {"value": 1.0, "stderr": None, "n": 2}
 

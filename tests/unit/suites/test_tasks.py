@@ -7,7 +7,7 @@ import pytest
 from cbcore.exceptions import ConfigError, MissingScoreError
 from cbcore.specs import Spec
 from cbcore.suites.fields import TASK_KEYS, WITHOUT_MEANING
-from cbcore.suites.harness import EVALUATOR_OF_METRIC, ProcessResults
+from cbcore.suites.harness import EVALUATOR_OF_METRIC, ExactMatch, ProcessResults
 
 
 @pytest.fixture
@@ -98,6 +98,17 @@ MISTAKES = [
     ("evaluators: 'a:'", "nothing follows the colon", None),
     ("evaluators: [3]", "evaluators: 3 is neither a name nor a name with parameters", None),
     ("evaluators: ['py:os:system']", "names code, which a suite file may not", "!function"),
+    (
+        "evaluators: [{code: {allow-unsandboxed: true}}]",
+        "may not allow code to run without a sandbox",
+        "--allow-unsandboxed",
+    ),
+    ("evaluators: 'code:allow_unsandboxed=true'", "may not allow code to run without", None),
+    (
+        "metric_list: [{metric: exact_match, regexes_to_ignore: ['(']}]",
+        "regexes_to_ignore is a list of patterns: missing )",
+        None,
+    ),
     ("metric_list: [{aggregation: mean}]", "names no metric", "- metric: acc"),
     ("filter_list: [{filter: []}]", "has a name and, under filter, its steps", None),
     ("filter_list: [{name: a, fliter: []}]", "a filter has no key 'fliter'", None),
@@ -293,5 +304,33 @@ def test_a_task_as_it_is_written_there_loads_unchanged(suites):
     assert (config.dataset_path, config.dataset_name, config.split) == ("gsm8k", "main", "test")
     assert (config.num_fewshot, config.fewshot_config["sampler"]) == (8, "first_n")
     assert [p.name for p in config.filters] == ["strict-match", "flexible-extract"]
-    assert (config.evaluators, config.primary_score) == (("answer_quality",), "exact_match")
+    (scored,) = config.evaluators
+    assert (config.primary_score, scored.emits) == ("exact_match", ("exact_match",))
+    assert (scored.ignore_case, scored.regexes_to_ignore) == (True, (",", r"\$"))
     assert len(selection.notes) == 2
+
+
+IGNORED = "regexes_to_ignore: ['the ', yell, YELL]"
+
+
+@pytest.mark.parametrize(
+    ("options", "mean"),
+    [
+        ("", 0.25),
+        ("regexes_to_ignore: ['the ', yell], ignore_case: true, ignore_punctuation: true", 0.5),
+        (f"{IGNORED}, ignore_case: true, ignore_punctuation: true", 0.75),
+        (f"{IGNORED}, ignore_case: true, ignore_punctuation: true, ignore_numbers: true", 1.0),
+    ],
+)
+def test_exact_match_ignores_what_its_options_say(task, options, mean):
+    """The examples of the metric's documentation in Hugging Face evaluate."""
+    config = task(f"metric_list: [{{metric: exact_match, {options}}}]\n")
+    (scored,) = config.evaluators
+    if not options:
+        assert scored == "answer_quality"
+        scored = ExactMatch()
+    pairs = {"cat?": "the cat", "theater": "theater", "yelling": "YELLING", "agent": "agent007"}
+    found = [
+        scored.score({"answers": [a]}, {"response": r})["exact_match"] for r, a in pairs.items()
+    ]
+    assert sum(found) / 4 == mean

@@ -81,7 +81,13 @@ MISTAKES = {
         "needs the evaluator 'qualty'",
     ),
     "format": ("task: x\ndataset: qa\nformats: mcq\n", 3, "no format is called 'mcq'"),
+    "asked format": ("group: x\ntask:\n  - a@mcq\n", 3, "no format is called 'mcq'"),
     "template": ("task: x\ndataset: qa\ndoc_to_text: '{{a'\n", 3, "doc_to_text"),
+    "few-shot": (
+        "task: x\ndataset: qa\nfewshot_config: {sampler: fist_n}\n",
+        3,
+        "there is no sampler 'fist_n'",
+    ),
     "filter": (
         "task: x\ndataset: qa\nfilter_list: [{name: a, filter: [{function: regx}]}]\n",
         3,
@@ -139,6 +145,24 @@ def test_a_metric_that_some_members_lack_is_a_warning(suites, checked):
     (finding,) = checked().findings
     assert finding.level == "warning"
     assert "lacking in 1/2 members: b" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("asked", "metric", "ok"),
+    [
+        ("formats: mcqa", "acc", True),
+        ("formats: mcqa", "f1", False),
+        ("formats: generate", "f1", True),
+        ("formats: generate", "acc", False),
+        ("formats: generate\ndoc_to_choice: choices", "acc", True),
+        ("formats: mcqa\nevaluators: [judge]", "acc", True),
+    ],
+)
+def test_the_scores_of_a_task_are_those_a_run_gives_it(suites, checked, asked, metric, ok):
+    """`acc` where an answer is read or chosen; automatic evaluators only where none is read."""
+    suites.tasks("a", more=f"{asked}\n")
+    suites.write("g.yaml", f"group: g\ntask: [a]\naggregate_metric_list: {{metric: {metric}}}\n")
+    assert checked().ok is ok
 
 
 def test_a_metric_of_code_that_does_not_say_is_let_pass(suites, checked):
