@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cb_code_execution import SandboxError
+from cb_code_execution.limits import Limits
 from cb_code_execution.machine import find
-from cb_code_execution.sandbox import Limits
 from cbcore.testing import Given, check_plugin
 
 EXAMPLES = (

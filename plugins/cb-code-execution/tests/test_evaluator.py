@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_code_execution import CodeExecution, SandboxError, evaluator, machine, pass_at_k
+from cb_code_execution.limits import Limits
 from cb_code_execution.machine import find
-from cb_code_execution.sandbox import Limits
 from cbcore.exceptions import MissingScoreError
 
 ONE = {"id": 1, "entry_point": "one", "tests": "assert one() == 1"}
@@ -41,6 +41,8 @@ def code():
         (ONE, WRONG, 0.0),
         (ONE, f"```python\n{RIGHT}\n```", 1.0),
         (ONE, "I do not know.", 0.0),
+        (ONE, "", 0.0),
+        (HUMANEVAL, " \n", 0.0),
         (ONE, "import sys; sys.exit(0)", 0.0),
         (HUMANEVAL, "    return 2 * x", 1.0),
         (HUMANEVAL, "    return 3 * x", 0.0),
@@ -76,6 +78,11 @@ def test_several_samples_are_counted_together(code):
     assert two.scores["pass_at_k"] == pytest.approx(5 / 6)
 
 
+def test_an_empty_sample_is_one_that_fails(code):
+    """A model that wrote nothing solved nothing; the other samples still count."""
+    assert code.score(ONE, {"responses": [RIGHT, ""]}).scores["pass_at_1"] == 0.5
+
+
 def test_too_few_samples_for_k_are_missing_with_the_reason(code):
     """pass@1 is still given."""
     scored = CodeExecution(k=5).score(ONE, {"response": RIGHT})
@@ -88,7 +95,7 @@ def test_too_few_samples_for_k_are_missing_with_the_reason(code):
     [
         (ONE, {}, "no response"),
         (ONE, {"response": None}, "no response"),
-        (ONE, {"response": "  "}, "no response"),
+        (ONE, {"response": 1}, "no response"),
         (ONE, {"responses": [RIGHT, None]}, "no response"),
         ({"id": 1}, {"response": RIGHT}, "no tests"),
         ({"tests": ""}, {"response": RIGHT}, "no tests"),

@@ -28,6 +28,7 @@ SOLUTION = "def f():\n    return 1\n"
             f"1. So:\n   ```python\n   {SOLUTION.replace(chr(10) + '    ', chr(10) + '       ')}   ```",
             SOLUTION,
         ),
+        (f"```{{.python}}\n{SOLUTION}```", SOLUTION),
         ("", ""),
     ],
 )
@@ -80,3 +81,11 @@ def test_any_text_becomes_some_program(response, prompt):
     """Odd responses are wrong programs, never an exception here."""
     assert isinstance(program(response, prompt, "f"), str)
     assert compiles(response) in (True, False)
+
+
+@pytest.mark.parametrize("part", ["`", "~", "```", "```a", "``` ", "```\n~~~\n", "\n    ```", " "])
+def test_extraction_takes_time_that_grows_with_the_text(part):
+    """A hundred kilobytes of fences that fit nowhere would take hours otherwise."""
+    response = part * (100_000 // len(part))
+    assert isinstance(program(response, PROMPT, "area"), str)
+    assert code_of("```" + response + "\n") is not None

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cb_code_execution import CodeExecution, SandboxError
+from cb_code_execution.limits import Limits
 from cb_code_execution.machine import find
-from cb_code_execution.sandbox import Limits
 
 
 @pytest.fixture(scope="module")

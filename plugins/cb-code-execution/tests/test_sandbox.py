@@ -7,15 +7,22 @@ orphans, signals.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
+import attrs
 import pytest
 
+from cb_code_execution._syscalls import call_filter
+from cb_code_execution.limits import Limits
 from cb_code_execution.machine import MECHANISMS, find, unconfined
-from cb_code_execution.sandbox import Limits, Sandbox, SandboxError
+from cb_code_execution.sandbox import Sandbox, SandboxError
 
 LIMITS = Limits(time_s=20, memory_mb=256, processes=32, output_bytes=100_000, file_mb=8)
 
@@ -29,8 +36,17 @@ def sandbox(request):
         pytest.skip(error.message)
 
 
+def running(mark):
+    """The processes of this machine that have a word among their arguments, not in their code."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += [int(process.parent.name)] if mark in process.read_text().split("\0") else []
+    return found
+
+
 def patient(sandbox, time_s):
-    return Sandbox(sandbox.mechanism, sandbox.python, sandbox.prefixes, Limits(time_s=time_s))
+    return attrs.evolve(sandbox, limits=Limits(time_s=time_s))
 
 
 @pytest.mark.parametrize(
@@ -113,11 +129,12 @@ def test_the_scratch_folder_works_and_is_gone_afterwards(sandbox):
     assert sandbox.run("import os", "assert not os.path.exists('notes.txt')").passed
 
 
-def test_the_disk_cannot_be_filled(sandbox):
-    """Neither with one file nor with many."""
-    fill = "for i in range(100):\n    open(f'{i}', 'wb').write(bytes(1 << 20))\n"
+@pytest.mark.parametrize("folder", [".", "/", "/etc", "/dev", "/dev/shm", "/tmp"])
+def test_neither_disk_nor_memory_can_be_filled_with_files(sandbox, folder):
+    """Neither with one file nor with many, in whichever folder."""
+    fill = f"for i in range(20):\n    open(f'{folder}/{{i}}', 'wb').write(bytes(1 << 20))\n"
     outcome = sandbox.run(fill, "")
-    assert outcome.message.startswith("OSError")
+    assert outcome.message.startswith(("OSError", "PermissionError", "FileNotFoundError"))
 
 
 @pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
@@ -169,6 +186,58 @@ def test_a_memory_bomb_is_stopped(sandbox):
     assert sandbox.run("x = bytearray(1 << 30)", "").message.startswith("MemoryError")
 
 
+def test_the_limit_on_processes_is_not_that_of_the_user(sandbox):
+    """Who runs more programs than a solution may start can still use the sandbox."""
+    others = [subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) for _ in range(8)]
+    few = attrs.evolve(sandbox, limits=attrs.evolve(LIMITS, processes=6))
+    try:
+        assert few.run("import os\nif os.fork() == 0: os._exit(0)", "").passed
+    finally:
+        for other in others:
+            other.communicate()
+
+
+def test_many_processes_have_no_more_memory_than_few(sandbox):
+    """Each stays within its own limit, but together they do not."""
+    bomb = (
+        "import os, signal\n"
+        "for _ in range(20):\n"
+        "    if os.fork() == 0:\n"
+        "        x = b'x' * (100 << 20)\n"
+        "        signal.pause()\n"
+        "signal.pause()\n"
+    )
+    assert sandbox.run(bomb, "").status == "too much memory"
+
+
+CALL = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nassert libc.{} == -1\nassert ctypes.get_errno() == 1"
+
+
+@pytest.mark.skipif(not call_filter(), reason="the calls of this kind of machine are not known")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "memfd_create(b'x', 0)",
+        "shmget(0, 4096, 0o1600)",
+        "unshare(0x10000000)",
+        "ptrace(0, 0, 0, 0)",
+        "setns(3, 0)",
+        "mount(b'none', b'.', b'tmpfs', 0, None)",
+    ],
+)
+def test_calls_that_no_solution_needs_are_refused(sandbox, call):
+    """Memory that nobody counts, other processes, other namespaces."""
+    assert sandbox.run(CALL.format(call), "").passed
+
+
+def test_every_known_machine_has_a_filter():
+    """Steps of eight bytes, few enough that every jump fits into one."""
+    assert call_filter("riscv64") == b""
+    for machine in ("x86_64", "aarch64"):
+        assert 0 < len(call_filter(machine)) // 8 < 256
+        assert len(call_filter(machine)) % 8 == 0
+
+
 def test_endless_output_is_stopped(sandbox):
     """Not after a gigabyte but at the limit."""
     flood = "import sys\nwhile True:\n    sys.stdout.write('x' * 65536)\n"
@@ -181,6 +250,8 @@ def test_endless_output_is_stopped(sandbox):
         "while True: pass",
         "import signal\nfor s in (15, 2, 1): signal.signal(s, signal.SIG_IGN)\nwhile True: signal.pause()",
         "import os, signal\nos.setsid() if os.fork() == 0 else None\nwhile True: signal.pause()",
+        "import os, signal\nos.close(3)\nsignal.pause()",
+        "import os, signal\nfor fd in (0, 1, 2, 3): os.close(fd)\nsignal.pause()",
     ],
 )
 def test_time_is_limited_whatever_a_program_ignores(sandbox, attack):
@@ -201,13 +272,32 @@ def test_no_grandchild_outlives_the_program(sandbox, end):
         "    signal.pause()\n" + end
     )
     patient(sandbox, 1.0).run(attack, "")
-    alive = []
-    for process in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            alive += [process] if mark in process.read_text() else []
-        except OSError:
-            continue
-    assert alive == []
+    assert running(mark) == []
+
+
+def test_a_program_ends_with_its_watcher(sandbox):
+    """Also when that is killed and cannot clean up."""
+    mark = f"cb-abandoned-{os.getpid()}-{threading.get_ident()}"
+    attack = (
+        "import os, sys\nos.execv(sys.executable, "
+        f"[sys.executable, '-c', 'import signal; signal.pause()', {mark!r}])"
+    )
+    watching = (
+        "from cb_code_execution import Sandbox\n"
+        f"Sandbox({sandbox.mechanism!r}, {sandbox.python!r}, {sandbox.prefixes!r})"
+        f".run({attack!r}, '')"
+    )
+    watcher = subprocess.Popen([sys.executable, "-c", watching])
+    try:
+        while not (found := running(mark)):
+            assert watcher.poll() is None
+        descriptors = [os.pidfd_open(process) for process in found]
+    finally:
+        watcher.kill()
+        watcher.wait()
+    for descriptor in descriptors:
+        assert select.select([descriptor], [], [], 60)[0]
+        os.close(descriptor)
 
 
 def test_privileges_cannot_be_gained_again(sandbox):

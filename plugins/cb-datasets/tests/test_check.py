@@ -63,6 +63,25 @@ def test_bad_rows_are_listed_and_the_rest_is_read(cb, put, tmp_path):
     ]
 
 
+def test_a_line_that_cannot_be_read_does_not_hide_what_is_before_it(cb, put, tmp_path):
+    """The line is named among the problems; only a file without any row is an error by itself."""
+    path = put("test.jsonl", [GOOD, {"question": "Why?"}])
+    path.write_text(path.read_text() + "{broken\n")
+    done = cb("datasets", "check", "gsm8k", "--data-dir", tmp_path, "--json")
+    assert done.returncode == 4
+    found = json.loads(done.stdout)
+    assert (found["n_rows"], found["n_problems"]) == (2, 2)
+    assert "line 3: not valid JSON" in found["problems"][1]
+
+
+def test_rows_of_another_schema_are_counted_one_by_one(put, tmp_path):
+    """Also where rows of one id are brought together: those without an id have nothing to share."""
+    put("test.jsonl", [{"meeting": 1}, {"meeting": 2}, {"meeting": 3}])
+    report = check("qmsum:split=test", data_dir=tmp_path)
+    assert (report.n_rows, report.n_problems) == (3, 3)
+    assert report.problems[0].startswith("row 0 has no 'id', 'input', 'output'")
+
+
 def test_so_many_rows_are_read_as_asked_for(cb, put, tmp_path):
     """`-n 2` reads two, whatever comes behind them."""
     put("test.jsonl", [GOOD, GOOD, {}])

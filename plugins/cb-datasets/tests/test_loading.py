@@ -106,6 +106,24 @@ def test_scifact_reads_claims_and_corpus(tmp_path):
         list(dataset("scifact", data_dir=tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("claim", "document", "message"),
+    [
+        ({}, {"title": "T"}, "doc_id is None, not the number of an abstract"),
+        ({}, {"doc_id": "x"}, "doc_id is 'x', not the number"),
+        ({}, {"doc_id": [5]}, r"doc_id is \[5\], not the number"),
+        ({"cited_doc_ids": ["q"]}, {"doc_id": 5}, "cited_doc_ids is 'q', not the number"),
+        ({"cited_doc_ids": 7}, {"doc_id": 5}, "cited_doc_ids is a int, not a list"),
+    ],
+)
+def test_scifact_numbers_that_are_none(tmp_path, claim, document, message):
+    """Said of the field, not raised by Python."""
+    write(tmp_path / "claims_validation.jsonl", [{"id": 1, "claim": "So.", **claim}])
+    write(tmp_path / "corpus_train.jsonl", [document])
+    with pytest.raises(DataError, match=message):
+        list(dataset("scifact", data_dir=tmp_path))
+
+
 def test_infinitebench_files_are_called_by_config(tmp_path):
     """As in its repository, which has no splits of the usual kind."""
     row = {"id": 0, "context": "1 2 3", "input": "Which?", "answer": ["3"], "options": []}
@@ -143,6 +161,9 @@ def test_nolima_needs_its_needles_and_a_book(tmp_path):
     book.parent.mkdir(parents=True)
     book.write_text("A line.\n")
     with pytest.raises(DataError, match=r"needle_set\.json: a needle lacks 'tests'"):
+        list(dataset("nolima", data_dir=tmp_path))
+    book.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=r"rand_book_1\.txt: not UTF-8"):
         list(dataset("nolima", data_dir=tmp_path))
 
 

@@ -49,6 +49,12 @@ def test_answers_by_table(answer: str, response: Any, em: float, f1: float) -> N
     assert found == {"answer_em": em, "answer_f1": pytest.approx(f1)}
 
 
+def test_of_several_gold_answers_the_best_counts() -> None:
+    """As where a dataset, such as MuSiQue, has aliases."""
+    assert score(["Ada", "Bo Lund"], "bo lund") == {"answer_em": 1.0, "answer_f1": 1.0}
+    assert score(["Ada", "Bo Lund"], "Captain Bo Lund")["answer_f1"] == pytest.approx(0.8)
+
+
 @pytest.mark.parametrize(
     ("named", "em", "precision", "recall", "f1"),
     [
@@ -123,7 +129,8 @@ def test_predicted_facts_are_the_systems_own_even_when_they_equal_the_gold() -> 
         ({"supporting_facts": GOLD}, {"response": "x"}, "no gold answer"),
         ({"answer": "x", "supporting_facts": GOLD}, {}, "returned no response"),
         ({"answer": "x"}, {"response": ["x"]}, "found a list"),
-        ({"answer": ["x"]}, {"response": "x"}, "found a list"),
+        ({"answer": [["x"]]}, {"response": "x"}, "found a list"),
+        ({"answer": []}, {"response": "x"}, "no gold answer"),
         ({"answer": "x"}, {"response": "x", "supporting_facts": []}, "gold .* a NoneType"),
     ],
 )

@@ -35,6 +35,8 @@ from cb_math.answers import last_boxed
         ("(1, 2)", "(1, 2)"),
         ("x^2 + 1", "x^2 + 1"),
         ("-0.5", "-0.5"),
+        ("\\(x\\) is it: \\(7\\)", "7"),
+        (r"So \[\begin{matrix}1\\[2pt]2\end{matrix}\]", r"\begin{matrix}1\\[2pt]2\end{matrix}"),
         ("We find $x = 3$ and then $y = 5$", "y = 5"),
         ("There were 5 and then 12 of them left over", "12"),
         ("It grew by 12% over the year in question", "12%"),
@@ -65,3 +67,21 @@ def test_a_balanced_box_gives_back_what_was_put_in(content):
             return
     if depth == 0:
         assert last_boxed(f"\\boxed{{{content}}} and more") == content
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "\\(" * 50_000,
+        "\\[" * 50_000,
+        "\\boxed" + " " * 100_000,
+        "the answer is" + "\n" * 100_000,
+        "the answer is" + ":" * 100_000,
+        "the answer" + " " * 100_000,
+        "$" + "\\" * 100_000,
+    ],
+)
+def test_looking_takes_time_that_grows_with_the_text(response):
+    """A hundred kilobytes that lead nowhere would take minutes otherwise."""
+    answer = final_answer(response)
+    assert answer is None or len(answer) <= len(response)

@@ -148,6 +148,20 @@ def test_integers_are_equal_only_when_they_are(left, right):
     assert decided(f"{left:,}", str(right)) is (left == right)
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer", "equal"),
+    [
+        ("9" * 5000, "9" * 5000 + ".0", True),
+        ("7", "9" * 100_000, False),
+        ("1/" + "3" * 5000, "2/" + "3" * 5000, False),
+        ("1", "1" + " " * 100_000 + "x", None),
+    ],
+)
+def test_numbers_may_have_any_length(gold, answer, equal):
+    """Python itself refuses to read integers of more than 4,300 digits."""
+    assert decided(gold, answer) is equal
+
+
 @given(st.fractions(max_denominator=10**6))
 def test_a_fraction_is_its_own_decimal(value):
     """Read back exactly from each way of writing it."""

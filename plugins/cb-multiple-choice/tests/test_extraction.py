@@ -83,6 +83,7 @@ TRUTH = ("Yes", "No")
         ("Not A, C or D, so B", "B"),
         ("We can rule out A and D. C is wrong too. B", "B"),
         ("A, B and C are wrong, so D.", "D"),
+        ("Neither A nor B; D.", "D"),
         # leading
         ("B) London", "B"),
         ("B. London is the capital.", "B"),
@@ -125,6 +126,8 @@ def test_it_finds_the_choice(response: str, label: str) -> None:
         "Answer: A and C",
         "Either Paris or Rome",
         "A) Paris\nB) London\nC) Rome\nD) Berlin",
+        "A) Paris B) London C) Rome D) Berlin",
+        "(A) no, (B) no, (C) yes, (D) no",
         "Not A.",
         "A is wrong.",
         "E",

@@ -56,6 +56,12 @@ def given_label(response: str, labels: tuple[str, ...] = USUAL) -> str | None:
         ("There is not enough information.", N),
         ("It cannot be determined from the text.", N),
         ("Insufficient evidence", N),
+        ("The evidence is insufficient.", N),
+        ("There isn't enough information.", N),
+        ("The texts do not contain enough information", N),
+        ("The contract does not mention it", N),
+        ("The contract doesn't say.", N),
+        ("The text does not mention dates, but it contradicts the claim", C),
     ],
 )
 def test_the_usual_three(response: str, label: str) -> None:

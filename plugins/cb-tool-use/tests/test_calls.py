@@ -40,7 +40,7 @@ def test_tool_calls_of_an_endpoint(made):
         "f(a=1)",
         "[f(a=1)]",
         "I will call [f(a=1)] now.",
-        "```python\nf(a=1)\n```",
+        "```python\nf(a=1)  # as asked\n```",
         '{"f": {"a": 1}}',
     ],
 )
@@ -57,6 +57,9 @@ def test_several_calls():
         for c in (F, G)
     )
     assert from_text(tagged) == [F, G]
+    assert from_text('f(a=1)\ng.h(b="x")') == [F, G]
+    assert from_text('```python\nf(a=1)\ng.h(b="x")\n```') == [F, G]
+    assert from_text('{"f": {"a": 1}}\n{"g.h": {"b": "x"}}') == [F, G]
 
 
 def test_values_that_are_no_literals_stay_text():

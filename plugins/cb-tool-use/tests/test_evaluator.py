@@ -94,6 +94,14 @@ def test_arguments_are_scored_one_by_one():
     assert other.scores["tool_name_f1"] == other.scores["argument_precision"] == 0.0
 
 
+def test_a_call_that_is_right_is_paired_with_what_it_is_right_for():
+    """Also where another call of that name has more arguments in common with it."""
+    truth = [{"f": {"a": [1], "b": [""], "c": [0, ""]}}, {"f": {"a": [1], "b": ["x"], "c": [0]}}]
+    calls = [{"name": "f", "arguments": {"a": 1, "b": "x", "c": 0}}, {"f": {"a": 1}}]
+    scored = ToolCallMatch().score({"ground_truth": truth}, {"tool_calls": calls})
+    assert set(scored.scores.values()) == {1.0}
+
+
 def test_scores_without_a_denominator_are_missing():
     """With the reason."""
     scored = ToolCallMatch().score(SIMPLE, {"response": "I would rather not."})

@@ -14,6 +14,7 @@ import json
 import os
 import resource
 import signal
+import struct
 import sys
 from typing import Any, NoReturn
 
@@ -22,10 +23,15 @@ VERDICT_FD = 3
 
 # Solution and tests are compiled apart, so that an open quote in one cannot swallow the other.
 # Only code that came to the end of the tests reaches the line that writes the word.
+# Processes are counted for each user in each namespace of users, so they are limited in here:
+# outside, a user who runs many programs could start none.
 HARNESS = """
-import os, sys
-word = sys.argv.pop()
-sys.orig_argv[-1:] = []
+import os, resource, sys
+word, processes = sys.argv.pop(), int(sys.argv.pop())
+sys.orig_argv[-2:] = []
+most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+processes = processes if most == resource.RLIM_INFINITY else min(processes, most)
+resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
 if sys.path[:1] == [""]:
     del sys.path[0]
 space = {"__name__": "__main__"}
@@ -35,7 +41,7 @@ try:
             exec(compile(file.read(), name, "exec"), space)
 except BaseException as error:
     try:
-        told = f"{type(error).__name__}: {error}"
+        told = f"{type(error).__name__}: {str(error)[:2000]}"
     except BaseException:
         told = type(error).__name__
     os.write(3, told.encode("utf-8", "replace")[:2000])
@@ -46,7 +52,8 @@ os.write(3, word.encode())
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+_SECCOMP_MODE_FILTER = 2
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _EXECUTE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 2, 1 << 3
 _FS_RIGHTS_OF_ABI = {3: 15, 4: 15, 5: 16}
@@ -112,6 +119,21 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     os.close(opened)
 
 
+def restrict_calls(steps: bytes) -> None:
+    """Seccomp: refuse the calls that a filter names. Without a filter, none."""
+    if not steps:
+        return
+    text = ctypes.create_string_buffer(steps, len(steps))
+    # struct sock_fprog: the number of steps of eight bytes, and where they are.
+    program = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(text))
+    _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0), "seccomp")
+
+
+def end_with_parent() -> None:
+    """When whoever watches this program is killed, so is the program."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
+
+
 def _mount_scratch(path: str, size: int, owner: int) -> None:
     _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-private")
     options = f"size={size},mode=0700,uid={owner},gid={owner}".encode()
@@ -166,11 +188,12 @@ def run_under_landlock(job: dict[str, Any], sources: list[str]) -> NoReturn:
     When the first of a namespace ends, the kernel ends all others in it.
     """
     user = enter_namespaces()
+    end_with_parent()
     first = os.fork()
     if first:
         _, status = os.waitpid(first, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
+    end_with_parent()
     _mount_scratch(job["scratch"], job["scratch_bytes"], user if os.getuid() == 0 else 1000)
     write_sources(sources, user)
     worker = os.fork()
@@ -179,6 +202,7 @@ def run_under_landlock(job: dict[str, Any], sources: list[str]) -> NoReturn:
         become(user)
         _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
         restrict_files(job["readable"], ".")
+        restrict_calls(bytes.fromhex(job["filter"]))
         os.execve(job["command"][0], job["command"], job["environment"])
     while True:
         ended, status = os.wait()
@@ -188,27 +212,30 @@ def run_under_landlock(job: dict[str, Any], sources: list[str]) -> NoReturn:
 
 def run_under_bubblewrap(job: dict[str, Any], sources: list[str]) -> NoReturn:
     """As a user that nobody else is, within limits, bubblewrap does the rest."""
-    command = list(job["command"])
-    for position, text in enumerate(sources):
-        # bubblewrap copies each source into its own empty folder from a descriptor.
-        source = os.memfd_create(f"source-{position}", 0)
-        _write_all(source, text)
-        os.lseek(source, 0, os.SEEK_SET)
-        command = [str(source) if part == f"@source-{position}" else part for part in command]
+    files = {
+        **{f"@source-{n}": text.encode("utf-8", "replace") for n, text in enumerate(sources)},
+        "@filter": bytes.fromhex(job["filter"]),
+    }
+    # bubblewrap reads them from descriptors, which the program does not get.
+    command = [_opened(files[part]) if part in files else part for part in job["command"]]
     set_limits(job["limits"])
     if os.getuid() == 0:
         become(100_000 + os.getpid())
     os.execve(command[0], command, job["environment"])
 
 
-def _write_all(descriptor: int, text: str) -> None:
-    data = memoryview(text.encode("utf-8", "replace"))
-    while data:
-        data = data[os.write(descriptor, data) :]
+def _opened(data: bytes) -> str:
+    """The number of a descriptor from which data can be read."""
+    descriptor = os.memfd_create("data", 0)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return str(descriptor)
 
 
 def run_unconfined(job: dict[str, Any], sources: list[str]) -> NoReturn:
     """Limits and an empty environment only, for those who asked for it."""
+    end_with_parent()
     os.chdir(job["scratch"])
     write_sources(sources, os.getuid())
     set_limits(job["limits"])

@@ -1,4 +1,4 @@
-"""Watching a program: its output is counted, its time is measured, and its end is made sure of."""
+"""Watching a program: what it uses is measured, and its end is made sure of."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import selectors
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import attrs
 
+from cb_code_execution.limits import Limits
+
 _READ_AT_ONCE = 65_536
+_LOOK_EVERY_S = 0.05
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _END_WITHIN_S = 30.0
 """How long the kernel may take to end a tree of processes that was killed."""
 
@@ -25,13 +30,7 @@ class Seen:
     exit_code: int = 0
 
 
-def watch(
-    process: subprocess.Popen[bytes],
-    verdict: int,
-    sources: bytes,
-    time_s: float,
-    output_bytes: int,
-) -> Seen:
+def watch(process: subprocess.Popen[bytes], verdict: int, sources: bytes, limits: Limits) -> Seen:
     """Hand a program its sources and follow it to its verdict, its end, or a limit.
 
     Afterwards its whole tree is killed, and waited for: the pipe closes with the last of it.
@@ -40,7 +39,7 @@ def watch(
     seen = Seen()
     waiting = memoryview(sources)
     printed = 0
-    deadline = time.monotonic() + time_s
+    deadline = time.monotonic() + limits.time_s
     with selectors.DefaultSelector() as selector:
         for pipe, event in (
             (process.stdin.fileno(), selectors.EVENT_WRITE),
@@ -49,12 +48,13 @@ def watch(
         ):
             os.set_blocking(pipe, False)
             selector.register(pipe, event)
-        while verdict in selector.get_map() and not seen.verdict:
+        # A program may close its side of the verdict and go on: then its end is waited for.
+        while not seen.verdict and (verdict in selector.get_map() or process.poll() is None):
             remaining = deadline - time.monotonic()
-            if remaining <= 0 or printed > output_bytes:
-                seen.stopped = "timed out" if remaining <= 0 else "too much output"
+            seen.stopped = _exceeded(process.pid, remaining, printed, limits)
+            if seen.stopped:
                 break
-            for key, event in selector.select(remaining):
+            for key, event in selector.select(min(remaining, _LOOK_EVERY_S)):
                 if event & selectors.EVENT_WRITE:
                     waiting = _sent(key.fd, waiting)
                     if not waiting:
@@ -68,9 +68,29 @@ def watch(
                     seen.verdict = chunk.decode("utf-8", "replace")
                 else:
                     printed += len(chunk)
-    is_ending = not seen.verdict and not seen.stopped
-    seen.exit_code = _end(process, _END_WITHIN_S if is_ending else 0.0)
+    seen.exit_code = _end(process)
     return seen
+
+
+def _exceeded(pid: int, remaining_s: float, printed: int, limits: Limits) -> str:
+    """Which limit a program has reached, in words; empty when none."""
+    if remaining_s <= 0:
+        return "timed out"
+    if printed > limits.output_bytes:
+        return "too much output"
+    return "too much memory" if _memory_bytes(pid) > limits.memory_bytes_of_all else ""
+
+
+def _memory_bytes(pid: int) -> int:
+    """The memory of a process and all that it started, as far as they are still there."""
+    total, found = 0, [str(pid)]
+    while found:
+        process = Path("/proc", found.pop())
+        with contextlib.suppress(OSError):
+            total += int((process / "statm").read_text().split()[1]) * _PAGE_BYTES
+            for children in process.glob("task/*/children"):
+                found += children.read_text().split()
+    return total
 
 
 def _sent(pipe: int, data: memoryview) -> memoryview:
@@ -82,13 +102,11 @@ def _sent(pipe: int, data: memoryview) -> memoryview:
         return data[:0]
 
 
-def _end(process: subprocess.Popen[bytes], patience_s: float) -> int:
-    """Let a program that is about to end do so, kill what is left, and wait for all of it."""
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """Kill what is left of a program, and wait for all of it."""
     assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - asked for
     with contextlib.suppress(OSError):
         process.stdin.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(patience_s)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     exit_code = process.wait()

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from cb_code_execution import machine
 from cb_code_execution.extraction import program
-from cb_code_execution.sandbox import Limits, Outcome, Sandbox, SandboxError
+from cb_code_execution.limits import Limits
+from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
@@ -114,7 +115,7 @@ def _samples(processed: Mapping[str, Any]) -> list[str]:
     found = (
         several if isinstance(several, list | tuple) and several else [processed.get("response")]
     )
-    samples = [sample for sample in found if isinstance(sample, str) and sample.strip()]
+    samples = [sample for sample in found if isinstance(sample, str)]
     if len(samples) < len(found):
         raise MissingScoreError("there is no response to run")
     return samples

@@ -6,11 +6,12 @@ import re
 import textwrap
 
 _FENCE = re.compile(
-    r"^[ \t]*(?P<fence>```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n]*\n"
+    r"^[ \t]*(?P<fence>`{3,9}|~{3,9})(?![`~])(?P<info>[^\n]*)\n"
     r"(?P<code>.*?)"
     r"(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_LANGUAGE = re.compile(r"[\w+#.-]*")
 _PYTHON = {"", "python", "python3", "py", "python2", "pycon"}
 
 
@@ -23,7 +24,7 @@ def code_of(response: str, entry_point: str | None = None) -> str:
     blocks = [
         textwrap.dedent(match["code"]) if _is_indented(match[0]) else match["code"]
         for match in _FENCE.finditer(response)
-        if match["language"].lower() in _PYTHON
+        if _language(match["info"]) in _PYTHON
     ]
     if not blocks:
         return response
@@ -32,6 +33,11 @@ def code_of(response: str, entry_point: str | None = None) -> str:
             if defines(block, entry_point):
                 return block
     return "\n".join(blocks)
+
+
+def _language(info: str) -> str:
+    found = _LANGUAGE.match(info.strip())
+    return found[0].lower() if found else ""
 
 
 def _is_indented(fenced: str) -> bool:

@@ -11,7 +11,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from cb_code_execution.sandbox import SYSTEM_PATHS, Limits, Sandbox, SandboxError
+from cb_code_execution.limits import Limits
+from cb_code_execution.sandbox import SYSTEM_PATHS, Sandbox, SandboxError
 
 MECHANISMS = ("bubblewrap", "landlock")
 """The strongest first."""

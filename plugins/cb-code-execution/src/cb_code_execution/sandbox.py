@@ -14,7 +14,9 @@ from typing import Any
 import attrs
 
 from cb_code_execution import _confine
+from cb_code_execution._syscalls import call_filter
 from cb_code_execution._watching import watch
+from cb_code_execution.limits import Limits
 from cbcore.exceptions import MissingScoreError
 
 SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime")
@@ -32,33 +34,12 @@ class SandboxError(MissingScoreError):
 
 
 @attrs.frozen
-class Limits:
-    """What a program may use. Memory is per process; files are counted together."""
-
-    time_s: float = 10.0
-    memory_mb: int = 512
-    processes: int = 64
-    output_bytes: int = 1_000_000
-    file_mb: int = 64
-
-    def resources(self) -> dict[str, int]:
-        """The limits that the kernel keeps, by the names of the `resource` module."""
-        return {
-            "CPU": int(self.time_s) + 1,
-            "AS": self.memory_mb << 20,
-            "NPROC": self.processes,
-            "FSIZE": self.file_mb << 20,
-            "NOFILE": 256,
-            "CORE": 0,
-        }
-
-
-@attrs.frozen
 class Outcome:
     """What came of a program.
 
     `status` is "passed" when it came to the end of its tests; else "failed" (it or a test
-    raised), "exited" (it ended before its tests did), "timed out" or "too much output".
+    raised), "exited" (it ended before its tests did), "timed out", "too much output" or
+    "too much memory".
     """
 
     status: str
@@ -76,7 +57,7 @@ class Sandbox:
     mechanism: str
     python: str
     prefixes: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = attrs.Factory(Limits)
 
     def run(self, solution: str, tests: str) -> Outcome:
         """Run a solution, then its tests in the same namespace.
@@ -104,7 +85,7 @@ class Sandbox:
             finally:
                 os.close(write_verdict)
             sources = json.dumps([solution, tests]).encode()
-            seen = watch(process, verdict, sources, self.limits.time_s, self.limits.output_bytes)
+            seen = watch(process, verdict, sources, self.limits)
         finally:
             os.close(verdict)
             shutil.rmtree(scratch, ignore_errors=True)
@@ -121,7 +102,8 @@ class Sandbox:
         return Outcome("exited", f"it ended with exit code {seen.exit_code} before its tests did")
 
     def _job(self, scratch: str, word: str, verdict_fd: int) -> dict[str, Any]:
-        command = [self.python, "-s", "-B", "-c", _confine.HARNESS, word]
+        harness = [_confine.HARNESS, str(self.limits.processes), word]
+        command = [self.python, "-s", "-B", "-c", *harness]
         if self.mechanism == "bubblewrap":
             command = [*self._bubblewrap(), *command]
         return {
@@ -134,6 +116,7 @@ class Sandbox:
             "scratch_bytes": self.limits.file_mb << 20,
             "readable": [*SYSTEM_PATHS, *_DEVICES, *self.prefixes],
             "verdict_fd": verdict_fd,
+            "filter": call_filter().hex(),
         }
 
     def _bubblewrap(self) -> list[str]:
@@ -152,6 +135,9 @@ class Sandbox:
             *("--dev", "/dev", "--size", size, "--tmpfs", "/scratch", "--chdir", "/scratch"),
             *("--file", "@source-0", "/scratch/solution.py"),
             *("--file", "@source-1", "/scratch/tests.py"),
+            # All that was made for the program is in memory; only /scratch has a size.
+            *("--remount-ro", "/dev", "--remount-ro", "/"),
+            *(("--seccomp", "@filter") if call_filter() else ()),
             *("--clearenv", *(p for k, v in _ENVIRONMENT.items() for p in ("--setenv", k, v))),
             "--",
         ]

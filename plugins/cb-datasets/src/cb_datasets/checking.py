@@ -67,7 +67,7 @@ def check(spec: str, *, data_dir: str | Path | None = None, n: int | None = None
     )
     started = time.perf_counter()
     of_table = isinstance(loaded, BenchmarkDataset)
-    examples = (_from_table if of_table else _as_they_are)(loaded, report, n)
+    examples = (_from_table if of_table else _readable)(loaded, report, n)
     _look_at(examples, report, _wanted(loaded))
     report.seconds = time.perf_counter() - started
     if not report.n_rows:
@@ -98,8 +98,7 @@ def _from_table(
 ) -> Iterator[dict[str, Any]]:
     """The examples of each row on its own, so that one bad row does not hide the others."""
     wanted = loaded.benchmark.source_fields()
-    for number, row in enumerate(islice(loaded.rows(), n)):
-        report.n_rows += 1
+    for number, row in enumerate(_readable(loaded.rows(), report, n)):
         lacking = [field for field in wanted if field not in row]
         if lacking:
             has = ", ".join(map(str, row))
@@ -111,12 +110,15 @@ def _from_table(
             report.add(error.message)
 
 
-def _as_they_are(loaded: Iterable[Any], report: CheckReport, n: int | None) -> Iterator[Any]:
+def _readable(rows: Iterable[Any], report: CheckReport, n: int | None) -> Iterator[Any]:
+    """The rows, counted, up to the first that cannot be read: what is behind it is unknown."""
     try:
-        for example in islice(iter(loaded), n):
+        for row in islice(rows, n):
             report.n_rows += 1
-            yield example
+            yield row
     except DataError as error:
+        if not report.n_rows:
+            raise
         report.add(error.message)
 
 

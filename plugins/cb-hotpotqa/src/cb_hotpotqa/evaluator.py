@@ -26,7 +26,7 @@ class HotpotJoint:
 
     A system names the sentences it relied on in `predicted_supporting_facts` or
     `supporting_facts`, a list of [title, sentence number]. Where it names none, only the
-    answer is scored.
+    answer is scored. Of several gold answers the one that fits best counts.
     """
 
     name = "hotpot_joint"
@@ -45,9 +45,10 @@ class HotpotJoint:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The scores. Raises `MissingScoreError` for absent or malformed answers and facts."""
-        answer = _match_answer(
-            _text(processed.get("response"), "the system returned no response"),
-            _text(original.get("answer"), "the example has no gold answer"),
+        response = _text(processed.get("response"), "the system returned no response")
+        answer = max(
+            (_match_answer(response, gold) for gold in _golds(original.get("answer"))),
+            key=lambda match: (match.exact, match.f1),
         )
         scores = {"answer_em": answer.exact, "answer_f1": answer.f1}
         named = _named_facts(original, processed)
@@ -113,6 +114,13 @@ def _text(value: Any, reason_if_absent: str) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     raise MissingScoreError(f"expected an answer as text, found a {type(value).__name__}")
+
+
+def _golds(answer: Any) -> list[str]:
+    golds = answer if isinstance(answer, list | tuple) else [answer]
+    if not golds:
+        raise MissingScoreError("the example has no gold answer")
+    return [_text(gold, "the example has no gold answer") for gold in golds]
 
 
 def _named_facts(original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import re
 
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*(?=\{|\s*\S)")
+# What may repeat is bounded or cannot match in two ways, so that no text takes long.
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*(?=\S)")
 _HASHES = re.compile(r"####[ \t]*(\S[^\n]*)")
 _STATED = re.compile(
-    r"\b(?:final\s+)?(?:answer|result|solution)\b\s*(?:is|equals|was|=|:)+\s*"
-    r"(?:therefore|thus|simply|just|exactly|approximately|about)?[:\s]*"
+    r"\b(?:answer|result|solution)\b\s{0,9}(?:is|equals|was|=|:){1,3}[:\s]{0,20}"
+    r"(?:(?:therefore|thus|simply|just|exactly|approximately|about)\b[:\s]{0,20})?"
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_FORMULA = re.compile(
+    r"\$\$(.+?)\$\$|\$(.+?)\$|\\\(((?:(?!\\[()]).)+)\\\)"
+    r"|\\\[((?:(?!(?<!\\)\\[\[\]]).)+)\\\]",
+    re.DOTALL,
+)
 _NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:\s*\\?%)?")
 _SENTENCE_END = re.compile(r"\.(?=\s+[A-Z]|\s*$)|;\s|,\s+(?=(?:so|since|because|which|as)\b)")
 _WORD = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2,}")

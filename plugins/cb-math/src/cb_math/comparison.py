@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 _RELATIVE_TOLERANCE = Fraction(1, 1_000_000)
@@ -21,6 +22,7 @@ _UNIT = re.compile(
 _DEGREES = re.compile(r"(?:\^\{?\\circ\}?|°|\\degree|\s+degrees?)$")
 _CURRENCY = re.compile(r"^(?:\\(?=[\d.])|[£€¥])")  # of an escaped dollar the stroke is left
 _SHORTEST_UNIT = 2
+_LONGEST_WITH_UNIT = 200
 
 
 def decided(gold: str, answer: str) -> bool | None:
@@ -53,6 +55,8 @@ def squeezed(text: str) -> str:
 def split_unit(text: str) -> tuple[str, str]:
     """A value and its unit, in lower case; an empty text when it has none."""
     text = text.strip()
+    if len(text) > _LONGEST_WITH_UNIT:
+        return text, ""
     degrees = _DEGREES.search(text)
     if degrees:
         return text[: degrees.start()], "degrees"
@@ -81,11 +85,15 @@ def number(text: str) -> Fraction | None:
 def _unsigned(text: str) -> Fraction | None:
     match = _FRACTION.fullmatch(text)
     if match is not None:
-        above, below = (int(part) for part in match.groups() if part is not None)
-        return Fraction(above, below) if below else None
+        above, below = (_exact(part) for part in match.groups() if part is not None)
+        return above / below if below else None
     if _GROUPED.fullmatch(text):
-        return Fraction(text.replace(",", ""))
-    return Fraction(text) if _DECIMAL.fullmatch(text) else None
+        return _exact(text.replace(",", ""))
+    return _exact(text) if _DECIMAL.fullmatch(text) else None
+
+
+def _exact(digits: str) -> Fraction:
+    return Fraction(Decimal(digits))  # which, unlike int, has no limit on digits
 
 
 def is_percentage(text: str) -> bool:

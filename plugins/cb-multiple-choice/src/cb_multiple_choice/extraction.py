@@ -28,7 +28,7 @@ class Extracted:
     rule: str
 
 
-_LIST = rf"{M}(?:(?:\s*[,;/&]\s*|,?\s*\b(?:and|or|nor)\b\s*)(?:option\s+|choice\s+)?{M}){{0,25}}"
+_LIST = rf"{M}(?:(?:\s*[,/&]\s*|,?\s*\b(?:and|or|nor)\b\s*)(?:option\s+|choice\s+)?{M}){{0,25}}"
 _CONJUNCTION = rf"{M}(?:(?:,\s*{M}){{0,25}},?\s*\b(?:and|or)\s+(?:option\s+|choice\s+)?{M})?"
 
 _NEGATION = (
@@ -151,7 +151,9 @@ def _statement(drawn: str) -> str | None:
 
 def _leading(drawn: str) -> str | None:
     match = _LEADING.match(drawn)
-    if not match or len(set(_LINE_LABEL.findall(drawn))) > 1:
+    letters = "".join(map(label_of, re.findall(L, drawn)))
+    goes_through_them = letters.startswith("ABC")
+    if not match or goes_through_them or len(set(_LINE_LABEL.findall(drawn))) > 1:
         return None
     return label_of(match["letter"] or match["text"])
 

@@ -30,7 +30,11 @@ _NAMES = {
 _SHORT = {
     ENTAILMENT: r"yes|true|correct",
     CONTRADICTION: rf"{_NO}|false|incorrect",
-    NEUTRAL: r"maybe|unknown|perhaps",
+    NEUTRAL: (
+        r"maybe|unknown|perhaps|(?:do|does|did)(?: not|n't) (?:say|tell|mention|address|specify|state)"
+        r"|(?:not|\w+n't) (?:mentioned|contain enough|provide enough|have enough|enough)"
+        r"|(?:evidence|information) is (?:not sufficient|insufficient|lacking)"
+    ),
 }
 
 

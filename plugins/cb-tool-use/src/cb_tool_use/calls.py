@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -43,8 +43,7 @@ def from_text(text: str) -> list[Call] | None:
     """Calls written as JSON or as Python, alone, in fences or between tags."""
     tagged = [match[2] for match in _TAGGED.finditer(text)]
     if tagged:
-        read = [_read(part) for part in tagged]
-        return None if None in read else [call for part in read for call in part or ()]
+        return _all(tagged)
     for part in (text, *(match[1] for match in _FENCED.finditer(text)), *_bracketed(text)):
         calls = _read(part)
         if calls is not None:
@@ -52,11 +51,20 @@ def from_text(text: str) -> list[Call] | None:
     return None
 
 
+def _all(parts: Sequence[str]) -> list[Call] | None:
+    """The calls of several texts; None when one of them cannot be read."""
+    read = [_read(part) for part in parts]
+    return None if None in read else [call for calls in read for call in calls or ()]
+
+
 def _read(text: str) -> list[Call] | None:
     text = text.strip()
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError):
+        lines = text.split("\n")
+        if len(lines) > 1 and all(line.startswith("{") for line in lines):
+            return _all(lines)
         return _from_python(text)
     items = plain if isinstance(plain, list) else [plain]
     calls = [_from_plain(item) for item in items]
@@ -96,12 +104,19 @@ def _from_plain(item: Any) -> Call | None:
 
 
 def _from_python(text: str) -> list[Call] | None:
-    """`f(a=1)` or `[f(a=1), g(b="x")]`: parsed, and read as far as it is literal."""
+    """`f(a=1)`, several in lines, or `[f(a=1), g(b="x")]`: parsed, and read as far as literal."""
     try:
-        tree = ast.parse(text, mode="eval").body
+        statements = ast.parse(text).body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
-    nodes = tree.elts if isinstance(tree, ast.List | ast.Tuple) else [tree]
+    nodes: list[ast.expr] = []
+    for statement in statements:
+        if not isinstance(statement, ast.Expr):
+            return None
+        value = statement.value
+        nodes += value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+    if not statements:
+        return None
     calls = []
     for node in nodes:
         if not isinstance(node, ast.Call) or node.args:

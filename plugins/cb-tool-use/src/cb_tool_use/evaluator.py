@@ -135,8 +135,9 @@ def _paired(calls: Sequence[Call], expected: Sequence[Expected]) -> list[tuple[C
         if named:
             best = max(
                 named,
-                key=lambda call: sum(
-                    argument_matches(name, value, wanted) for name, value in call.arguments.items()
+                key=lambda call: (
+                    problem_with(call, wanted) is None,
+                    sum(argument_matches(name, v, wanted) for name, v in call.arguments.items()),
                 ),
             )
             left.remove(best)

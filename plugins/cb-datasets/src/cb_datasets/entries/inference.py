@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from cb_datasets.entries.summaries import (
     SCROLLS,
     SCROLLS_SPLITS,
     query_and_document,
+    rows_of_one_id,
     scrolls_rows,
 )
 from cb_datasets.mapping import asked, example_from
@@ -48,17 +48,26 @@ def _scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, A
         split="train",
         files=None if source.files is None else "corpus/train/*.parquet",
     )
-    abstracts = {int(document["doc_id"]): document for document in corpus}
-    for _, group in itertools.groupby(source, key=lambda row: row.get("id")):
-        rows = list(group)
-        missing = [d for d in rows[0].get("cited_doc_ids") or () if int(d) not in abstracts]
+    abstracts = {_number(document.get("doc_id"), "doc_id"): document for document in corpus}
+    for rows in rows_of_one_id(source):
+        cited = rows[0].get("cited_doc_ids") or []
+        if not isinstance(cited, list | tuple):
+            raise DataError(f"scifact: cited_doc_ids is a {type(cited).__name__}, not a list")
+        numbers = [_number(number, "cited_doc_ids") for number in cited]
+        missing = [number for number in numbers if number not in abstracts]
         if missing:
             raise DataError(f"scifact: claim {rows[0].get('id')} cites unknown {missing[0]!r}")
         yield {
             **rows[0],
             "evidence": [row for row in rows if row.get("evidence_label")],
-            "documents": [abstracts[int(d)] for d in rows[0].get("cited_doc_ids") or ()],
+            "documents": [abstracts[number] for number in numbers],
         }
+
+
+def _number(value: Any, field: str) -> int:
+    if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()):
+        return int(value)
+    raise DataError(f"scifact: {field} is {value!r:.80}, not the number of an abstract")
 
 
 def _scifact(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:

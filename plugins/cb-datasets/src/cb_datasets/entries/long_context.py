@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from cb_datasets.mapping import LETTERS, add_choices, add_golds, asked, example_id
@@ -121,7 +122,7 @@ def _nolima_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, An
     """Every needle with every set of its arguments, each to be put into the next of the books."""
     path = source.file("needlesets/needle_set.json")
     try:
-        needles = json.loads(path.read_text(encoding="utf-8"))
+        needles = json.loads(_read(path))
     except ValueError as error:
         raise DataError(f"{path}: not valid JSON: {error}") from error
     books = itertools.cycle(_books(source))
@@ -142,7 +143,14 @@ def _books(source: HubDataset) -> list[str]:
     if folder is not None:  # a local copy may have fewer
         there = sorted(folder.glob("haystack/rand_shuffle/rand_book_*.txt"))
         names = [str(path.relative_to(folder)) for path in there] or names[:1]
-    return [source.file(name).read_text(encoding="utf-8") for name in names]
+    return [_read(source.file(name)) for name in names]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8: {error}") from error
 
 
 def _nolima(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:

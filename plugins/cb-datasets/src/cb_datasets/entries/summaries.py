@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cb_datasets.mapping import add_golds, example_from
@@ -15,10 +15,18 @@ SCROLLS = "tau/scrolls"
 SCROLLS_SPLITS = ("train", "validation", "test")
 
 
+def rows_of_one_id(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Rows that follow each other and have the same id; one without any stands alone."""
+    for row_id, group in itertools.groupby(rows, key=lambda row: row.get("id")):
+        if row_id is None:
+            yield from ([row] for row in group)
+        else:
+            yield list(group)
+
+
 def scrolls_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
     """SCROLLS repeats a row for each of its golds; they are brought together in `outputs`."""
-    for _, group in itertools.groupby(source, key=lambda row: row.get("id")):
-        rows = list(group)
+    for rows in rows_of_one_id(source):
         yield {**rows[0], "outputs": [row.get("output") for row in rows]}
 
 

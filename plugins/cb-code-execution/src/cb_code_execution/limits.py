@@ -1,0 +1,35 @@
+"""What a program in the sandbox may use."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class Limits:
+    """What a program may use.
+
+    Memory is that of each process; all together may have four times as much. Files are counted
+    together.
+    """
+
+    time_s: float = 10.0
+    memory_mb: int = 512
+    processes: int = 64
+    output_bytes: int = 1_000_000
+    file_mb: int = 64
+
+    @property
+    def memory_bytes_of_all(self) -> int:
+        """What all processes may have together; a page that several share counts for each."""
+        return 4 * self.memory_mb << 20
+
+    def resources(self) -> dict[str, int]:
+        """The limits on each process that the kernel keeps, by the names of module `resource`."""
+        return {
+            "CPU": int(self.time_s) + 1,
+            "AS": self.memory_mb << 20,
+            "FSIZE": self.file_mb << 20,
+            "NOFILE": 256,
+            "CORE": 0,
+        }
