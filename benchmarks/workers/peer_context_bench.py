@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import context_bench.utils.tokens
 import workload
+
+import context_bench.utils.tokens
 from context_bench import evaluate
 from context_bench.metrics.quality import (
     MeanScore,
