@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 import cbcore
-from cbcore import names, provenance
+from cbcore import provenance
 from cbcore._announcing import Observers
 from cbcore._building import Builder, Built
 from cbcore._manager import PluginHost, default_host
 from cbcore._memo import StoredSystem
 from cbcore._runner import Run, RunOptions, Source
 from cbcore._runs import RunRecord, describe_environment, now
-from cbcore._scoring import Wired
 from cbcore._store import Store
+from cbcore._wiring import check_score_fields, choose_score_field, wire
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult
 from cbcore.secrets import HIDDEN, redact_assignments
@@ -29,7 +29,6 @@ from cbcore.tokens import DEFAULT_ENCODING, TokenCounter
 if TYPE_CHECKING:
     from cbcore._suite_runs import SuiteRun
 
-DEFAULT_SCORE_FIELD = "f1"
 DEFAULT_THRESHOLD = 0.7
 
 
@@ -86,14 +85,26 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
             hint="`cb list datasets` and `cb list suites` show them",
         )
     evaluators: dict[str | int, Built] = {}
-    sources = [_source(request, builder, dataset, evaluators) for dataset in datasets]
+    sources = [
+        wire(
+            *(dataset, builder, evaluators),
+            asked=request.evaluators,
+            added=request.added_evaluators,
+            warn=request.warnings.append,
+        )
+        for dataset in datasets
+    ]
     suites = _suites(request, builder, evaluators, host) if request.suites else None
     if suites is not None:
         _check_tags(sources, suites.sources)
         sources += suites.sources
-    score_field = _score_field(request, datasets, evaluators, suites)
+    score_field = choose_score_field(
+        *(request.score_field, datasets, evaluators),
+        automatic=request.evaluators is None,
+        main_of_suites=suites.main_score if suites is not None else None,
+    )
     metrics = _metrics(request, builder, score_field)
-    _check_score_fields([m.value for m in metrics], evaluators)
+    check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
     request.warnings += builder.warnings
@@ -209,37 +220,6 @@ def _check_systems(systems: Sequence[Built]) -> None:
         seen.add(built.name)
 
 
-def _source(
-    request: Request, builder: Builder, dataset: Built, evaluators: dict[str | int, Built]
-) -> Source:
-    """Wire a dataset to its evaluators; those already made for another dataset are shared."""
-    n_automatic = 0
-    if request.evaluators is None:
-        wired = builder.automatic_evaluators(_tasks(dataset))
-        n_automatic = len(wired)
-        wired += [builder.build("evaluator", wanted) for wanted in request.added_evaluators]
-        if not wired:
-            request.warnings.append(
-                f"no installed evaluator applies to {dataset.record['name'] or 'the dataset'}: "
-                "its rows will not be scored"
-            )
-    elif evaluators:
-        wired = list(evaluators.values())
-    else:
-        asked = [*request.evaluators, *request.added_evaluators]
-        wired = [builder.build("evaluator", wanted) for wanted in asked]
-    # Those made from a name are equal when their records are; an object is only itself.
-    shared = [
-        evaluators.setdefault(built.record["digest"] if built.component else id(built.value), built)
-        for built in wired
-    ]
-    return Source(
-        tag=dataset.record["name"],
-        examples=dataset.value,
-        evaluators=[Wired.of(b.value, automatic=i < n_automatic) for i, b in enumerate(shared)],
-    )
-
-
 def _suites(
     request: Request, builder: Builder, evaluators: dict[str | int, Built], host: PluginHost
 ) -> SuiteRun:
@@ -273,77 +253,6 @@ def _check_tags(sources: Sequence[Source], of_suites: Sequence[Source]) -> None:
 def _shown(suite: Any) -> str:
     """A suite as the result names it."""
     return suite if isinstance(suite, str) else str(getattr(suite, "path", "given in Python"))
-
-
-def _emitted(evaluators: Mapping[str | int, Built]) -> list[str] | None:
-    """Every score name the evaluators declare; None when one of them does not say."""
-    found: list[str] = []
-    for built in evaluators.values():
-        emits = getattr(built.value, "emits", None)
-        if not emits and built.component is not None:
-            emits = built.component.emits
-        if not emits:
-            return None
-        found.extend(emits)
-    return found
-
-
-def _tasks(dataset: Built) -> Sequence[str]:
-    described = dataset.component.described() if dataset.component else None
-    return getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
-
-
-def _score_field(
-    request: Request,
-    datasets: Sequence[Built],
-    evaluators: Mapping[str | int, Built],
-    suites: SuiteRun | None,
-) -> str:
-    """The score that quality means: the one asked for, or that of the data, or F1."""
-    emitted = _emitted(evaluators)
-    if request.score_field is not None:
-        _check_emitted(request.score_field, emitted, "--score-field")
-        return request.score_field
-    if request.evaluators is None:
-        own = {_own_score(dataset, evaluators) for dataset in datasets}
-        if len(own) == 1 and (field := own.pop()) is not None:
-            return field
-        main = suites.main_score if suites is not None and not datasets else None
-        if main is not None and (emitted is None or main in emitted):
-            return main
-    if not emitted or DEFAULT_SCORE_FIELD in emitted:
-        return DEFAULT_SCORE_FIELD
-    return emitted[0]
-
-
-def _own_score(dataset: Built, evaluators: Mapping[str | int, Built]) -> str | None:
-    """The first score of the evaluator made for a dataset's main task; None where none is."""
-    main = next(iter(_tasks(dataset)), None)
-    for built in evaluators.values():
-        if main in getattr(built.value, "applies_to", ()):
-            return next(iter(getattr(built.value, "emits", ())), None)
-    return None
-
-
-def _check_score_fields(metrics: Sequence[Any], evaluators: Mapping[str | int, Built]) -> None:
-    emitted = _emitted(evaluators)
-    if not evaluators:
-        return  # nothing is scored at all, which was said already
-    for metric in metrics:
-        field = getattr(metric, "score_field", None)
-        if isinstance(field, str):
-            _check_emitted(field, emitted, f"metric {metric.name}")
-
-
-def _check_emitted(field: str, emitted: list[str] | None, where: str) -> None:
-    if emitted is None or field in emitted:
-        return
-    near = names.near_matches(field, emitted, limit=1)
-    listed = ", ".join(emitted) if emitted else "none, as no evaluator applies"
-    raise UsageError(
-        f"{where}: no evaluator of this run emits a score called {field!r}",
-        hint=(f"did you mean {near[0]}? " if near else "") + f"emitted: {listed}",
-    )
 
 
 def _with_plugins(observers: Observers, host: PluginHost) -> Observers:

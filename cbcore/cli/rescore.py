@@ -38,7 +38,7 @@ def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -
 
     RUN_ID may be shortened to a beginning that only one run has.
     """
-    from cbcore.cli.run import make_outputs, report
+    from cbcore.cli._reports import make_outputs, report
     from cbcore.compose import rescore
 
     settings.configure_logging()

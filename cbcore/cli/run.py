@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cbcore.cli._reports import make_outputs, report
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._shorthands import judges, proxies
 
 if TYPE_CHECKING:
     from cbcore.compose import Request
     from cbcore.results import EvalResult
-    from cbcore.specs import Spec
 
 
 DEFAULT_CACHE_DIR = ".cb"
@@ -28,13 +29,6 @@ _PLURALS = {
     "include_path": "include_paths",
 }
 """Keys of a run file that hold one value or several, and where flags collect them."""
-_JUDGE_SETTINGS = (
-    "judge_url",
-    "judge_model",
-    "judge_api_key_env",
-    "judge_rubric",
-    "judge_pairwise",
-)
 
 
 class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -313,16 +307,16 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
     from cbcore.tokens import DEFAULT_ENCODING
 
     threshold = merged["threshold"]
-    judges, judge_metrics = _judge(merged)
+    judging, judge_metrics = judges(merged)
     return Request(
-        systems=[*merged["systems"], *_proxies(settings, merged)],
+        systems=[*merged["systems"], *proxies(settings, merged)],
         datasets=merged["datasets"],
         suites=[merged["suites"]] if isinstance(merged["suites"], str) else merged["suites"],
         include_paths=merged["include_paths"],
         num_fewshot=merged["num_fewshot"],
         evaluators=merged["evaluators"] or None,
         metrics=merged["metrics"] or None,
-        added_evaluators=judges,
+        added_evaluators=judging,
         added_metrics=judge_metrics,
         options=RunOptions(
             max_examples=merged["max_examples"],
@@ -349,64 +343,6 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
     )
 
 
-def _proxies(settings: Settings, merged: dict[str, Any]) -> list[Spec]:
-    """The systems that `--proxy`, `--name` and `--model` stand for, in their order."""
-    from cbcore.exceptions import UnknownComponentError, UsageError
-    from cbcore.registry import registry
-    from cbcore.specs import Spec
-
-    urls, names, models = merged["proxies"], merged["names"], merged["models"]
-    for option, values, needed in (
-        ("--name", names, len(names) != len(urls)),
-        ("--model", models, len(models) not in (1, len(urls)) or not urls),
-    ):
-        if values and needed:
-            raise UsageError(
-                f"{option} is given {len(values)} times and --proxy {len(urls)} times, "
-                "so it is not clear which belong together",
-                hint=f"give {option} once for each --proxy, in the same order"
-                + (", or once for all" if option == "--model" else ""),
-            )
-    if not urls:
-        return []
-    try:
-        registry.get("system", "openai", host=settings.host())
-    except UnknownComponentError as error:
-        raise UsageError(
-            "--proxy needs the plugin 'cb-openai', which is not installed",
-            hint="pip install cb-openai",
-        ) from error
-    models = models * len(urls) if len(models) == 1 else models
-    made = []
-    for index, url in enumerate(urls):
-        params = {"model": models[index]} if models else {}
-        made.append(Spec("openai", url, params | ({"name": names[index]} if names else {})))
-    return made
-
-
-def _judge(merged: dict[str, Any]) -> tuple[list[Spec], list[Spec]]:
-    """The evaluators and metrics that the `--judge-…` flags ask for."""
-    from cbcore.exceptions import UsageError
-    from cbcore.specs import Spec
-
-    given = [key for key in _JUDGE_SETTINGS if merged.get(key)]
-    if not given:
-        return [], []
-    if lacking := [key for key in ("judge_url", "judge_model") if not merged[key]]:
-        said, wanted = (f"--{key.replace('_', '-')}" for key in (given[0], lacking[0]))
-        raise UsageError(f"{said} is given without {wanted}", hint=f"add {wanted}")
-    endpoint = {"base_url": merged["judge_url"], "model": merged["judge_model"]}
-    if merged["judge_api_key_env"]:
-        endpoint["api_key_env"] = merged["judge_api_key_env"]
-    rubric = {"rubric": merged["judge_rubric"]} if merged["judge_rubric"] else {}
-    evaluators = [Spec("llm_judge", params={**endpoint, **rubric})]
-    metrics = [Spec("judge_summary")]
-    if merged["judge_pairwise"]:
-        evaluators.append(Spec("judge_material"))
-        metrics.append(Spec("pairwise_judge", params=endpoint))
-    return evaluators, metrics
-
-
 def _dry_run(request: Request) -> None:
     from cbcore._plan import plan
     from cbcore.cli._text import echo_columns
@@ -428,60 +364,6 @@ def _dry_run(request: Request) -> None:
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
     click.echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
-
-
-def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None]]:
-    """Reporters and where they write, made before anything is spent."""
-    from cbcore._building import Builder
-    from cbcore.exceptions import UsageError
-    from cbcore.specs import parse_output
-
-    builder = Builder(settings.host())
-    outputs = []
-    for text in wanted or ("table",):
-        spec, file = parse_output(text)
-        path = Path(file) if file else None
-        if path is not None:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch()
-            except OSError as error:
-                raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
-        reporter = builder.build("reporter", spec).value
-        if path is None and not hasattr(reporter, "render"):
-            raise UsageError(
-                f"the format {reporter.name!r} is not text and needs a file",
-                hint=f"--output {reporter.name}=FILE",
-            )
-        outputs.append((reporter, path))
-    return outputs
-
-
-def report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
-    """Write every report; one that fails does not keep the others from being written."""
-    from cbcore._logging import get_logger
-    from cbcore.components import describe_exception
-
-    for reporter, path in outputs:
-        try:
-            if path is not None and hasattr(reporter, "write"):
-                reporter.write(result, path)
-            else:
-                _write(reporter.render(result), path)
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
-            get_logger().error(f"reporter {reporter.name!r} failed: {describe_exception(error)}")
-            continue
-        if path is not None:
-            click.echo(f"{reporter.name} report: {path}", err=True)
-
-
-def _write(document: str, path: Path | None) -> None:
-    # Text of models may hold code points that no file can: they become question marks.
-    document = document.encode("utf-8", "replace").decode()
-    if path is None:
-        click.echo(document.rstrip("\n"))
-    else:
-        path.write_text(document, encoding="utf-8")
 
 
 def _raise_if_nothing_worked(result: EvalResult) -> None:
