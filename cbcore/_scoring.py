@@ -11,7 +11,7 @@ from cbcore._examples import Work
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.results import EvalRow, Scored, json_safe
-from cbcore.secrets import hide, redact, visible
+from cbcore.secrets import hide, is_secret_name, redact, visible
 from cbcore.tokens import TokenCounter
 
 _NOTHING: Mapping[int, Any] = {}
@@ -113,6 +113,7 @@ class RowMaker:
         self._system = system
         self._counter = counter
         self._secrets = tuple(secrets)
+        self._open_keys: dict[str, bool] = {}
 
     def row(self, done: Done) -> EvalRow:
         work, output = done.work, done.output
@@ -153,8 +154,26 @@ class RowMaker:
 
     def _plain(self, metadata: Mapping[Any, Any]) -> dict[str, Any]:
         """Metadata as it can be saved and read back: plain data without secrets."""
-        plain: dict[str, Any] = hide(json_safe(visible("", metadata)), self._secrets)
+        plain: dict[str, Any] = {}
+        for key, value in metadata.items():
+            kind = type(value)
+            if type(key) is not str or not self._is_open(key):
+                plain.update(hide(json_safe(visible("", {key: value})), self._secrets))
+            elif kind is str:
+                plain[key] = hide(redact(value), self._secrets)
+            elif kind is int or kind is bool or (kind is float and value - value == 0.0):
+                plain[key] = value
+            else:
+                plain[key] = hide(json_safe(visible("", value)), self._secrets)
         return plain
+
+    def _is_open(self, key: str) -> bool:
+        """Whether a key neither is nor names a secret; keys are the same in row after row."""
+        known = self._open_keys.get(key)
+        if known is None:
+            known = not is_secret_name(key) and hide(key, self._secrets) == key
+            self._open_keys[key] = known
+        return known
 
     def _keep_usage(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
         row.metadata.update(self._plain(usage))

@@ -79,7 +79,7 @@ def run_async(
     """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
     pending: deque[tuple[int, Item]] = deque()
     parked: deque[asyncio.Future[None]] = deque()
-    finished = _Finished(loop.loop)
+    finished = _Finished(loop.loop, max(1, in_flight // 2))
 
     async def work() -> None:
         while True:
@@ -125,11 +125,20 @@ def run_async(
         loop.loop.call_soon_threadsafe(stop)
 
 
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """The faster event loop where it is installed: plugins that talk to networks bring it."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
 class LoopThread:
     """An event loop in a daemon thread, so that a run works inside a running loop too."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop = _new_event_loop()
         self._thread = threading.Thread(target=self._run, name="cb-event-loop", daemon=True)
         self._thread.start()
 
@@ -168,28 +177,37 @@ class _Escaped:
         self.error = error
 
 
+_A_MOMENT_S = 0.001
+
+
 class _Finished:
     """Results on their way to the thread that collects them, by the index of their item.
 
-    What one turn of an event loop finishes is handed over together: waking a thread is dear.
+    Those of an event loop are handed over `together` so many at a time, or after a moment:
+    waking a thread is dear.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None, together: int = 1) -> None:
         self._handed_over: SimpleQueue[list[tuple[int, Any]]] = SimpleQueue()
-        self._together: list[tuple[int, Any]] = []
+        self._waiting: list[tuple[int, Any]] = []
         self._loop = loop
+        self._most = together
 
     def put(self, index: int, result: Any) -> None:
-        if self._loop is None:
+        waiting = self._waiting
+        if self._loop is None or (self._most == 1 and not waiting):
             self._handed_over.put([(index, result)])
             return
-        if not self._together:
-            self._loop.call_soon(self._hand_over)
-        self._together.append((index, result))
+        if not waiting:
+            self._loop.call_later(_A_MOMENT_S, self._hand_over)
+        waiting.append((index, result))
+        if len(waiting) >= self._most:
+            self._hand_over()
 
     def _hand_over(self) -> None:
-        self._handed_over.put(self._together)
-        self._together = []
+        if self._waiting:
+            self._handed_over.put(self._waiting)
+            self._waiting = []
 
     def get(self) -> list[tuple[int, Any]]:
         """What was finished meanwhile; waits for it if there is nothing."""

@@ -26,6 +26,7 @@ _ASSIGNMENT = re.compile(
 
 HIDDEN = "***"
 _SHORTEST_SECRET = 4
+_SHORTEST_CREDENTIAL = 15  # "bearer " or "sk-", and what must follow
 
 
 class Secret(str):
@@ -69,8 +70,11 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     for value in known:
         if len(value) >= _SHORTEST_SECRET:
             text = text.replace(value, HIDDEN)
+    if "@" in text:
+        text = _URL_LOGIN.sub(rf"\1{HIDDEN}@", text)
+    if len(text) < _SHORTEST_CREDENTIAL:
+        return text
     text = _BEARER.sub(rf"\1{HIDDEN}", text)
-    text = _URL_LOGIN.sub(rf"\1{HIDDEN}@", text)
     return _KEY_LIKE.sub(HIDDEN, text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -104,6 +105,7 @@ class ChatClient:
         self._was_reached = False
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]
         self._lines = weakref.WeakKeyDictionary()
+        self._last_line: _Line | None = None
 
     def __repr__(self) -> str:
         return f"ChatClient({self.base_url!r}, {self.model!r})"
@@ -170,8 +172,10 @@ class ChatClient:
     async def _attempt(
         self, line: _Line, payload: bytes, max_tokens: int | None, retries: int, stream: bool
     ) -> Reply:
-        entry = await line.wait_for_minute(len(payload), max_tokens)
-        entered = await line.limit.enter()
+        entry = None
+        if line.has_minute_limits:
+            entry = await line.wait_for_minute(len(payload), max_tokens)
+        entered = await line.limit.enter() if line.limit.is_full else line.limit.enter_now()
         started = time.perf_counter()
         try:
             answer, response = await self._ask(line, payload, stream)
@@ -239,10 +243,13 @@ class ChatClient:
             )
 
     def _line(self) -> _Line:
-        loop = asyncio.get_running_loop()
-        line = self._lines.get(loop)
-        if line is None:
-            line = self._lines[loop] = _Line(self, self._url, self._headers)
+        line = self._last_line
+        if line is None or not line.is_here():
+            loop = asyncio.get_running_loop()
+            line = self._lines.get(loop)
+            if line is None:
+                line = self._lines[loop] = _Line(self, self._url, self._headers)
+            self._last_line = line
         return line
 
     async def aclose(self) -> None:
@@ -282,9 +289,16 @@ class _Line:
             headers=headers,
             timeout=aiohttp.ClientTimeout(total=client.timeout_s),
         )
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self.limit = pacing.AdaptiveLimit(client.max_in_flight)
         self.requests = _window(client.requests_per_minute)
         self.tokens = _window(client.tokens_per_minute)
+        self.has_minute_limits = self.requests is not None or self.tokens is not None
+
+    def is_here(self) -> bool:
+        """Whether the caller runs on this line's loop; asking the system for it is dear."""
+        return self._thread == threading.get_ident() and self._loop.is_running()
 
     async def wait_for_minute(self, n_bytes: int, max_tokens: int | None) -> list[float] | None:
         """Wait until the limits per minute allow a request. Returns its entry of tokens."""

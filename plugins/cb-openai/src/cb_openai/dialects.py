@@ -53,12 +53,12 @@ class Dialect:
 def _read_chat(data: Mapping[str, Any]) -> Answer:
     choice = _first_choice(data)
     message = choice.get("message")
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         raise _unexpected("the first choice has no message")
     calls = [
         _tool_call(call.get("function"), call.get("id"))
         for call in message.get("tool_calls") or ()
-        if isinstance(call, Mapping)
+        if isinstance(call, dict)
     ]
     return _checked(
         text=text_of(message.get("content")),
@@ -89,19 +89,19 @@ def _read_responses(data: Mapping[str, Any]) -> Answer:
     refusal: Any = None
     calls = []
     for item in items:
-        if not isinstance(item, Mapping):
+        if not isinstance(item, dict):
             continue
         if item.get("type") == "function_call":
             calls.append(_tool_call(item, item.get("call_id")))
         for part in item.get("content") or () if item.get("type") == "message" else ():
-            if isinstance(part, Mapping) and part.get("type") == "refusal":
+            if isinstance(part, dict) and part.get("type") == "refusal":
                 refusal = part.get("refusal")
             elif (text := text_of([part])) is not None:
                 texts.append(text)
     finish_reason = "tool_calls" if calls else "stop"
     if data.get("status") == "incomplete":
         details = data.get("incomplete_details")
-        reason = details.get("reason") if isinstance(details, Mapping) else None
+        reason = details.get("reason") if isinstance(details, dict) else None
         finish_reason = _FINISH_REASONS.get(str(reason), str(reason))
     return _checked(
         text="".join(texts) if texts else None,
@@ -148,26 +148,28 @@ def _checked(
 
 def usage_of(usage: Any) -> dict[str, int]:
     """Token counts under the names of chat completions, whatever API reported them."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return {}
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     found = {
         "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
         "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
-        "cached_tokens": details.get("cached_tokens") if isinstance(details, Mapping) else None,
+        "cached_tokens": details.get("cached_tokens") if isinstance(details, dict) else None,
     }
     return {name: n for name, n in found.items() if type(n) is int and n >= 0}
 
 
 def excerpt(text: str) -> str:
     """A foreign text as it may stand in a message: one line, not long."""
+    if len(text) <= _EXCERPT and text.isprintable():
+        return text
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:1000]).split())
     return line if len(line) <= _EXCERPT else f"{line[:_EXCERPT]}…"
 
 
 def _first_choice(data: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = data.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _unexpected("it has no list of choices")
     return choices[0]
 
@@ -182,7 +184,7 @@ def text_of(content: Any) -> str | None:
         return content
     if not isinstance(content, list):
         return None
-    texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in content]
     known = [text for text in texts if isinstance(text, str)]
     return "".join(known) if known else None
 

@@ -129,7 +129,9 @@ def _plain(example: Example) -> str:
 def _text(example: Example, field: str) -> str:
     """The text of a field, passages of a list one after the other; "" where there is none."""
     value = example.get(field)
-    passages = value if isinstance(value, list | tuple) else [] if value is None else [value]
+    if isinstance(value, str):
+        return value
+    passages = [] if value is None else value if isinstance(value, list | tuple) else [value]
     if not all(isinstance(passage, str) for passage in passages):
         told = f"example {example.get('id')!r}: {field!r} is neither a text nor a list of texts"
         raise DataError(told)

@@ -30,9 +30,14 @@ class AdaptiveLimit:
         self._refusals = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next one has to wait."""
+        return self.under_way >= int(self.current)
+
     async def enter(self) -> int:
         """Wait for a place. Returns what `refused` wants to know."""
-        while self.under_way >= int(self.current):
+        while self.is_full:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
@@ -41,6 +46,10 @@ class AdaptiveLimit:
                 if turn.done() and not turn.cancelled():
                     self._wake()  # the place given to this one goes to the next
                 raise
+        return self.enter_now()
+
+    def enter_now(self) -> int:
+        """As `enter`, when there is a place."""
         self.under_way += 1
         return self._refusals
 
