@@ -50,7 +50,7 @@ $(BIN)/python:
 
 .make/run: $(BIN)/python $(PROJECTS)
 	@echo "installing cb and its plugins into $(VENV) …"
-	@$(PIP) install -c constraints.txt hatchling editables setuptools
+	@$(PIP) install -c constraints.txt hatchling editables setuptools wheel
 	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
 	@mkdir -p .make && touch $@
 

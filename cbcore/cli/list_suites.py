@@ -11,7 +11,7 @@ from cbcore.cli._text import echo_columns, echo_json
 from cbcore.cli.suite import relative
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.suites import SuiteManager
-from cbcore.suites.availability import Catalogue
+from cbcore.suites.availability import Catalogue, told
 
 if TYPE_CHECKING:
     from cbcore._manager import PluginHost
@@ -71,8 +71,7 @@ def _needs_of(names: Iterable[str], manager: SuiteManager) -> dict[str, list[str
         except CBError as error:
             found[name] = [error.message]
         else:
-            needs = (str(need) for leaf in leaves for need in catalogue.needs(leaf.config))
-            found[name] = list(dict.fromkeys(needs))
+            found[name] = told(need for leaf in leaves for need in catalogue.needs(leaf.config))
     return found
 
 

@@ -47,6 +47,21 @@ class Need:
         return f"{text} ({self.remedy})" if self.remedy else text
 
 
+def told(needs: Iterable[Need]) -> list[str]:
+    """Needs as texts, each once; those that one package would supply, together."""
+    texts: list[str] = []
+    by_package: dict[tuple[str, str], list[str]] = {}
+    for need in dict.fromkeys(needs):
+        if need.package and not need.reason:
+            by_package.setdefault((need.kind, need.package), []).append(repr(need.name))
+        else:
+            texts.append(str(need))
+    for (kind, package), names in by_package.items():
+        some = f"{kind} {names[0]}" if len(names) == 1 else f"{kind}s {', '.join(names)}"
+        texts.append(f"{some}: not installed (pip install {package})")
+    return texts
+
+
 class Catalogue:
     """What is installed, asked about tasks. Answers are kept for the life of the object."""
 

@@ -7,12 +7,13 @@ a kind, the one nearer to the leaf wins.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
-from cbcore.exceptions import ConfigError, UnknownComponentError
+from cbcore.exceptions import CBError, ConfigError, UnknownComponentError
 from cbcore.names import near_matches
 from cbcore.suites.aggregate_keys import aggregate_metrics
 from cbcore.suites.documents import FunctionReference, origin_of, problem
@@ -32,6 +33,8 @@ from cbcore.suites.tasks import ASKED_FORMAT, DEFINING, task_config
 
 DEEPEST = 100
 """How many groups may stand within each other."""
+
+_MOST_SHOWN = 3
 
 
 @attrs.frozen
@@ -120,7 +123,8 @@ class TreeBuilder:
 
     def unknown(self, name: str, where: Origin) -> ConfigError | UnknownComponentError:
         """The error for a name that is defined nowhere."""
-        near = near_matches(name, self.index.names())
+        near = self._inside_groups(name) if where.file is None else []
+        near = near or near_matches(name, self.index.names())
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         hint += "`cb list tasks`, `groups` and `tags` show what there is"
         broken = [str(path) for path in self.index.unreadable]
@@ -129,6 +133,17 @@ class TreeBuilder:
         if where.file is None:
             return UnknownComponentError("suite", name, near, hint=hint)
         return problem(where, f"no task, group or tag is called {name!r}", hint)
+
+    def _inside_groups(self, name: str) -> list[str]:
+        """The paths of members of that name that are defined inside a group, some of them."""
+        found: list[str] = []
+        for entry in self.index.entries:
+            if entry.kind != "group" or name not in entry.path.read_text("utf-8", "replace"):
+                continue
+            with contextlib.suppress(CBError):
+                nodes = self.of_entry(entry, Origin(), Place(), Settings())
+                found += [node.path for node in take_step(nodes, name, name, Origin())]
+        return found[:_MOST_SHOWN]
 
     def _written(self, settings: Settings, place: Place) -> list[Node]:
         """A member written as a mapping: a name with overrides, or a definition in place."""

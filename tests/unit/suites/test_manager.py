@@ -101,6 +101,7 @@ def test_two_formats_of_one_task_are_two_leaves(mmlu):
     [
         ("mmul", "did you mean mmlu"),
         ("mmlu::mmlu_anatmy", "did you mean mmlu_anatomy"),
+        ("only_here", "did you mean mmlu::mmlu_humanities::only_here?"),
         ("mmlu_law::x", "mmlu_law is a task: nothing is below it"),
         ("zzz*", "`cb list tasks`"),
         ("cb-none/mmlu", "`cb list tasks`"),
