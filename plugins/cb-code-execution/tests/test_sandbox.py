@@ -1,8 +1,7 @@
 """The sandbox, attacked: what a program may not do, by every mechanism this machine offers.
 
-The attacks are those that the research into sandboxes on this kind of machine tried, and those
-that the design names: environment, home, writing outside, sockets, forks, memory, output,
-orphans, signals.
+The environment, home, files outside, sockets, other processes, forks, memory, output, orphans,
+signals, privileges, and the verdict itself.
 """
 
 from __future__ import annotations
