@@ -114,6 +114,8 @@ def upstream() -> Iterator[Upstream]:
 
 # -- the proxies -------------------------------------------------------------------------------
 
+INSTALL_WITHIN_S = 400
+
 
 def installed(requirement: str, program: str) -> Path:
     """The program of a package, in an environment of its own. Skips where it cannot be had."""
@@ -125,7 +127,12 @@ def installed(requirement: str, program: str) -> Path:
             [str(folder / "bin" / "pip"), "install", "--quiet", requirement],
         ]
         for command in commands:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, text=True, check=False, timeout=INSTALL_WITHIN_S
+                )
+            except subprocess.TimeoutExpired:
+                pytest.skip(f"{requirement} was not installed after {INSTALL_WITHIN_S} s")
             if done.returncode != 0:
                 last = (done.stderr.strip() or "no reason given").splitlines()[-1]
                 pytest.skip(f"{requirement} cannot be installed here: {last}")
