@@ -113,7 +113,7 @@ def test_without_a_sandbox_code_is_refused_unless_allowed(monkeypatch):
     monkeypatch.setattr(evaluator.machine, "MECHANISMS", ())
     with pytest.raises(SandboxError, match="code is not run without one") as refused:
         CodeExecution().score(ONE, {"response": RIGHT})
-    assert "--allow-unsandboxed" in refused.value.hint
+    assert "--allow-unsandboxed" in refused.value.message
     allowed = CodeExecution(allow_unsandboxed=True).score(ONE, {"response": RIGHT})
     assert allowed.scores["pass_at_1"] == 1.0
     assert allowed.details["sandbox"] == "none"

@@ -61,9 +61,8 @@ def _tried(python: str | None, mechanisms: tuple[str, ...]) -> tuple[str, str, t
             return mechanism, interpreter, prefixes
         problems.append(f"{mechanism}: {problem}")
     raise SandboxError(
-        f"no sandbox works on this machine, and code is not run without one "
-        f"({'; '.join(problems)})",
-        hint="install bubblewrap, or give --allow-unsandboxed if the code can be trusted",
+        "no sandbox works on this machine, and code is not run without one: install bubblewrap, "
+        f"or give --allow-unsandboxed if the code can be trusted ({'; '.join(problems)})"
     )
 
 
