@@ -215,8 +215,9 @@ class PluginHost:
         except PluginError as error:
             plugin.quarantine(error)
             return
-        if plugin.components:
-            self._add(plugin, StaticPlugin(plugin.components))
+        plugin.components = list(plugin.entries)  # not what was remembered: it is asked now
+        if plugin.entries:
+            self._add(plugin, StaticPlugin(plugin.entries))
         for module in modules:
             self._add(plugin, module)
         plugin.state = "loaded" if modules else "available"

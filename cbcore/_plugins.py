@@ -19,7 +19,8 @@ class Plugin:
     """One installed plugin and what is known of it.
 
     `state` is available, loaded, disabled, incompatible, shadowed, broken or unreadable.
-    `hooks` and `import_ms` are known once the plugin was looked at, by `_inspection`.
+    `entries` are what its entry points name, `components` all it is known to offer. `hooks`
+    and `import_ms` are known once the plugin was looked at, by `_inspection`.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Plugin:
     summary: str = ""
     location: str = ""
     stamp: str = ""
+    entries: list[Component] = attrs.Factory(list)
     components: list[Component] = attrs.Factory(list)
     hook_modules: list[str] = attrs.Factory(list)
     core_specifier: str = ""
@@ -112,7 +114,8 @@ def _plugin_from(distribution: _discovery.Distribution) -> Plugin:
                 )
             )
             continue
-        plugin.components.append(component)
+        plugin.entries.append(component)
+    plugin.components = list(plugin.entries)
     if group := distribution.misspelt_group:
         plugin.set_aside(
             "broken",

@@ -45,7 +45,7 @@ def _plugin(plugin: Any, known: set[str]) -> Plugin:
         components = list(plugin)
         made = Plugin(_unique("components", known), VERSION)
         owner = Owner(made.name, made.version)
-        made.components = [attrs.evolve(component, owner=owner) for component in components]
+        made.entries = [attrs.evolve(component, owner=owner) for component in components]
         return made
     place = f"plugin_{next(_numbers)}"
     setattr(given, place, plugin)

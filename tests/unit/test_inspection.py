@@ -270,3 +270,20 @@ def test_check_leaves_what_is_offered_alone(site: Path) -> None:
     good, broken = host.plugins
     assert (good.state, [c.name for c in good.components]) == ("available", ["good-greet"])
     assert broken.state == "broken"
+
+
+def test_what_was_remembered_does_not_stand_beside_what_is_offered(site: Path) -> None:
+    """A hook makes its components anew each time; they are the same, not two of one name."""
+    write_hooks(
+        site,
+        "cb-table",
+        "import functools\n"
+        "from cbcore import Component\n"
+        "def cb_datasets():\n"
+        "    made = functools.partial(list, [{'id': 1, 'context': 'c'}])\n"
+        "    return [Component(kind='dataset', name='table', target=made)]\n",
+    )
+    host = PluginHost(scan([str(site)]), PluginPolicy())
+    enrich(host)
+    assert [c.name for c in host.components("dataset") if c.plugin == "cb-table"] == ["table"]
+    assert {plugin.name: plugin.state for plugin in host.plugins}["cb-table"] == "loaded"
