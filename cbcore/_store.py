@@ -24,7 +24,10 @@ FILE_NAME = "store.sqlite3"
 TABLES = ("outputs", "scores")
 
 _BATCH_ROWS = 16384
-_BATCH_SECONDS = 1.0
+_SHORTEST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 1.0
+_PAUSE_PER_COMMIT = 20
+"""How much longer than a commit the pause after it is: durability costs a twentieth at most."""
 _KEYS_PER_QUERY = 256
 _LOCK_WAIT_S = 60.0
 _LOCK_RETRY_S = 0.005
@@ -34,7 +37,8 @@ class Store:
     """Keyed values in two tables. May be used from any thread.
 
     What was put waits in memory, where it is found at once, until its batch is committed: when
-    the batch is full, or a second later even if nothing more is put.
+    the batch is full, or a moment later even if nothing more is put. The moment is short while
+    little is put, and a second at most.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -251,9 +255,16 @@ class Store:
 
 def _commit_regularly(store: weakref.ref[Store], closed: threading.Event) -> None:
     """Keep what was put from waiting when nothing more is, until the store is closed or gone."""
-    while not closed.wait(_BATCH_SECONDS):
+    pause_s = _SHORTEST_PAUSE_S
+    while not closed.wait(pause_s):
         alive = store()
         if alive is None:
             return
+        started = time.monotonic()
         alive.commit_in_background()
+        pause_s = _pause_after(time.monotonic() - started)
         del alive
+
+
+def _pause_after(took_s: float) -> float:
+    return min(max(_SHORTEST_PAUSE_S, took_s * _PAUSE_PER_COMMIT), _LONGEST_PAUSE_S)

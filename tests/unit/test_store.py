@@ -8,7 +8,7 @@ import pytest
 
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
-from cbcore import evaluate
+from cbcore import _store, evaluate
 from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store
 from cbcore.exceptions import StoreError
 
@@ -191,3 +191,11 @@ def test_two_stores_on_one_file_see_each_other(tmp_path):
     assert one.get("outputs", [b"k"]) == {b"k": b"w"}
     one.close()
     other.close()
+
+
+@pytest.mark.parametrize(
+    ("took_s", "pause_s"), [(0.0, 0.05), (0.001, 0.05), (0.01, 0.2), (0.05, 1.0), (3.0, 1.0)]
+)
+def test_the_pause_between_commits_grows_with_what_they_cost(took_s, pause_s):
+    """Slow calls are safe at once; fast ones do not pay for it with more than a twentieth."""
+    assert _store._pause_after(took_s) == pytest.approx(pause_s)
