@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,12 +11,15 @@ import click
 from cbcore.cli._text import echo_columns, echo_json
 from cbcore.cli.suite import relative
 from cbcore.exceptions import CBError, UnknownComponentError
-from cbcore.suites import SuiteManager
+from cbcore.suites import GroupNode, SuiteManager
 from cbcore.suites.availability import Catalogue, told
 
 if TYPE_CHECKING:
     from cbcore._manager import PluginHost
     from cbcore.suites.index import Entry
+
+_DEFINES_INSIDE = re.compile(r"^\s*-\s*(?:task|group|\{)|^task:\s*\[.*\{", re.MULTILINE)
+"""What a group's file looks like when it may define members in place; most only name them."""
 
 
 def list_suites(
@@ -89,6 +93,8 @@ def list_defined(
         catalogue = Catalogue(host)
         entries = manager.tasks() if kind == "task" else manager.groups()
         records = [_record(entry, catalogue) for entry in entries]
+        if kind == "task":
+            records += _inside_groups(manager, catalogue)
         header = ("TASK", "FROM", "DATASET", "TAGS") if kind == "task" else ("GROUP", "FROM")
         rows = [_row(record) for record in records]
     for name, error in manager.problems.items():
@@ -113,6 +119,47 @@ def _record(entry: Entry, catalogue: Catalogue) -> dict[str, Any]:
         "dataset": entry.dataset,
         "needs": [str(need)] if need else [],
     }
+
+
+def _inside_groups(manager: SuiteManager, catalogue: Catalogue) -> list[dict[str, Any]]:
+    """The tasks that are defined inside a group, each by the shortest path that leads to it."""
+    found: dict[tuple[str | None, int | None, str], dict[str, Any]] = {}
+    own = {entry.name for entry in manager.tasks()}
+    groups = {
+        group.name: group
+        for group in manager.groups()
+        if _DEFINES_INSIDE.search(group.path.read_text("utf-8", "replace"))
+    }
+    for root in _outlined(manager, list(groups)):
+        group = groups[root.name]
+        for leaf in root.leaves():
+            config = leaf.config
+            key = (config.origin.file, config.origin.line, config.name)
+            if config.name in own or (key in found and len(found[key]["name"]) <= len(leaf.path)):
+                continue
+            found[key] = {
+                "kind": "task",
+                "name": leaf.path,
+                "plugin": group.root.plugin or None,
+                "file": config.origin.file,
+                "line": config.origin.line,
+                "tags": list(config.tags),
+                "dataset": config.dataset or config.dataset_path,
+                "needs": told(catalogue.needs(config)),
+            }
+    return list(found.values())
+
+
+def _outlined(manager: SuiteManager, names: list[str]) -> Iterator[GroupNode]:
+    """The groups of these names, all at once if all can be read; else those that can."""
+    try:
+        roots = manager.outline(names).roots if names else ()
+    except CBError:
+        if len(names) > 1:
+            for name in names:
+                yield from _outlined(manager, [name])
+        return  # `cb suite validate` says what is wrong with it
+    yield from (root for root in roots if isinstance(root, GroupNode))
 
 
 def _row(record: dict[str, Any]) -> tuple[str, ...]:

@@ -54,6 +54,16 @@ def test_tasks_groups_and_tags_are_listed(place: Workplace) -> None:
     assert [task["name"] for task in place.json("list", "tasks", *ONLY)] == ["one", "two"]
 
 
+def test_tasks_that_are_defined_inside_a_group_are_listed_by_their_path(place: Workplace) -> None:
+    """The shortest; a group beside them that cannot be read hides none."""
+    inner = "group: inner\ntask:\n  - {task: inside, dataset: data.jsonl}\n"
+    place.write("mine/inner.yaml", inner)
+    place.write("mine/outer.yaml", "group: outer\ntask:\n  - task: inner\n    limit: 1\n")
+    place.write("mine/torn.yaml", "group: torn\ntask:\n  - task: nowhere\n    limit: 1\n")
+    listed = place.json("list", "tasks", "--include-path", "mine", "--only-plugin", "cbcore")
+    assert [task["name"] for task in listed] == ["a", "inner::inside"]
+
+
 def test_a_suite_that_lacks_something_is_listed_as_such(place: Workplace) -> None:
     """With the package that would supply it, beside the others."""
     records = {r["name"]: r for r in place.json("list", "suites", "--include-path", "mine", *ONLY)}
