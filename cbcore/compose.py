@@ -70,10 +70,48 @@ class Request:
     warnings: list[str] = attrs.Factory(list)
 
 
+@attrs.frozen
+class _Parts:
+    """What a request turned into, each part made and checked."""
+
+    systems: Sequence[Built]
+    datasets: Sequence[Built]
+    suites: SuiteRun | None
+    sources: Sequence[Source]
+    evaluators: Mapping[str | int, Built]
+    metrics: Sequence[Built]
+    score_field: str
+    tokenizer: Built
+    executor: Built | None
+
+
 def compose(request: Request, *, observers: Observers | None = None) -> Run:
     """Turn a request into a run that only has to be executed. Nothing is spent before this."""
     host = request.host or default_host()
     builder = Builder(host, offered=_offered(request))
+    parts = _parts(request, builder, host)
+    request.warnings += builder.warnings
+    config = _config(request, parts, host)
+    executor = parts.executor.value if parts.executor is not None else None
+    return Run(
+        run_id=config["run_id"],
+        systems=[built.value for built in parts.systems],
+        sources=parts.sources,
+        suites=parts.suites,
+        metrics=[built.value for built in parts.metrics],
+        counter=TokenCounter(parts.tokenizer.value, request.text_fields),
+        options=attrs.evolve(request.options, executor=executor),
+        config=config,
+        observers=_with_plugins(observers or Observers(), host),
+        secrets=sorted(builder.secret_values, key=len, reverse=True),
+        warn=request.warnings.append,
+        store=Store(request.cache_dir) if request.cache_dir is not None else None,
+        record=_record(request, config, host) if request.cache_dir is not None else None,
+        described={id(b.value): b.record for b in (*parts.systems, *parts.evaluators.values())},
+    )
+
+
+def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
     limit = request.options.max_examples
@@ -107,46 +145,38 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
     check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
-    request.warnings += builder.warnings
-    config: dict[str, Any] = {
+    return _Parts(
+        *(systems, datasets, suites, sources, evaluators, metrics),
+        *(score_field, tokenizer, executor),
+    )
+
+
+def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]:
+    """What the result says of how it came about."""
+    suites = parts.suites
+    return {
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
         "started": now(),
-        "systems": [built.record for built in systems],
-        "datasets": [b.record for b in datasets] + (suites.dataset_records if suites else []),
+        "systems": [built.record for built in parts.systems],
+        "datasets": [b.record for b in parts.datasets] + (suites.dataset_records if suites else []),
         "suites": [_shown(suite) for suite in request.suites],
         "suite_plugins": (
             provenance.describe_suites(suites.selection, host.components("suite")) if suites else []
         ),
-        "evaluators": [built.record for built in evaluators.values()],
-        "metrics": [built.record for built in metrics],
-        "tokenizers": [tokenizer.record],
-        "executors": [executor.record] if executor is not None else [],
-        "score_field": score_field,
+        "evaluators": [built.record for built in parts.evaluators.values()],
+        "metrics": [built.record for built in parts.metrics],
+        "tokenizers": [parts.tokenizer.record],
+        "executors": [parts.executor.record] if parts.executor is not None else [],
+        "score_field": parts.score_field,
         "threshold": request.threshold,
-        "max_examples": limit,
+        "max_examples": request.options.max_examples,
         "max_workers": request.options.max_workers,
         "repeats": request.options.repeats,
         "seed": request.seed,
-        "tokenizer": tokenizer.name,
+        "tokenizer": parts.tokenizer.name,
         "text_fields": list(request.text_fields) if request.text_fields is not None else None,
     }
-    return Run(
-        run_id=config["run_id"],
-        systems=[built.value for built in systems],
-        sources=sources,
-        suites=suites,
-        metrics=[built.value for built in metrics],
-        counter=TokenCounter(tokenizer.value, request.text_fields),
-        options=attrs.evolve(request.options, executor=executor.value if executor else None),
-        config=config,
-        observers=_with_plugins(observers or Observers(), host),
-        secrets=sorted(builder.secret_values, key=len, reverse=True),
-        warn=request.warnings.append,
-        store=Store(request.cache_dir) if request.cache_dir is not None else None,
-        record=_record(request, config, host) if request.cache_dir is not None else None,
-        described={id(b.value): b.record for b in [*systems, *evaluators.values()]},
-    )
 
 
 def _offered(request: Request) -> dict[str, Any]:
