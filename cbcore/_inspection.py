@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import cbcore
+from cbcore._children import ask_child
 from cbcore._manager import PluginHost
 from cbcore._plugins import Plugin
 from cbcore.components import Component, Owner
@@ -115,31 +116,7 @@ def _look_at(plugins: list[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
 
 
 def _ask_child(wanted: list[str]) -> tuple[list[dict[str, Any]], str]:
-    import subprocess
-
-    # The child gets this process's import path and not, as -m would add, the working folder.
-    start = "import sys; sys.path = sys.argv[1:]; from cbcore._inspection import main; main()"
-    try:
-        child = subprocess.run(  # noqa: S603 - this interpreter and its own import path
-            [sys.executable, "-c", start, *sys.path],
-            input=json.dumps(wanted),
-            stdout=subprocess.PIPE,
-            # Not a pipe: what a plugin leaves running would hold it open.
-            stderr=subprocess.DEVNULL,
-            text=True,
-            timeout=_TIME_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as late:
-        output = late.stdout or b""
-        text = output.decode() if isinstance(output, bytes) else output
-        return _read_lines(text), f"it took more than {_TIME_LIMIT_S} s"
-    return _read_lines(child.stdout), f"exit code {child.returncode}"
-
-
-def _read_lines(text: str) -> list[dict[str, Any]]:
-    complete = text[: text.rfind("\n") + 1]
-    return [json.loads(line) for line in complete.splitlines()]
+    return ask_child(__name__, wanted, timeout_s=_TIME_LIMIT_S)
 
 
 def memory_path() -> Path:

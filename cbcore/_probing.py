@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 
+from cbcore._children import ask_child
 from cbcore._rules import HEAVY_PACKAGES, Finding, Severity
 
 _TIME_LIMIT_S = 300
@@ -94,24 +95,8 @@ def try_kit(plugin: str) -> tuple[dict[str, Any] | None, list[Finding]]:
 
 def _ask(what: str, subject: str, path: Sequence[str]) -> tuple[dict[str, Any] | None, str]:
     """What a child says, or None, and how it ended."""
-    import subprocess
-
-    # The child gets this process's import path and not, as -c would add, the working folder.
-    start = "import sys; sys.path = sys.argv[1:]; from cbcore._probing import main; main()"
-    try:
-        child = subprocess.run(  # noqa: S603 - this interpreter and its own import path
-            [sys.executable, "-c", start, *path, *sys.path],
-            input=json.dumps([what, subject]),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # not a pipe: what is left running would hold it open
-            text=True,
-            timeout=_TIME_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None, f"it took more than {_TIME_LIMIT_S} s"
-    ending = f"exit code {child.returncode}"
-    return (json.loads(child.stdout) if child.stdout else None), ending
+    answers, ending = ask_child(__name__, [what, subject], timeout_s=_TIME_LIMIT_S, path=path)
+    return (answers[0] if answers else None), ending
 
 
 # -- in the child -------------------------------------------------------------------------------
@@ -124,7 +109,7 @@ def main() -> None:
     captured = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
     os.dup2(captured.fileno(), sys.stdout.fileno())
     answer = _watch(subject, captured) if what == "probe" else _kit(subject)
-    out.write(json.dumps(answer))
+    out.write(json.dumps(answer) + "\n")
     out.flush()
     os._exit(0)  # threads that a plugin started do not keep anybody waiting
 

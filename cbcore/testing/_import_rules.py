@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from cbcore._children import ask_child
 from cbcore._rules import HEAVY_PACKAGES
 from cbcore.components import describe_exception
 from cbcore.testing._rules import Note, rule
@@ -43,39 +43,12 @@ def import_each(modules: Sequence[str]) -> list[Import]:
     done: list[Import] = []
     waiting = list(modules)
     while waiting:
-        lines, ending = _ask_child(waiting)
+        lines, ending = ask_child(__name__, waiting, timeout_s=_TIME_LIMIT_S)
         done += [Import(**line) for line in lines]
         waiting = waiting[len(lines) :]
         if waiting:
             done.append(Import(waiting.pop(0), problem=f"it ended the interpreter ({ending})"))
     return done
-
-
-def _ask_child(modules: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
-    start = (
-        "import sys; sys.path = sys.argv[1:]; from cbcore.testing._import_rules import main; main()"
-    )
-    try:
-        child = subprocess.run(  # noqa: S603 - this interpreter and its own import path
-            [sys.executable, "-c", start, *sys.path],
-            input=json.dumps(list(modules)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-            timeout=_TIME_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as late:
-        told = late.stdout or b""
-        output = told.decode() if isinstance(told, bytes) else told
-        return _lines(output), f"it took more than {_TIME_LIMIT_S} s"
-    return _lines(child.stdout), f"exit code {child.returncode}"
-
-
-def _lines(output: str) -> list[dict[str, Any]]:
-    complete = output[: output.rfind("\n") + 1]
-    return [json.loads(line) for line in complete.splitlines()]
 
 
 def main() -> None:

@@ -14,7 +14,16 @@ ROOT = Path(cbcore.__file__).parent
 # What each layer is: facts; roles; looking things up and reading them; the run; composition;
 # the command line. A module may import its own layer and those below.
 LAYERS = (
-    {"", "_versions", "components", "deprecations", "exceptions", "introspection", "names"}
+    {
+        "",
+        "_children",
+        "_versions",
+        "components",
+        "deprecations",
+        "exceptions",
+        "introspection",
+        "names",
+    }
     | {"results", "secrets", "summary"},
     {"_logging", "events", "hookspecs", "protocols", "tokens"},
     {
