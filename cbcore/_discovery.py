@@ -6,7 +6,6 @@ wrong with one, its own or somebody else's, concerns that one alone.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from cbcore._metadata import metadata
 from cbcore.components import KINDS, describe_exception
 from cbcore.names import canonical, near_matches
 
@@ -76,13 +76,10 @@ def scan(path: Iterable[str] | None = None) -> list[Distribution]:
     return found
 
 
-def installed_distributions(path: list[str] | None) -> Iterator[importlib.metadata.Distribution]:
+def installed_distributions(path: list[str] | None) -> Iterator[metadata.Distribution]:
     """What every finder knows, asked one by one: a foreign one that fails hides only its own."""
-    context = (
-        importlib.metadata.DistributionFinder.Context()
-        if path is None
-        else importlib.metadata.DistributionFinder.Context(path=path)
-    )
+    where = {} if path is None else {"path": path}
+    context = metadata.DistributionFinder.Context(**where)  # type: ignore[no-untyped-call]
     for finder in list(sys.meta_path):
         find: Any = getattr(finder, "find_distributions", None)
         if find is None:
@@ -93,7 +90,7 @@ def installed_distributions(path: list[str] | None) -> Iterator[importlib.metada
             continue
 
 
-def _read(installed: importlib.metadata.Distribution) -> Distribution | None:
+def _read(installed: metadata.Distribution) -> Distribution | None:
     try:
         text = installed.read_text("entry_points.txt")
         if not text:
@@ -157,7 +154,7 @@ def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
     return entries, problem
 
 
-def read_headers(installed: importlib.metadata.Distribution) -> dict[str, list[str]]:
+def read_headers(installed: metadata.Distribution) -> dict[str, list[str]]:
     """The header block of METADATA; the description below it, often long, is not parsed."""
     text = installed.read_text("METADATA") or installed.read_text("PKG-INFO")
     if not text:
@@ -179,22 +176,22 @@ def _core_specifier(requirements: Iterable[str]) -> str:
     return ",".join(match["specifier"].strip() for match in matches if match)
 
 
-def _metadata_folder(installed: importlib.metadata.Distribution) -> Any:
+def _metadata_folder(installed: metadata.Distribution) -> Any:
     """A `Path`, something like it inside an archive, or None from a finder of another kind."""
     return getattr(installed, "_path", None)
 
 
-def name_from_path(installed: importlib.metadata.Distribution) -> str:
+def name_from_path(installed: metadata.Distribution) -> str:
     name = getattr(_metadata_folder(installed), "name", "")
     return name.removesuffix(".dist-info").removesuffix(".egg-info").split("-")[0] or "unknown"
 
 
-def _location(installed: importlib.metadata.Distribution) -> str:
+def _location(installed: metadata.Distribution) -> str:
     parent = getattr(_metadata_folder(installed), "parent", "")
     return str(parent).rstrip("/\\")
 
 
-def _stamp(installed: importlib.metadata.Distribution, entries: tuple[EntryPoint, ...]) -> str:
+def _stamp(installed: metadata.Distribution, entries: tuple[EntryPoint, ...]) -> str:
     """What changes when the distribution, its manifest, or the code of an editable one changes.
 
     Empty when that cannot be told; such a distribution is looked at anew each time.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -18,6 +17,7 @@ from cbcore import hookspecs, names
 from cbcore._inspection import memory_path
 from cbcore._manager import PluginHost
 from cbcore._manifests import Manifest, read_manifests
+from cbcore._metadata import metadata
 from cbcore._plugins import Plugin
 from cbcore._policy import CORE
 from cbcore._rules import Finding, check_manifest
@@ -47,8 +47,8 @@ def environment() -> dict[str, Any]:
 
 def _version(distribution: str) -> str | None:
     try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
         return None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import importlib.metadata
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ import attrs
 
 from cbcore import _discovery
 from cbcore._discovery import EntryPoint
+from cbcore._metadata import metadata
 from cbcore._origins import Origin, read_origin
 from cbcore._policy import CORE
 from cbcore.components import describe_exception
@@ -69,7 +69,7 @@ def read_manifests() -> Iterator[Manifest]:
             yield _read(installed)
 
 
-def _read(installed: importlib.metadata.Distribution) -> Manifest:
+def _read(installed: metadata.Distribution) -> Manifest:
     folder = getattr(installed, "_path", None)
     headers: dict[str, list[str]] = {}
     entries: list[EntryPoint] = []

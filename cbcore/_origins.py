@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
-import importlib.metadata
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from cbcore._metadata import metadata
 from cbcore.secrets import redact
 
 # What installers note for themselves says nothing of the code, and differs between them.
@@ -48,12 +48,12 @@ class Origin:
 def origin_of(distribution: str) -> Origin:
     """The origin of an installed distribution; empty where nothing is known of it."""
     try:
-        return read_origin(importlib.metadata.distribution(distribution))
+        return read_origin(metadata.Distribution.from_name(distribution))
     except Exception:  # noqa: BLE001 - metadata of any package may be broken in any way
         return Origin()
 
 
-def read_origin(installed: importlib.metadata.Distribution) -> Origin:
+def read_origin(installed: metadata.Distribution) -> Origin:
     """The origin of a distribution that was found."""
     record = installed.read_text("RECORD")
     digest = _digest_of(csv.reader(record.splitlines())) if record else None
@@ -70,7 +70,7 @@ def read_origin(installed: importlib.metadata.Distribution) -> Origin:
     )
 
 
-def _direct_url(installed: importlib.metadata.Distribution) -> dict[str, Any]:
+def _direct_url(installed: metadata.Distribution) -> dict[str, Any]:
     try:
         direct = json.loads(installed.read_text("direct_url.json") or "{}")
     except ValueError:

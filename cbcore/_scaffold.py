@@ -17,6 +17,7 @@ import attrs
 import cbcore
 from cbcore import names
 from cbcore._known import known_offers
+from cbcore._metadata import metadata
 from cbcore._plugins import Plugin
 from cbcore.exceptions import CBError, MissingExtraError, UsageError
 
@@ -104,11 +105,9 @@ def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]
                 f"the {kind} name {project.name!r} is taken: {owner} offers it",
                 hint="choose another name",
             )
-    import importlib.metadata
-
     try:
-        found = importlib.metadata.distribution(project.distribution)
-    except importlib.metadata.PackageNotFoundError:
+        found = metadata.distribution(project.distribution)
+    except metadata.PackageNotFoundError:
         pass
     else:
         raise UsageError(

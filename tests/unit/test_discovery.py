@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import ast
 import os
 import sys
 import zipfile
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import cbcore
 from cbcore._discovery import EntryPoint, scan
+from cbcore._metadata import metadata
 from tests.fake_distributions import write_distribution, write_hooks, write_system
 
 
@@ -270,7 +272,7 @@ class RaisingFinder:
         raise OSError("the remote index is away")
 
 
-class OddDistribution(importlib.metadata.Distribution):
+class OddDistribution(metadata.Distribution):
     """A distribution that is not in a folder."""
 
     def read_text(self, filename: str) -> str | None:
@@ -289,7 +291,7 @@ class UnreadableDistribution(OddDistribution):
 
 
 class OddFinder(RaisingFinder):
-    def find_distributions(self, *_: object) -> list[importlib.metadata.Distribution]:
+    def find_distributions(self, *_: object) -> list[metadata.Distribution]:
         return [UnreadableDistribution(), OddDistribution()]
 
 
@@ -389,3 +391,22 @@ def test_editable_whose_code_cannot_be_found_has_no_stamp(site: Path, target: st
 
     assert found["cb-lost"].stamp == ""
     assert "cb-next" in found
+
+
+def test_metadata_library_is_imported_in_one_place() -> None:
+    """Every Python reads plugins through the same library, chosen in one module."""
+    root = Path(cbcore.__file__).parent
+
+    importing = {path.name for path in root.rglob("*.py") if imports_metadata(path)}
+
+    assert importing == {"_metadata.py"}
+
+
+def imports_metadata(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_text())):
+        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            full = {f"{module}.{alias.name}".strip(".") for alias in node.names} | {module}
+            if full & {"importlib.metadata", "importlib_metadata"}:
+                return True
+    return False

@@ -17,6 +17,7 @@ LAYERS = (
     {
         "",
         "_children",
+        "_metadata",
         "_versions",
         "components",
         "deprecations",
@@ -34,6 +35,7 @@ LAYERS = (
         "_manager",
         "_plugins",
         "_policy",
+        "_prediction_columns",
         "_watched",
         "binding",
         "chains",

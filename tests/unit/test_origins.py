@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 
 import pytest
 
+from cbcore._metadata import metadata
 from cbcore._origins import Origin, origin_of, read_origin
 from tests.fake_distributions import write_system
 
 
 def read(info):
-    return read_origin(importlib.metadata.Distribution.at(info))
+    return read_origin(metadata.Distribution.at(info))
 
 
 HASHED = "cb_one.py,sha256=abc,10\ncb_one-1.0.dist-info/METADATA,sha256=def,20\n"
