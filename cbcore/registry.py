@@ -22,8 +22,8 @@ from cbcore.introspection import signature_of
 class Registry:
     """What a program registered by hand, on top of what plugins offer.
 
-    A name is never overwritten silently: registering it again, or registering a name that a
-    plugin offers and then asking for it, is an error that names both.
+    A name is never overwritten silently: registering it for something else, or registering a
+    name that a plugin offers and then asking for it, is an error that names both.
     """
 
     def __init__(self) -> None:
@@ -37,9 +37,10 @@ class Registry:
         if not callable(target):
             raise UsageError(f"cannot register {target!r} as a {kind}: it cannot be called")
         key = (kind, names.canonical(name))
-        if key in self._components and not replace:
+        known = self._components.get(key)
+        if known is not None and known.target is not target and not replace:
             raise UsageError(
-                f"a {kind} called {name!r} is already registered: {self._components[key].target!r}",
+                f"a {kind} called {name!r} is already registered: {known.target!r}",
                 hint="choose another name, or pass replace=True",
             )
         try:
@@ -105,14 +106,18 @@ def register_metric(name: str, factory: Callable[..., Any], *, replace: bool = F
 def load_dataset(name: str, **parameters: Any) -> Any:
     """Load a dataset by name or spec string; keyword arguments go to its loader.
 
-    `n` limits any dataset, also one whose loader does not take it.
+    `n` goes to a loader that takes it, as all keyword arguments do, and limits any dataset.
     """
     spec = specs.parse_dataset(name)
     n = parameters.get("n")
     signature = signature_of(registry.get("dataset", spec.name).load())
-    if n is None or signature is None or "n" in signature.parameters:
+    if n is None or signature is None:
         return _make("dataset", spec, parameters)
-    del parameters["n"]
+    taken = signature.parameters
+    if "n" in taken:
+        return _make("dataset", spec, parameters)
+    if all(one.kind is not one.VAR_KEYWORD for one in taken.values()):
+        del parameters["n"]
     return First(_make("dataset", spec, parameters), n)
 
 

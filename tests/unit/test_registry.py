@@ -164,6 +164,29 @@ def test_load_dataset_gives_n_to_a_loader_that_takes_it(clean: Registry) -> None
     assert len(load_dataset("counted-numbers", n=4)) == 4
 
 
+def test_load_dataset_gives_n_to_a_loader_that_takes_any_keyword(clean: Registry) -> None:
+    """`**kwargs` get `n` as everything else, and what comes back is limited all the same."""
+    seen: dict[str, Any] = {}
+
+    def loader(**parameters: Any) -> list[dict[str, Any]]:
+        seen.update(parameters)
+        return [{"id": number} for number in range(9)]
+
+    register_dataset("any-numbers", loader)
+
+    assert len(list(load_dataset("any-numbers", n=2, split="test"))) == 2
+    assert seen == {"n": 2, "split": "test"}
+
+
+def test_the_same_loader_twice_is_no_clash(clean: Registry) -> None:
+    """Both ways of registering may be used for one loader, as the two say the same."""
+    clean.register("dataset", "my-data", numbers)
+    register_dataset("my-data", numbers)
+
+    assert [example["id"] for example in load_dataset("my-data", n=2)] == [0, 1]
+    assert "my-data" in clean.list("dataset")
+
+
 def test_load_dataset_by_spec(clean: Registry) -> None:
     """Config and parameters as in a spec string, or as keywords; an unknown one is an error."""
 
