@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -32,7 +33,10 @@ class EvalRow:
 
     A row with `error` set was not measured: it has no scores, and metrics leave it out.
     `missing` says, score by score, why an otherwise good row lacks a score.
+    `dataclasses.asdict`, `fields` and `replace` work on rows as on those of a dataclass.
     """
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     system: str
     example_id: str | int
@@ -99,7 +103,10 @@ class EvalResult:
     """All rows of a run and what the metrics made of them.
 
     `suites` is the table of the suites that were run, one line for each group and task.
+    `dataclasses.fields` and `replace` work on it as on a dataclass.
     """
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     rows: Sequence[EvalRow]
     summary: Summary = attrs.Factory(dict)
@@ -239,6 +246,25 @@ class EvalResult:
                 flat[f"scores.{name}" if clashes else name] = value
             flat.update((f"metadata.{key}", value) for key, value in metadata.items())
             yield flat
+
+
+def _dataclass_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
+    """The fields of an attrs class in the form that functions of `dataclasses` look for."""
+    wanted = []
+    for field in attrs.fields(cls):
+        default: Any = field.default
+        options: dict[str, Any] = {"compare": bool(field.eq), "repr": bool(field.repr)}
+        if hasattr(default, "factory"):
+            options["default_factory"] = default.factory
+        elif default is not attrs.NOTHING:
+            options["default"] = default
+        wanted.append((field.name, field.type, dataclasses.field(kw_only=field.kw_only, **options)))
+    twin: Any = dataclasses.make_dataclass(cls.__name__, wanted, init=False, repr=False, eq=False)
+    return dict(twin.__dataclass_fields__)
+
+
+EvalRow.__dataclass_fields__ = _dataclass_fields(EvalRow)
+EvalResult.__dataclass_fields__ = _dataclass_fields(EvalResult)
 
 
 def json_safe(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import enum
 import json
 import math
@@ -445,3 +446,33 @@ def test_what_an_evaluator_returned_reads_as_its_scores():
     assert "recall" not in scored
     assert scored == Scored({"f1": 0.5}, {"recall": "no gold"}, {"why": "so"})
     assert scored != Scored({"f1": 0.5})
+
+
+@given(rows)
+def test_row_is_read_like_a_dataclass(row):
+    """Code written for dataclasses sees the same fields and values."""
+    assert dataclasses.is_dataclass(row)
+    assert dataclasses.asdict(row) == row.to_dict()
+    assert [field.name for field in dataclasses.fields(EvalRow)] == list(ROW_FIELDS)
+
+
+def test_row_and_result_are_replaced_like_dataclasses():
+    """`replace` makes a changed copy, with what the class itself keeps out of comparisons too."""
+    row = EvalRow("a", 1, {"f1": 0.5})
+    result = EvalResult([row], {"a": {"m": 1.0}}, metrics=[print])
+
+    assert dataclasses.replace(row, system="b") == EvalRow("b", 1, {"f1": 0.5})
+    changed = dataclasses.replace(result, rows=[])
+    assert (changed.rows, changed.summary, changed.metrics) == ([], {"a": {"m": 1.0}}, [print])
+    assert dataclasses.asdict(result)["rows"] == [row.to_dict()]
+
+
+@pytest.mark.parametrize(
+    ("field", "default"), [("scores", {}), ("error", None), ("latency", 0.0), ("repeat", 0)]
+)
+def test_dataclass_fields_know_their_defaults(field, default):
+    """What can be left out has the default it gets."""
+    (found,) = (one for one in dataclasses.fields(EvalRow) if one.name == field)
+    made = found.default_factory() if found.default is dataclasses.MISSING else found.default
+
+    assert made == default
