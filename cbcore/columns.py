@@ -30,16 +30,19 @@ from typing import Any
 
 from cbcore._column_paths import Side
 from cbcore._column_reading import SUFFIX, Column, ColumnReader, Row, function_name
+from cbcore._prediction_columns import PREDICTION_SUFFIX, RecordedPredictions
 from cbcore._watched import Watched
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import near_matches
 
 __all__ = [
     "OUTPUT_FIELDS",
+    "PREDICTION_SUFFIX",
     "SUFFIX",
     "Column",
     "ColumnReader",
     "Mapped",
+    "RecordedPredictions",
     "Row",
     "Side",
     "bound_to_system",
