@@ -68,6 +68,18 @@ def test_the_table_fits_the_terminal(columns, n_systems):
     assert sum(line.count("0.5000") for line in lines) == n_systems
 
 
+def test_what_has_no_room_in_the_table_is_said_above_it():
+    """Version, shots and filter are part of what a number means: none vanishes without a word."""
+    systems = ["first-system", "second-system"]
+    scores = [score(**dict.fromkeys(systems, (0.5, 0.1, 10)))]
+    nodes = [node("a-rather-long-name", 1, scores=scores, version="2.0", num_fewshot=5)]
+    narrow = Table(width=60).render(result(*nodes, systems=systems)).partition("Suites\n")[2]
+    assert narrow.splitlines()[0] == "n-shot 5 · version 2.0 · filter none"
+    wide = Table(width=200).render(result(*nodes, systems=systems)).partition("Suites\n")[2]
+    assert wide.startswith("┌")
+    assert "2.0" in wide
+
+
 @pytest.mark.parametrize("reporter", [Table(width=120), Markdown(), Html()], ids=lambda r: r.name)
 def test_names_from_files_are_only_ever_text(reporter):
     """A suite's author may call a task what they like."""

@@ -155,23 +155,27 @@ def _fitted(grid: _Grid, columns: int, *, across: bool = False) -> Iterator[str]
 def _suite_lines(suites: SuiteView, columns: int) -> Iterator[str]:
     """The tree of suites, members below their groups, in pieces where it does not fit.
 
-    Columns that are empty are left out, and where there is no room those that only describe.
+    Columns that are empty are left out. Where there is no room those that only describe go
+    into a line of their own, which says what they hold.
     """
     names = ["  " * line.depth + visible(line.name) if line.named else "" for line in suites.lines]
     cells = [[visible(cell) for cell in line.cells] for line in suites.lines]
     columns_of = list(zip(map(visible, suites.headers), *cells, strict=True))
     widths = [max(map(width, column)) for column in columns_of]
-    described = [i for i in range(suites.n_described) if any(line[i] for line in cells)]
+    filled = [i for i in range(suites.n_described) if any(line[i] for line in cells)]
+    described = filled
     label = min(max(map(width, ("task", *names))), max(_SHORTEST_LABEL, columns // 3))
     values = list(range(suites.n_described, len(widths)))
     piece = values if suites.one_system else values[:1]
-    optionals = [1, 0]  # version and n-shot; the filter only where it tells nothing apart
+    optionals = [0, 1]  # n-shot and version; the filter only where it tells nothing apart
     if len({line[2] for line in cells if line[2]}) < 2:
-        optionals.append(2)
+        optionals.insert(0, 2)
     for optional in optionals:
         if _total([label, *(widths[i] for i in (*described, *piece))]) <= columns:
             break
         described = [i for i in described if i != optional]
+    if left_out := [columns_of[i] for i in filled if i not in described]:
+        yield shorten(" · ".join(map(_summed_up, left_out)), columns)
     while values:
         taken = len(piece)
         while taken < len(values) and (
@@ -185,6 +189,12 @@ def _suite_lines(suites: SuiteView, columns: int) -> Iterator[str]:
         notes = [visible(line.note) for line in suites.lines]
         short = [shorten(name, label) for name in names]
         yield from _suite_piece(headers, short, body, notes, [label, *(widths[i] for i in shown)])
+
+
+def _summed_up(column: Sequence[str]) -> str:
+    """A column in a few words: its heading, and the values it holds in order."""
+    header, *cells = column
+    return f"{header} {', '.join(dict.fromkeys(filter(None, cells)))}"
 
 
 def _suite_piece(
