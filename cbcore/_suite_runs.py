@@ -27,9 +27,9 @@ from cbcore.exceptions import (
 from cbcore.names import canonical
 from cbcore.results import EvalRow
 from cbcore.specs import Spec
+from cbcore.suites.class_tasks import ClassSays, with_class
 from cbcore.suites.filters import make_pipeline
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
-from cbcore.suites.locating import with_class
 from cbcore.suites.mapping import columns_for, unread_columns
 from cbcore.suites.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cbcore.suites.running import format_name, task_examples
@@ -85,12 +85,10 @@ class SuiteRun:
         for key in self.setups.keys() - failures.keys():
             if not any(self.outcomes[key].estimates.values()):
                 self._tell_errors(key, rows)
-        remarks = [
-            remark
-            for key, setup in self.setups.items()
-            if setup.metrics and key not in failures
-            for remark in self._sum_up(key, setup.metrics, rows)
-        ]
+        remarks = []
+        for key in self.setups:
+            if key not in failures:
+                remarks += self._sum_up(key, rows)
         table = SuiteTable(self.outcomes, list(rows))
         lines = table.lines(self.selection.roots)
         return lines, list(dict.fromkeys([*table.problems, *remarks]))
@@ -102,16 +100,21 @@ class SuiteRun:
             self.outcomes[key].state = "failed"
             self.outcomes[key].reason = f"every row errored; the first: {errors[0]}"
 
-    def _sum_up(
-        self, key: str, metrics: Sequence[Any], rows: Mapping[str, Iterable[EvalRow]]
-    ) -> list[str]:
-        """Add what a task's own metrics make of its rows; returns what went wrong."""
+    def _sum_up(self, key: str, rows: Mapping[str, Iterable[EvalRow]]) -> list[str]:
+        """Add what a task's class and its own metrics make of its rows; what went wrong."""
+        outcome, metrics = self.outcomes[key], self.setups[key].metrics
+        problems = []
+        if outcome.aggregations:
+            for system, of_system in rows.items():
+                problems += outcome.sum_up_results(system, of_system)
+        if not metrics:
+            return problems
         own = {system: [r for r in part if r.dataset == key] for system, part in rows.items()}
-        summary, problems = summarize(own, metrics)
+        summary, failed = summarize(own, metrics)
         for system, values in summary.items():
             n_examples = sum(row.repeat == 0 and row.error is None for row in own[system])
-            self.outcomes[key].add_metrics(system, values, n_examples)
-        return [f"task {key}: {problem}" for problem in problems]
+            outcome.add_metrics(system, values, n_examples)
+        return [*problems, *(f"task {key}: {problem}" for problem in failed)]
 
 
 def set_up(
@@ -190,7 +193,8 @@ class _TaskMaker:
     seed: int | None
 
     def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
-        config = with_class(leaf.config)
+        config, says = with_class(leaf.config)
+        outcome.config, outcome.aggregations = config, says.aggregations
         name = format_name(config)
         params = config.formats.get(name, {}) if name else {}
         task_format = make_format(name, params, self.formats) if name else None
@@ -203,7 +207,7 @@ class _TaskMaker:
 
         examples = task_examples(leaf.key, config, task_format, load, self.seed)
         dataset = datasets[0]
-        wired = self._scoring(config, task_format, dataset, outcome)
+        wired = self._scoring(config, says, task_format, dataset, outcome)
         where = config.origins.get("filter_list", config.origin)
         pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
         repeats = config.repeats if config.repeats > 1 else self.repeats
@@ -224,15 +228,21 @@ class _TaskMaker:
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         metrics = [self.builder.build("metric", m, extra).value for m in config.metrics]
         main_score = config.primary_score or _first_score(built.value for built, _ in wired)
-        return TaskSetup(source, record, metrics, main_score)
+        return TaskSetup(source, record, metrics, main_score or says.main_score)
 
     def _scoring(
-        self, config: TaskConfig, task_format: Format | None, dataset: Built, outcome: TaskOutcome
+        self,
+        config: TaskConfig,
+        says: ClassSays,
+        task_format: Format | None,
+        dataset: Built,
+        outcome: TaskOutcome,
     ) -> list[tuple[Built, bool]]:
         """The evaluators of a task, each with whether it was chosen automatically."""
         declared = _declared_metrics(config)
         outcome.shown = list(declared)
-        outcome.higher_is_better = {k: v for k, v in declared.items() if v is not None}
+        of_task = {k: v for k, v in declared.items() if v is not None}
+        outcome.higher_is_better = {**says.higher_is_better, **of_task}
         chosen: list[tuple[Built, bool]] = []
         reads = task_format is not None and getattr(task_format, "reads_answer", True)
         named = config.evaluators if config.evaluators is not None else self.asked

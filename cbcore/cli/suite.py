@@ -82,7 +82,7 @@ def _record(node: Node, catalogue: Catalogue) -> dict[str, Any]:
                 "metric": aggregate.metric,
                 "aggregation": _plain(aggregate.aggregation),
                 "weight_by_size": aggregate.weight_by_size,
-                "filters": None if aggregate.filters is None else list(aggregate.filters),
+                "filters": list(aggregate.filters),
                 "higher_is_better": aggregate.higher_is_better,
                 "over": aggregate.over,
             }

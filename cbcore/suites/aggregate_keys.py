@@ -17,7 +17,7 @@ from cbcore.suites.fields import (
     texts,
     unknown_key,
 )
-from cbcore.suites.model import AggregateMetric, Origin
+from cbcore.suites.model import NO_FILTER, AggregateMetric, Origin
 
 AGGREGATIONS = ("mean", "median", "min", "max")
 """Ways to make one number of several that have a name; any other is a function."""
@@ -74,7 +74,7 @@ def _aggregate(
         metric=given["metric"],
         aggregation=function,
         weight_by_size=given.get("weight_by_size", True),
-        filters=given.get("filter_list"),
+        filters=given.get("filter_list", (NO_FILTER.name,)),
         higher_is_better=given.get("higher_is_better"),
         over=over,
         origin=origin_of(item, "metric", place),

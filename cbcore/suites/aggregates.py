@@ -175,16 +175,7 @@ def aggregate(
 
     Leaves without the score are left out; what is missing is for the caller to tell.
     """
-    filters = metric.filters
-    if filters is None:
-        found = {
-            name
-            for leaf in group.leaves()
-            for measured, name in scores.get(leaf.key, {})
-            if measured == metric.metric
-        }
-        filters = tuple(sorted(found))
-    values = {name: _of_group(group, metric, name, scores) for name in filters}
+    values = {name: _of_group(group, metric, name, scores) for name in metric.filters}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -216,13 +207,9 @@ def _of_child(
     child: GroupNode, metric: AggregateMetric, name: str, scores: Mapping[str, Scores]
 ) -> Estimate | None:
     """The child's own number where it has one; else the mean the parent would make of it."""
-    own = [a for a in child.aggregates if a.metric == metric.metric and _covers(a, name)]
+    own = [a for a in child.aggregates if a.metric == metric.metric and name in a.filters]
     fallback = attrs.evolve(metric, aggregation="mean", over="leaves")
     return _of_group(child, own[0] if own else fallback, name, scores)
-
-
-def _covers(metric: AggregateMetric, name: str) -> bool:
-    return metric.filters is None or name in metric.filters
 
 
 def _present(

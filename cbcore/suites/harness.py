@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cbcore.exceptions import MissingScoreError
+from cbcore.results import Scored
 from cbcore.suites.documents import origin_of, problem
 from cbcore.suites.model import FilterPipeline, FilterStep, Origin
 
@@ -216,24 +217,29 @@ class _OverAll:
 
 
 class ProcessResults:
-    """Scores with a task's own `process_results(document, results)`."""
+    """Scores with a task's own `process_results(document, results)`.
+
+    What it gives for a metric in `aggregated` is kept as it is, under `RESULTS` in the details,
+    for the function that makes one number of all of them.
+    """
 
     name = "process_results"
+    RESULTS = "results"
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], aggregated: Iterable[str] = ()) -> None:
         self.function = function
+        self.aggregated = frozenset(aggregated)
 
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+    def score(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> Mapping[str, float]:
         """Every number the function gives, under its name there."""
         response = processed.get("response")
         if not isinstance(response, str):
             raise MissingScoreError("the system gave no response")
-        given = self.function(dict(original), [response])
-        scores = {
-            str(name): float(value)
-            for name, value in dict(given).items()
-            if isinstance(value, bool | int | float)
-        }
-        if not scores:
+        given = {str(k): v for k, v in dict(self.function(dict(original), [response])).items()}
+        scores = {k: float(v) for k, v in given.items() if isinstance(v, bool | int | float)}
+        kept = {k: v for k, v in given.items() if k in self.aggregated}
+        if not scores and not kept:
             raise MissingScoreError("process_results gave no number")
-        return scores
+        return Scored(scores, details={self.RESULTS: kept}) if kept else scores

@@ -48,14 +48,14 @@ NO_FILTER = FilterPipeline("none")
 class AggregateMetric:
     """One number of a group: how a score of its members becomes its own.
 
-    `filters` names the pipelines to aggregate; None means every pipeline a member has.
+    `filters` names the pipelines to aggregate: those of tasks that have none, by default.
     `over` is "leaves" (the default) or "children". `origin` is where the metric is named.
     """
 
     metric: str
     aggregation: str | Callable[..., Any] = "mean"
     weight_by_size: bool = True
-    filters: tuple[str, ...] | None = None
+    filters: tuple[str, ...] = ("none",)
     higher_is_better: bool | None = None
     over: str = "leaves"
     origin: Origin = attrs.field(factory=Origin, eq=False)

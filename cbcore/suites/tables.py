@@ -6,7 +6,8 @@ the same and a saved result keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,8 @@ from cbcore.components import describe_exception
 from cbcore.names import near_matches
 from cbcore.results import EvalRow
 from cbcore.suites.aggregates import Estimate, aggregate, mean_of
-from cbcore.suites.model import AggregateMetric, GroupNode, Leaf, Node
+from cbcore.suites.harness import ProcessResults
+from cbcore.suites.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cbcore.suites.scoring import score_key
 
 _HIGHER = frozenset({"acc", "acc_norm", "exact_match", "f1", "recall", "precision", "contains"})
@@ -28,14 +30,18 @@ class TaskOutcome:
     """What came of one task: numbers for each system, or the reason there are none.
 
     `state` is `ran`, `unavailable` (it could not be set up) or `failed` (its data ended it).
+    `config` is the task's with what its class says; `aggregations` are the class's own ways to
+    make one number of what `process_results` gave for each document.
     """
 
     leaf: Leaf
+    config: TaskConfig = attrs.Factory(lambda outcome: outcome.leaf.config, takes_self=True)
     state: str = "ran"
     reason: str = ""
     filters: Sequence[str] = ("none",)
     shown: Sequence[str] = ()
     higher_is_better: Mapping[str, bool] = attrs.Factory(dict)
+    aggregations: Mapping[str, Callable[[list[Any]], Any]] = attrs.Factory(dict)
     estimates: dict[str, dict[tuple[str, str], Estimate]] = attrs.Factory(dict)
     own_metrics: dict[str, None] = attrs.Factory(dict)
 
@@ -47,6 +53,27 @@ class TaskOutcome:
             if estimate is not None:
                 found[self._name_and_filter(key)] = estimate
         self.estimates[system] = found
+
+    def sum_up_results(self, system: str, rows: Iterable[EvalRow]) -> list[str]:
+        """Let the class make its numbers of what it gave for each document; what went wrong.
+
+        They go before the mean that the scores of the same name would have, and have no
+        standard error, since nothing is known of the function.
+        """
+        problems = []
+        collected = results_by_document(rows, self.leaf.key, self.filters)
+        for (metric, name), results in collected.items():
+            try:
+                value = float(self.aggregations[metric](results))
+                if not math.isfinite(value):
+                    raise ArithmeticError(f"it gave {value}")
+            except Exception as error:  # noqa: BLE001 - a function of the suite's author
+                why = describe_exception(error)
+                problems.append(f"task {self.leaf.path}: the aggregation of {metric} failed: {why}")
+                self.estimates[system].pop((metric, name), None)
+                continue
+            self.estimates[system][metric, name] = Estimate(value, None, len(results))
+        return problems
 
     def add_metrics(self, system: str, values: Mapping[str, float | None], n: int) -> None:
         """Add what the task's own metrics computed: numbers without a standard error."""
@@ -65,6 +92,11 @@ class TaskOutcome:
     def better(self, metric: str) -> bool | None:
         """Whether more of a metric is better; None where nobody said."""
         return self.higher_is_better.get(metric, True if metric in _HIGHER else None)
+
+    @property
+    def num_fewshot(self) -> Any:
+        """The number of worked examples to show: what its metadata claim, or what it was given."""
+        return self.config.metadata.get("num_fewshot", self.config.num_fewshot or 0)
 
 
 def scores_by_example(
@@ -88,6 +120,29 @@ def scores_by_example(
             for name, value in row.scores.items():
                 pending.setdefault(name, []).append(value)
     close()
+    return found
+
+
+def results_by_document(
+    rows: Iterable[EvalRow], task: str, filters: Sequence[str]
+) -> dict[tuple[str, str], list[Any]]:
+    """What `process_results` gave for a task, by metric and filter: one result per document.
+
+    Of several repeats that were scored one by one, the first counts.
+    """
+    found: dict[tuple[str, str], list[Any]] = {}
+    seen: set[tuple[str, str]] = set()
+    for row in rows:
+        if row.dataset != task:
+            continue
+        if row.repeat == 0:
+            seen.clear()
+        for position, name in enumerate(filters):
+            kept = row.metadata.get(score_key(ProcessResults.name, name, first=position == 0)) or {}
+            for metric, result in kept.get(ProcessResults.RESULTS, {}).items():
+                if (metric, name) not in seen:
+                    seen.add((metric, name))
+                    found.setdefault((metric, name), []).append(result)
     return found
 
 
@@ -117,7 +172,8 @@ class SuiteTable:
             yield from self._node(child, depth + 1, (*above, *node.aggregates))
 
     def _task(self, leaf: Leaf, depth: int, above: tuple[AggregateMetric, ...]) -> dict[str, Any]:
-        outcome, config = self.tasks[leaf.key], leaf.config
+        outcome = self.tasks[leaf.key]
+        config = outcome.config
         found = {pair: None for of_system in outcome.estimates.values() for pair in of_system}
         metrics = dict.fromkeys(metric for metric, _ in found)
         measured = [pair for pair in product(metrics, outcome.filters) if pair in found]
@@ -137,7 +193,7 @@ class SuiteTable:
         return {
             **_head("task", leaf.path, config.name, leaf.alias, depth, config.metadata),
             "key": leaf.key,
-            "num_fewshot": config.num_fewshot or 0,
+            "num_fewshot": outcome.num_fewshot,
             "state": outcome.state,
             "reason": outcome.reason or None,
             "scores": scores,
@@ -152,7 +208,7 @@ class SuiteTable:
 
     def _group(self, group: GroupNode, depth: int) -> dict[str, Any]:
         leaves = list(group.leaves())
-        shots = {leaf.config.num_fewshot or 0 for leaf in leaves}
+        shots = {self.tasks[leaf.key].num_fewshot for leaf in leaves}
         shown = group.metadata.get("num_fewshot", shots.pop() if len(shots) == 1 else None)
         return {
             **_head("group", group.path, group.name, group.alias, depth, group.metadata),
@@ -204,19 +260,26 @@ class SuiteTable:
         if metric.filters == ():
             return
         known: set[str] = set()
+        elsewhere: set[str] = set()
         systems_lacking: dict[tuple[str, ...], list[str]] = {}
         for system in self.systems:
             lacking = []
             for leaf in leaves:
                 scores = self.tasks[leaf.key].estimates.get(system, {})
-                names = {
-                    n for n, used in scores if metric.filters is None or used in metric.filters
-                }
+                names = {n for n, used in scores if used in metric.filters}
+                elsewhere |= {used for n, used in scores if n == metric.metric}
                 known |= names
                 if metric.metric not in names:
                     lacking.append(leaf.path)
             systems_lacking.setdefault(tuple(lacking), []).append(system)
         said = f"group {group.path}:"
+        if metric.metric not in known and elsewhere:
+            wanted, there = ", ".join(metric.filters), ", ".join(sorted(elsewhere))
+            self.problems.append(
+                f"{said} {metric.metric!r} is not reported under the filter {wanted}; "
+                f"write filter_list: [{there}]"
+            )
+            return
         if metric.metric not in known:
             near = near_matches(metric.metric, sorted(known), limit=1)
             listed = ", ".join(sorted(known)) or "none"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,11 +85,13 @@ def test_equal_parts_pool():
     assert found.stderr == pytest.approx(0.0505076, abs=5e-8)
 
 
-def test_filters_are_found_and_counted_for_each():
-    """Cases 5 and 6: every filter a member has, over the members that have it."""
+def test_filters_that_are_named_are_counted_for_each():
+    """Each over the members that have it; without a `filter_list`, only what no filter changed."""
+    every = attrs.evolve(MICRO, filters=("custom", "none", "prefix"))
     a = {("acc", "none"): Estimate(0.8, 0.02, 100), ("acc", "prefix"): Estimate(0.85, 0.015, 100)}
     b = {("acc", "none"): Estimate(0.9, 0.018, 200), ("acc", "custom"): Estimate(0.7, 0.01, 200)}
-    found = aggregate(group("g", "a", "b"), MICRO, {"a": a, "b": b})
+    found = aggregate(group("g", "a", "b"), every, {"a": a, "b": b})
+    assert list(aggregate(group("g", "a", "b"), MICRO, {"a": a, "b": b})) == ["none"]
     assert {name: value.n for name, value in found.items()} == {
         "custom": 200,
         "none": 300,
@@ -100,7 +103,7 @@ def test_filters_are_found_and_counted_for_each():
 
 @pytest.mark.parametrize(
     ("filters", "left"),
-    [(("none",), ["none"]), ((), []), (None, ["none", "x"]), (("typo",), [])],
+    [(("none",), ["none"]), ((), []), (("none", "x"), ["none", "x"]), (("typo",), [])],
 )
 def test_a_filter_list_selects(filters, left):
     """Case 7: only those named; an empty list selects nothing."""

@@ -321,6 +321,17 @@ def test_an_aggregate_that_says_nothing_says_why(data, metric, said):
     assert lines(result)["g"] == {}
 
 
+def test_an_aggregate_under_other_filters_says_what_to_write(data):
+    """Without a filter list a group takes what no filter changed, and says so where nothing is."""
+    strict = FilterPipeline("strict", (FilterStep("lowercase"),))
+    leaf = task("t", data("d", quiz(2)), **ASKED, filters=(strict,))
+    result = run(GroupNode("g", "g", "g", (leaf,), (AggregateMetric("acc"),)))
+    assert lines(result)["g"] == {}
+    assert result.problems == [
+        "group g: 'acc' is not reported under the filter none; write filter_list: [strict]"
+    ]
+
+
 class Refuses(Parrot):
     """Fails on the documents of one task."""
 
@@ -431,6 +442,94 @@ def test_a_class_can_be_a_task(data):
     result = run(Leaf("c", "c", config), systems=[system])
     assert [example["question"] for example in system.asked] == ["Q: one", "Q: two"]
     assert lines(result)["c"] == {("hit", "none"): (0.5, 2)}
+
+
+class Letters:
+    """A task whose every metric is summed up in its own way."""
+
+    VERSION = 3
+    GOLD = ("x", "y", "y")
+
+    def test_docs(self):
+        return [{"q": str(i), "gold": gold} for i, gold in enumerate(self.GOLD)]
+
+    def doc_to_text(self, doc):
+        return doc["q"]
+
+    def process_results(self, doc, results):
+        right = float(results[0] == doc["gold"])
+        return {"best": right, "acc": right, "pairs": (doc["gold"], results[0])}
+
+    def aggregation(self):
+        def mean(values):
+            raise AssertionError("the mean is ours")
+
+        return {"best": max, "acc": mean, "pairs": lambda pairs: sum(a == b for a, b in pairs)}
+
+    def higher_is_better(self):
+        return {"best": False, "pairs": True}
+
+
+def class_task(cls, **settings):
+    return Leaf("c", "c", TaskConfig(name="c", alias="c", task_class=cls, **settings))
+
+
+def test_a_class_sums_its_metrics_up(data):
+    """Its functions see what `process_results` gave for all documents, also what is no number."""
+    result = run(class_task(Letters), systems=[Parrot("y")])
+    found = lines(result)["c"]
+    assert found["best", "none"] == (1.0, 3)
+    assert found["pairs", "none"] == (2.0, 3)
+    assert found["acc", "none"] == (pytest.approx(2 / 3), 3)
+    assert result.problems == []
+
+
+def test_a_number_of_a_class_has_no_error_unless_it_is_a_mean(data):
+    """Nothing is known of how another function of the documents spreads."""
+    (line,) = run(class_task(Letters), systems=[Parrot("y")]).suites
+    errors = {one["metric"]: one["values"]["parrot"]["stderr"] for one in line["scores"]}
+    assert errors["best"] is None
+    assert errors["pairs"] is None
+    assert errors["acc"] == pytest.approx(1 / 3)
+
+
+def test_a_class_says_its_version_and_which_way_is_better(data):
+    """As its file would; where both say it, the file's word counts."""
+    (line,) = run(class_task(Letters)).suites
+    better = {one["metric"]: one["higher_is_better"] for one in line["scores"]}
+    assert (line["version"], better) == ("3", {"best": False, "acc": True, "pairs": True})
+    (line,) = run(class_task(Letters, metadata={"version": 7})).suites
+    assert line["version"] == "7"
+
+
+def test_an_aggregation_of_a_class_that_fails(data):
+    """It is named with its reason; the other metrics stand."""
+
+    class Broken(Letters):
+        def aggregation(self):
+            return {"pairs": lambda pairs: 1 / 0}
+
+    result = run(class_task(Broken), systems=[Parrot("y")])
+    assert ("pairs", "none") not in lines(result)["c"]
+    assert result.problems == [
+        "task c: the aggregation of pairs failed: ZeroDivisionError: division by zero"
+    ]
+
+
+def test_results_of_a_class_are_summed_up_from_the_store_too(data, tmp_path):
+    """What was no number is kept with the scores."""
+    for _ in range(2):
+        result = run(class_task(Letters), systems=[Parrot("y")], cache_dir=tmp_path)
+        assert lines(result)["c"]["pairs", "none"] == (2.0, 3)
+
+
+def test_shots_that_metadata_claim_are_shown(data):
+    """Prompts that come with worked examples say how many."""
+    leaf = task("t", data("d", quiz(2)), **ASKED, metadata={"num_fewshot": 3})
+    (line,) = run(leaf).suites
+    assert line["num_fewshot"] == 3
+    group = GroupNode("g", "g", "g", (leaf,))
+    assert [line["num_fewshot"] for line in run(group).suites] == [3, 3]
 
 
 def test_process_docs_gets_documents_it_can_map_and_filter(data):
