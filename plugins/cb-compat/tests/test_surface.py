@@ -18,7 +18,8 @@ from context_bench.registry import get_metric, load_dataset, register_metric, re
 from context_bench.types import Evaluator, Metric, System
 
 MODULES = {
-    "context_bench": ["EvalResult", "EvalRow", "OpenAIProxy", "evaluate"],
+    "context_bench": ["ClaudeCLI", "EvalResult", "EvalRow", "OpenAIProxy", "evaluate"],
+    "context_bench.cache": ["ResultCache"],
     "context_bench.runner": ["evaluate"],
     "context_bench.results": ["EvalResult", "EvalRow"],
     "context_bench.types": ["Evaluator", "Metric", "System"],
@@ -33,7 +34,7 @@ MODULES = {
     "context_bench.evaluators.math_equivalence": ["MathEquivalence"],
     "context_bench.evaluators.multiple_choice": ["MultipleChoiceAccuracy"],
     "context_bench.evaluators.nli_label_match": ["NLILabelMatch"],
-    "context_bench.evaluators.rouge": ["SummarizationQuality"],
+    "context_bench.evaluators.rouge": ["SummarizationQuality", "rouge_l"],
     "context_bench.metrics.cost_of_pass": ["CostOfPass"],
     "context_bench.metrics.latency": ["Latency"],
     "context_bench.metrics.per_dataset": ["PerDatasetBreakdown"],

@@ -107,6 +107,13 @@ def test_an_address_that_never_answered_is_not_tried_again(ask):
     assert "Connection refused" in caught.value.message
 
 
+def test_a_server_that_is_still_starting_is_waited_for_when_asked_to(ask):
+    """The same address, with the retries that any other failure gets."""
+    with pytest.raises(EndpointError, match="after 3 attempts") as caught:
+        ask("http://127.0.0.1:9", backoff_s=0.001, max_retries=2, retry_unreached=True)
+    assert caught.value.outcome is Outcome.UNREACHABLE
+
+
 def test_an_endpoint_that_went_away_is_tried_again(server, monkeypatch):
     """Once it was reached, a refused connection may be a restart."""
     attempts = []

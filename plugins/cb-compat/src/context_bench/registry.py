@@ -13,7 +13,7 @@ import attrs
 from cbcore import names
 from cbcore import registry as cb_registry
 from cbcore.components import kind_of
-from cbcore.exceptions import DuplicateNameError, UnknownComponentError
+from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
 
 
 class UnknownNameError(UnknownComponentError, KeyError):
@@ -36,7 +36,29 @@ class _Ready:
 
 
 class Registry:
-    """Names of one process, on top of those that plugins offer."""
+    """Objects by kind and name."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[str, Any]] = {}
+
+    def register(self, kind: str, name: str, obj: Any) -> None:
+        """Make an object available under a name. The last one counts."""
+        self._objects.setdefault(kind, {})[name] = obj
+
+    def get(self, kind: str, name: str) -> Any:
+        """What was registered."""
+        known = self._objects.get(kind, {})
+        if name not in known:
+            raise UnknownNameError(kind, name, names.near_matches(name, known))
+        return known[name]
+
+    def list(self, kind: str) -> list[str]:
+        """The names of a kind, sorted."""
+        return sorted(self._objects.get(kind, {}))
+
+
+class _ProcessRegistry(Registry):
+    """The registry of `cb`: names of this process on top of those that plugins offer."""
 
     def register(self, kind: str, name: str, obj: Any) -> None:
         """Make an object, or what makes it, available under a name. The last one counts."""
@@ -56,10 +78,13 @@ class Registry:
 
     def list(self, kind: str) -> list[str]:
         """All names of a kind, registered and installed, sorted."""
-        return cb_registry.registry.list(kind)
+        try:
+            return cb_registry.registry.list(kind)
+        except UsageError:  # no such kind, of which there is nothing
+            return []
 
 
-registry = Registry()
+registry: Registry = _ProcessRegistry()
 """The registry of this process."""
 
 

@@ -37,7 +37,8 @@ class ChatClient:
     variable `api_key_env` holds. `timeout_s` bounds each request as a whole, `max_reply_bytes`
     the size of a reply. 408, 409, 425, 429, 5xx, time-outs and dropped connections are tried
     again up to `max_retries` times: after what `Retry-After` asks for, else after `backoff_s`,
-    doubled each time, with jitter, at most `max_wait_s`. At most `max_in_flight` requests are
+    doubled each time, with jitter, at most `max_wait_s`; an address that never answered, which
+    is mostly a mistake, only with `retry_unreached`. At most `max_in_flight` requests are
     under way; 429 halves that number for a while. The limits per minute hold in every period
     of 60 seconds; tokens are estimated first and corrected by the usage reported.
 
@@ -56,6 +57,7 @@ class ChatClient:
         max_retries: int = 5,
         backoff_s: float = 0.5,
         max_wait_s: float = 60.0,
+        retry_unreached: bool = False,
         max_in_flight: int = 256,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
@@ -89,6 +91,7 @@ class ChatClient:
         self.max_retries = max_retries
         self.backoff_s = backoff_s
         self.max_wait_s = max_wait_s
+        self.retry_unreached = retry_unreached
         self.max_in_flight = max_in_flight
         self.requests_per_minute = requests_per_minute
         self.tokens_per_minute = tokens_per_minute
@@ -157,7 +160,8 @@ class ChatClient:
             await asyncio.sleep(wait_s)
 
     def _may_retry(self, error: EndpointError) -> bool:
-        if error.outcome is Outcome.UNREACHABLE and not self._was_reached:
+        unreached = error.outcome is Outcome.UNREACHABLE and not self._was_reached
+        if unreached and not self.retry_unreached:
             return False  # an address that never answered is a mistake, not a mishap
         return error.worth_retrying and (error.retry_after_s or 0) <= self.max_wait_s
 

@@ -59,6 +59,7 @@ class OpenAI:
         max_retries: int = 5,
         backoff_s: float = 0.5,
         max_wait_s: float = 60.0,
+        retry_unreached: bool = False,
         max_in_flight: int = 256,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
@@ -84,6 +85,7 @@ class OpenAI:
             max_retries=max_retries,
             backoff_s=backoff_s,
             max_wait_s=max_wait_s,
+            retry_unreached=retry_unreached,
             max_in_flight=max_in_flight,
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
@@ -113,6 +115,7 @@ class OpenAI:
         self.max_retries = max_retries
         self.backoff_s = backoff_s
         self.max_wait_s = max_wait_s
+        self.retry_unreached = retry_unreached
         self.max_in_flight = max_in_flight
         self.requests_per_minute = requests_per_minute
         self.tokens_per_minute = tokens_per_minute

@@ -33,6 +33,9 @@ class LLMJudge(Wrapped):
         return plain(finished(self.component.ascore(original, processed), self.component.aclose))
 
 
+_NO_QUESTION = "(The question is not known.)"
+
+
 class _ByWhatThereIs:
     """Chooses the rubric by what the example has."""
 
@@ -51,7 +54,7 @@ class _ByWhatThereIs:
         gold = original.get("answer")
         judge = self.correctness if gold not in (None, "", []) else self.helpfulness
         if original.get("question") is None and not original.get("turns"):
-            original = {**original, "question": original.get("context")}
+            original = {**original, "question": original.get("context") or _NO_QUESTION}
         return await judge.ascore(original, processed)
 
     async def aclose(self) -> None:

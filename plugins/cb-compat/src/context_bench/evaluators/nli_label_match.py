@@ -9,3 +9,4 @@ class NLILabelMatch(Wrapped):
 
     def __init__(self) -> None:
         super().__init__(cb_nli.NLILabelMatch())
+        self.name = "nli_label_match"

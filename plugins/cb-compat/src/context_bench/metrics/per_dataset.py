@@ -1,5 +1,9 @@
 """One score, dataset by dataset."""
 
-from cb_metrics import PerDatasetBreakdown
+import cb_metrics
 
-__all__ = ["PerDatasetBreakdown"]
+
+class PerDatasetBreakdown(cb_metrics.PerDatasetBreakdown):
+    """The mean of a score for every dataset, under `dataset:<name>`."""
+
+    name = "per_dataset"

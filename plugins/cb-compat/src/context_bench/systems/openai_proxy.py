@@ -49,6 +49,7 @@ class OpenAIProxy(OpenAI):
             extra_body=extra_body,
             max_retries=max_retries,
             backoff_s=retry_base_delay,
+            retry_unreached=True,
         )
 
     async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
