@@ -1,0 +1,56 @@
+"""Which part of a response answers the question that was asked.
+
+Base models answer and then run on: they invent a further question, and answer that too. Others
+answer the worked examples of the prompt first, and the question last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cb_multiple_choice.reading import plain
+
+_NEW_QUESTION = re.compile(
+    r"^[^\S\n]*(?:(?:next|new|another)\s+)?(?:question|problem|exercise)\b[^\S\n]*"
+    r"(?:[:.]|(?:no\.?\s*|#)?\d+[^\S\n]*(?:[:.)]|$))"
+    r"|^[^\S\n]*(?:q(?:\d+)?|human|user|问题|题目|問題)[^\S\n]*[:.]"
+    r"|(?<=[.!?)])[^\S\n]+question(?:\s+\d+)?:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OPTIONS = re.compile(r"\n\s*(?:\n|options\b|choices\b|[(\[]?[A-Z][.:)\]])", re.IGNORECASE)
+_LEAST, _MOST = 20, 200
+"""How many characters of a question tell it from others."""
+_FEW_WORDS = 12
+"""How long an introduction may be; what is longer is an answer, if an unfinished one."""
+
+
+def parts(text: str, question: str) -> Iterator[str]:
+    """The parts of a plain text that may hold the answer; the first that gives one counts.
+
+    They are what follows the last repetition of the question and what stands before the first
+    question of the response's own. A text that begins with a question, perhaps after a few words,
+    goes through several: the whole of it is the last part.
+    """
+    repeated = _after_question(text, question)
+    if repeated:
+        yield _before_new_question(repeated)
+    own = _before_new_question(text)
+    if own:
+        yield own
+    if len(own.split()) <= _FEW_WORDS:
+        yield text
+
+
+def _before_new_question(text: str) -> str:
+    new = _NEW_QUESTION.search(text)
+    return text[: new.start()].rstrip() if new else text
+
+
+def _after_question(text: str, question: str) -> str:
+    start = " ".join(_OPTIONS.split(plain(question), maxsplit=1)[0].split())[:_MOST]
+    if len(start) < _LEAST:
+        return ""
+    pattern = r"\s+".join(map(re.escape, start.split()))
+    found = list(re.finditer(pattern, text, re.IGNORECASE))
+    return text[found[-1].end() :] if found else ""
