@@ -41,6 +41,7 @@ TRUTH = ("Yes", "No")
         ("  A  \n", "A"),
         ("$B$", "B"),
         ("Let me think about A and C first.\n\nB", "B"),
+        ("A. It rains.\nB. It has the Thames.\nC. It is old.\nD. It is cold.\n\nB", "B"),
         ("<think>The answer is A. No: C.</think>D", "D"),
         # statements
         ("Answer: B", "B"),
@@ -86,6 +87,9 @@ TRUTH = ("Yes", "No")
         ("Neither A nor B; D.", "D"),
         ("After eliminating A and B, C is better than D.", "C"),
         ("We eliminate A, C and D. B remains.", "B"),
+        ("Let's eliminate. A is out. C is out. D is out. That leaves B.", "B"),
+        ("I'm torn between A and B, but I'll go with B.", "B"),
+        ("A seems plausible, but B is the best answer.", "B"),
         # what is not so may be what makes a choice right
         ("The answer is C. Rome is not the capital of France.", "C"),
         ("The answer is (C). Rome isn't the capital of France.", "C"),
@@ -125,6 +129,7 @@ TRUTH = ("Yes", "No")
         ("A. A long explanation follows.", "A"),
         ("C - the eternal city", "C"),
         ("D because of the wall", "D"),
+        ("B\n\nExplanation:\nA) Paris is in France\nB) London is not\nC) Rome is in Italy", "B"),
         # the article and the pronoun
         ("A capital is a city; B", "B"),
         ("I think C", "C"),
@@ -173,6 +178,8 @@ def test_it_finds_the_choice(response: str, label: str) -> None:
         "So the answer is (A) and (B).",
         "(A) and (B)",
         "Both A and C are correct.",
+        "It is either A or C.",
+        "There is not enough information to answer.",
         # names, variables and units
         "Plan A was bad.",
         "Vitamin C is the best choice",

@@ -68,7 +68,8 @@ def extract_choice(response: str, choices: Sequence[str] = (), question: str = "
     1. `alone`: the response, or its last line, is one letter or one choice's text.
     2. `statement`: the last statement such as "the answer is …", "I choose …", "so it must be …",
        "… is correct"; a boxed answer is one.
-    3. `leading`: the response begins with a label, as in "(D) because", and is no list of labels.
+    3. `leading`: the response begins with a label, as in "(D) because", and is no list of labels;
+       or its first line is one.
     4. `letter`: it is short and has the letter of one choice only.
     5. `text`: it is short and has the text of one choice only.
     """
@@ -80,7 +81,7 @@ def extract_choice(response: str, choices: Sequence[str] = (), question: str = "
     labels = string.ascii_uppercase[: len(choices) or DEFAULT_CHOICES]
     by_label = dict.fromkeys(labels, "") | dict(zip(labels, choices, strict=False))
     drawn = ""
-    for part in dict.fromkeys(parts(text, question)):
+    for part in map(str.strip, parts(text, question)):
         whole = _whole(part, by_label)
         if whole:
             return Extracted(whole, "alone")
@@ -106,10 +107,17 @@ def _whole(text: str, choices: Mapping[str, str]) -> str | None:
 
 def _alone(drawn: str) -> str | None:
     *_, before, last = ["", "", *filter(str.strip, drawn.split("\n"))]
-    match = _ALONE.fullmatch(drawn)
-    if not match and not _LINE_LABEL.match(before):  # else it is the last of a list
-        match = _ALONE.fullmatch(last)
-    return label_of(match[1]) if match else None
+    match = _ALONE.fullmatch(drawn) or _ALONE.fullmatch(last)
+    if not match or (last != drawn and _is_next_of_list(before, match[1])):
+        return None
+    return label_of(match[1])
+
+
+def _is_next_of_list(before: str, sign: str) -> bool:
+    """The label on the last line only continues the labels of the lines before it."""
+    label = _LINE_LABEL.match(before)
+    follows = label is not None and ord(label_of(sign)) == ord(label_of(label[1])) + 1
+    return follows or _ALONE.fullmatch(before) is not None
 
 
 def _statement(drawn: str) -> str | None:
@@ -121,6 +129,10 @@ def _statement(drawn: str) -> str | None:
 
 
 def _leading(drawn: str) -> str | None:
+    first, second, *_ = [*filter(str.strip, drawn.split("\n")), "", ""]
+    title = _ALONE.fullmatch(first)
+    if title and not _LINE_LABEL.match(second):
+        return label_of(title[1])
     match = _LEADING.match(drawn)
     letters = "".join(map(label_of, re.findall(L, drawn)))
     goes_through_them = letters.startswith("ABC")

@@ -50,7 +50,7 @@ _STATEMENT = re.compile(
     rf"|\b(?:i|we|i'd|i'll|we'd|i'm)\s+(?:\w+\s+){{0,3}}?{_VERB}\b{_FILLER}(?P<chosen>{_LIST})"
     rf"|(?:\b(?:it|this|that|which)(?:'s|\s+{_BE})|\b(?:would|should|must|has to|have to) be\b"
     r"|\b(?:therefore|thus|hence|so|finally|in conclusion|but|choose|select|pick|definitely"
-    r"|probably|(?:most|more) likely)\b)"
+    r"|probably|(?:most|more) likely|leav(?:es|ing)(?: us with| only)?|left with)\b)"
     rf"{_FILLER}(?P<concluded>{L}(?:\s*(?:/|,?\s*\b(?:and|or)\b)\s*{M})*){_CLAUSE_END}"
     rf"|(?P<declared>{_CONJUNCTION})\s*,?\s*(?:(?:is|are|was|seems|must be|would be|looks)\s+"
     rf"(?:\w+ly\s+)?{_GOOD}|(?:fits|wins|works|holds|remains)\b)"

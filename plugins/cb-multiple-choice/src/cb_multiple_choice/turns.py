@@ -28,23 +28,21 @@ _FEW_WORDS = 12
 def parts(text: str, question: str) -> Iterator[str]:
     """The parts of a plain text that may hold the answer; the first that gives one counts.
 
-    They are what follows the last repetition of the question and what stands before the first
-    question of the response's own. A text that begins with a question, perhaps after a few words,
-    goes through several: the whole of it is the last part.
+    Where the text has questions of its own, they are what follows the last repetition of the
+    question that was asked, and what stands before the first. A text that begins with a question,
+    perhaps after a few words, goes through several: the whole of it is the last part.
     """
+    new = _NEW_QUESTION.search(text)
+    if new is None:
+        yield text
+        return
     repeated = _after_question(text, question)
-    if repeated:
-        yield _before_new_question(repeated)
-    own = _before_new_question(text)
-    if own:
-        yield own
+    next_one = _NEW_QUESTION.search(repeated)
+    yield repeated[: next_one.start()] if next_one else repeated
+    own = text[: new.start()]
+    yield own
     if len(own.split()) <= _FEW_WORDS:
         yield text
-
-
-def _before_new_question(text: str) -> str:
-    new = _NEW_QUESTION.search(text)
-    return text[: new.start()].rstrip() if new else text
 
 
 def _after_question(text: str, question: str) -> str:
