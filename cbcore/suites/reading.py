@@ -136,7 +136,9 @@ def _opening(response: str, letters: str) -> int | None:
         return None
     text = response.strip().lstrip("*_`\"'")
     match = re.match(
-        rf"\(([{letters}])\)|\[([{letters}])\]|(?!A: (?:Let|We)\b)([{letters}])(?=[.):*。]|\s*\Z|\s*\n)",
+        rf"\(([{letters}])\)|\[([{letters}])\]"
+        # "A: Let's see" answers "Q: …" and names no choice
+        rf"|(?!A: (?:Let|We)\b)([{letters}])(?=[.):*。]|\s*\Z|\s*\n)",
         text,
     )
     if match is None:

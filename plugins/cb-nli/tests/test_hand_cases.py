@@ -153,6 +153,8 @@ UNDECIDED = [
     "Neutral, since the man may be sad",
     "neutral (not contradiction)",
     "Rather than contradiction, I would choose neutral.",
+    "Let's check for entailment.\nPremise: A cat sleeps.\nHypothesis: It is old.\nLabel: neutral",
+    "Neutral.\n\nPremise: A cat sleeps.\nHypothesis: An animal sleeps.\nAnswer: entailment",
     "Entailment - No, Contradiction - No, Neutral - Yes",
     "The answer is neutral because it is not an entailment and not a contradiction.",
 ]

@@ -39,7 +39,7 @@ class MultipleChoiceAccuracy:
         self.unreadable = unreadable
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
-        """1.0 or 0.0, and in the details the choice and the rule that found it, or why there is none.
+        """1.0 or 0.0, and in the details the choice and its rule, or why there is none.
 
         Raises `MissingScoreError` when there is no gold or no response to read.
         """

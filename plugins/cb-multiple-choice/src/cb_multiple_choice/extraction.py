@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from cb_multiple_choice.mentions import UNSIGNED, J, L, M, T, label_of, sketch
+from cb_multiple_choice.mentions import WORDS_AND_SIGNS, J, L, M, T, label_of, sketch
 from cb_multiple_choice.reading import folded, plain
 from cb_multiple_choice.rejections import without_rejected
 from cb_multiple_choice.statements import stated
@@ -33,7 +33,7 @@ class Extracted:
     rule: str
 
 
-_MARKS = f"[^{UNSIGNED}]*"
+_MARKS = f"[^{WORDS_AND_SIGNS}]*"
 _ALONE = re.compile(
     rf"{_MARKS}(?:(?:option|choice|answer|letter)\b{_MARKS})?({M}){_MARKS}", re.IGNORECASE
 )
@@ -50,7 +50,7 @@ _ANSWER_SIGN = re.compile(r"\AA:\s*(?=(?:let|we|first|step|think|to)\b)", re.IGN
 _LINE_LABEL = re.compile(rf"^[\s\"-]*({L})", re.MULTILINE)
 _REASONING = re.compile(
     r"let(?:'s|\s+(?:us|me|the))\b|step\b|first\b|we\s+(?:know|have|need|are|refer|start)\b"
-    r"|(?:in order\s+)?to\s+(?:find|determine|solve|answer|calculate)\b|given\b|recall\b",
+    r"|(?:in order\s+)?to\s+(?:find|determine|solve|answer|calculate)\b|recall\b",
     re.IGNORECASE,
 )
 # A number on the way to another ("= 12, so we divide") is no answer.

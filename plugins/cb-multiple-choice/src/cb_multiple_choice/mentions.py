@@ -21,7 +21,7 @@ L = "[\ue000-\ue059]"
 J = "[\ue040-\ue059]"
 T = "[\ue080-\ue099]"
 M = "[\ue000-\ue099]"
-UNSIGNED = "\\w\ue000-\ue099"
+WORDS_AND_SIGNS = "\\w\ue000-\ue099"
 """Words and signs, for a character class."""
 
 # Letters of scripts that put spaces between words; a label may stand next to any other.

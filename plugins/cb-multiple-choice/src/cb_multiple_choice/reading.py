@@ -19,8 +19,8 @@ _LONGEST = 100_000
 def plain(text: str) -> str:
     r"""The text without emphasis, TeX and reasoning block; a boxed or tagged answer is announced.
 
-    `\boxed{B}` and `<answer>B</answer>` become a line "answer: B". Full-width and circled letters become plain ones.
-    Of a very long text the end is read: that is where an answer stands.
+    `\boxed{B}` and `<answer>B</answer>` become a line "answer: B". Full-width and circled letters
+    become plain ones. Of a very long text the end is read: that is where an answer stands.
     """
     text = unicodedata.normalize("NFKC", text[-_LONGEST:]).translate(_QUOTES)
     text = _TEX_WRAPPER.sub(r"\1", _REASONING.sub("", text))

@@ -30,8 +30,7 @@ _NOT = rf"(?:{_BE}not\b|\s*(?:\w+n't|cannot|(?:do|does|did|can|could|would) not)
 _BARE = "[\ue000-\ue039\ue080-\ue099]"
 _SEVERAL = rf"(?:{M}(?:,\s*{M}){{0,25}},?\s*\b(?:and|or)\s+(?:option\s+|choice\s+)?)?"
 _REJECTED = re.compile(
-    rf"{_NEGATION}{_LIST}|{_SEVERAL}(?:{M}{_WRONG}|{_BARE}{_NOT})",
-    re.IGNORECASE,
+    rf"{_NEGATION}{_LIST}|{_SEVERAL}(?:{M}{_WRONG}|{_BARE}{_NOT})", re.IGNORECASE
 )
 
 

@@ -31,21 +31,22 @@ _VERB = (
     r"|opt for|say|answer|guess|settle on)"
 )
 _GOOD = (
-    r"(?:correct|right|(?:the|my)\s+(?:\w+\s+){0,2}?(?:answer|choice|option|one|correct|right|best|most)"
-    r"|(?:better|more\s+\w+|likelier|preferable|stronger|closer)\s+(?:than\b|rejected))"
+    r"(?:correct|right|(?:the|my)\s+(?:\w+\s+){0,2}?(?:answer|choice|option|one|correct|right|best"
+    r"|most)|(?:better|more\s+\w+|likelier|preferable|stronger|closer)\s+(?:than|rejected))\b"
 )
 # Where a clause ends, so that "but A is tempting" and "so B moves on" settle nothing.
 _CLAUSE_END = (
     r"(?=\s*(?:[.,;:!?)\]\"'。，；、！\n–—]|-\s|$"
     rf"|\b(?:because|since|as|for|due|based|given|which|by|{ERASED})\b))"
 )
-_CHINESE = (
+_EAST_ASIAN = (
     r"(?:答案|答え|正解|解答|정답|답)\s*(?:应该是|應該是|应为|是|为|為|は|은|는)?[\s:]*"
     r"|(?:故选|应选|应该选|选择|選擇|选|選)(?:项|項)?[\s:]*"
 )
 _STATEMENT = re.compile(
     rf"{_NOUN}(?:\s+(?:to|for|of|in|here|from|among|correcta|correcte|correta|corretta)\b"
-    rf"(?:\s+\w+){{0,4}}?)?(?:,[^,.\n]{{1,30}},)?(?:\s+{_BE}|\"?\s*[:=]|'s\b){_FILLER}(?P<answer>{_LIST})"
+    rf"(?:\s+\w+){{0,4}}?)?(?:,[^,.\n]{{1,30}},)?(?:\s+{_BE}|\"?\s*[:=]|'s\b)"
+    rf"{_FILLER}(?P<answer>{_LIST})"
     rf"|\b(?:final|correct|right|best)\s+(?:answer|option|choice)\s+(?P<named>{L}){_CLAUSE_END}"
     rf"|\b(?:i|we|i'd|i'll|we'd|i'm)\s+(?:\w+\s+){{0,3}}?{_VERB}\b{_FILLER}(?P<chosen>{_LIST})"
     rf"|(?:\b(?:it|this|that|which)(?:'s|\s+{_BE})|\b(?:would|should|must|has to|have to) be\b"
@@ -54,7 +55,7 @@ _STATEMENT = re.compile(
     rf"{_FILLER}(?P<concluded>{L}(?:\s*(?:/|,?\s*\b(?:and|or)\b)\s*{M})*){_CLAUSE_END}"
     rf"|(?P<declared>{_CONJUNCTION})\s*,?\s*(?:(?:is|are|was|seems|must be|would be|looks)\s+"
     rf"(?:\w+ly\s+)?{_GOOD}|(?:fits|wins|works|holds|remains)\b)"
-    rf"|(?:{_CHINESE})(?P<translated>{_LIST})",
+    rf"|(?:{_EAST_ASIAN})(?P<translated>{_LIST})",
     re.IGNORECASE,
 )
 _SAID = ("answer", "named", "chosen", "concluded", "declared", "translated")

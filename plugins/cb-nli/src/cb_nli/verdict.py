@@ -23,7 +23,7 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _NEW_TEXT = re.compile(
-    r"^[^\S\n]*(?:premise|question|q|claim|context|passage|evidence|sentence 1|text)[^\S\n]*\d*:",
+    r"^[^\S\n]*(?:premise|question|q|claim|sentence 1)[^\S\n]*\d*:",
     re.IGNORECASE | re.MULTILINE,
 )
 _GAP_WORD = (
@@ -32,7 +32,10 @@ _GAP_WORD = (
     r"|information|actually|completely|entirely)"
 )
 # "Not A, B" rules out A alone; "not A or B" and "neither A nor B" both.
-_LIST = rf"{M}(?:(?:\s*,\s*{M}){{0,9}}(?:\s*,?\s*\b(?:or|nor|and)\b\s*(?:{_GAP_WORD}\s+){{0,3}}{M}){{1,9}})?"
+_LIST = (
+    rf"{M}(?:(?:\s*,\s*{M}){{0,9}}"
+    rf"(?:\s*,?\s*\b(?:or|nor|and)\b\s*(?:{_GAP_WORD}\s+){{0,3}}{M}){{1,9}})?"
+)
 _NOBODY = r"(?:nothing|no\s+(?:part|sentence|statement|passage|evidence|line)|none)(?:\s+\w+){0,5}?"
 _RULED_OUT = re.compile(
     r"(?:(?:\b(?:not|never|no|neither|nor|cannot|without|rather than|instead of|far from|fails? to"
@@ -47,7 +50,8 @@ _CONCEDED = re.compile(r"\b(?:while|although|though)\b[^.,;:\n]*,", re.IGNORECAS
 _GAP = r"[\s:\"'=,–—-]*"
 _FILLER = (
     rf"{_GAP}(?:(?:\w+ly|an?|the|is|be|that|of|as|label|one|case|best|most|likely|indeed"
-    r"|claim|hypothesis|premise|evidence|text|statement|described|classified|considered|it|this|it's|i (?:think|believe))\b"
+    r"|claim|hypothesis|premise|evidence|text|statement|described|classified|considered|it|this|it's"
+    r"|i (?:think|believe))\b"
     rf"{_GAP}){{0,8}}"
 )
 _STATEMENT = re.compile(
@@ -98,19 +102,20 @@ def read_verdict(response: str, labels: LabelSet) -> Verdict:
     text = _plain(response)
     new = _NEW_TEXT.search(text)
     if new and new.start():
-        own = _verdict(text[: new.start()], labels)
+        own = _verdict(text[: new.start()], labels, firm=True)
         if own.label is not None:
             return own
     return _verdict(text, labels)
 
 
-def _verdict(text: str, labels: LabelSet) -> Verdict:
+def _verdict(text: str, labels: LabelSet, *, firm: bool = False) -> Verdict:
+    """What a text says; where that has to be `firm`, by one of the first three rules."""
     text = _OPEN.sub(r"\1", text)
-    by_name = _among(text, labels.labels, labels.names)
+    by_name = _among(text, labels.labels, labels.names, firm)
     if by_name is None or (by_name.label is None and by_name.ruled_out):
         # "No, it is not supported" denies one label and gives no other; "False, …" gives one.
         short = text if by_name is None else re.sub(NO, "", text, flags=re.IGNORECASE)
-        by_short = _among(short, labels.labels, labels.short)
+        by_short = _among(short, labels.labels, labels.short, firm)
         if by_name is None:
             return by_short or Verdict(None)
         if by_short and by_short.label and by_short.label not in by_name.ruled_out:
@@ -118,7 +123,7 @@ def _verdict(text: str, labels: LabelSet) -> Verdict:
     return by_name
 
 
-def _among(text: str, labels: Sequence[str], words: Sequence[str]) -> Verdict | None:
+def _among(text: str, labels: Sequence[str], words: Sequence[str], firm: bool) -> Verdict | None:
     """What the given words for the labels say; None where there are none of them."""
     drawn = _drawn(text, words)
     if not re.search(M, drawn):
@@ -129,7 +134,7 @@ def _among(text: str, labels: Sequence[str], words: Sequence[str]) -> Verdict | 
     left = _RULED_OUT.sub("ruled-out", drawn)
     told = _CONCEDED.sub("", left)
     left = told if re.search(M, told) else left
-    index = _stated(left)
+    index = _stated(left, firm)
     if index is not None:
         return Verdict(labels[index], frozenset(ruled_out - {labels[index]}))
     if re.search(M, left):
@@ -138,21 +143,29 @@ def _among(text: str, labels: Sequence[str], words: Sequence[str]) -> Verdict | 
     return Verdict(possible[0] if len(possible) == 1 else None, frozenset(ruled_out))
 
 
-def _stated(drawn: str) -> int | None:
+def _stated(drawn: str, firm: bool) -> int | None:
     last_line = _ALONE.fullmatch(drawn.rstrip().rpartition("\n")[2])
     if last_line:
         return _indices(last_line[1])[0]
-    for pattern in (_STATEMENT, _TURN):
-        leading = _LEADING.match(drawn)
-        if pattern is _TURN and leading and leading["pause"]:
-            return _indices(leading[1])[0]
-        said = [set(_indices(match[0])) for match in pattern.finditer(drawn)]
-        if said:
-            return said[-1].pop() if len(said[-1]) == 1 else None
+    said = _last_said(_STATEMENT, drawn)
+    leading = _LEADING.match(drawn)
+    if said is None and leading and leading["pause"]:
+        return _indices(leading[1])[0]
+    if said is None and not firm:
+        said = _last_said(_TURN, drawn)
+    if said is not None or firm:
+        return said.pop() if said and len(said) == 1 else None
     indices = set(_indices(drawn))
     if len(indices) == 1:
         return indices.pop()
     return _indices(leading[1])[0] if leading else None
+
+
+def _last_said(pattern: re.Pattern[str], drawn: str) -> set[int] | None:
+    said = None
+    for match in pattern.finditer(drawn):
+        said = set(_indices(match[0]))
+    return said
 
 
 def _plain(response: str) -> str:
