@@ -113,7 +113,8 @@ def test_the_question_that_was_asked_tells_its_answer_from_others() -> None:
     asked = "Which of these cities is the capital of Italy?"
     example = {"choices": CITIES, "answer": "C", "question": asked}
     other = "Question: Which lies on the Thames?\nThe answer is (B).\n\n"
-    assert accuracy(example, f"{other}Question: {asked}\nThe answer is (C).\n\n{other}") == 1.0
+    own = f"Question: {asked}\n(A) Paris (B) London (C) Rome\nThe answer is (C).\n\n"
+    assert accuracy(example, f"{other}{own}{other}") == 1.0
 
 
 def test_an_accuracy_is_the_published_one() -> None:

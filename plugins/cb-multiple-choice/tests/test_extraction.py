@@ -309,9 +309,21 @@ def test_where_the_question_is_repeated_its_answer_follows() -> None:
     """Known by its text, whatever else is asked and answered before and after it."""
     shown = f"{QUESTION}\n\nA) Paris\nB) London\nC) Rome\nD) Berlin"
     other = f"Question: {OTHER}\nThe answer is (B).\n\n"
-    response = f"{other}Question: {QUESTION}\nOptions:\nA. Paris\nThe answer is (D).\n\n{other}"
+    response = f"{other}Question: {shown}\nThe answer is (D).\n\n{other}"
     assert extract_choice(response, CITIES, shown).label == "D"
     assert extract_choice("The answer is (D). " + QUESTION, CITIES, shown).label == "D"
+
+
+@pytest.mark.parametrize("end", ["", "Which of them is the oldest?"])
+def test_a_question_of_the_same_kind_is_another(end: str) -> None:
+    """It begins alike and has other choices, or begins alike, has the same and ends otherwise."""
+    table = "Here is a table of birds and of how old and heavy each of them was last year."
+    asked = f"{table} {end and 'Which of them is the heaviest?'}\nOptions:\n(A) Ann\n(B) Bob"
+    names = "(A) Ann\n(B) Bob" if end else "(A) Cid\n(B) Dan"
+    response = (
+        f"So the answer is (A).\n\nQ: {table} {end}\nOptions:\n{names}\nA: So the answer is (B)."
+    )
+    assert extract_choice(response, ("Ann", "Bob"), asked).label == "A"
 
 
 @pytest.mark.parametrize("heading", ["Question: ", ""])

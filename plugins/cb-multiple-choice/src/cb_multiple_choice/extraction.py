@@ -62,7 +62,7 @@ def extract_choice(response: str, choices: Sequence[str] = (), question: str = "
 
     `choices` are the texts of the choices, for A, B, C and so on; without them only letters are
     looked for. Where the response begins a question of its own after answering, it is cut; where
-    it repeats the `question` that was asked, what follows is read. What it rules out ("not A",
+    it repeats the `question` that was asked, with its choices, what follows is read. What it rules out ("not A",
     "C is wrong") is taken away, then the first rule that finds something decides:
 
     1. `alone`: the response, or its last line, is one letter or one choice's text.
@@ -81,7 +81,7 @@ def extract_choice(response: str, choices: Sequence[str] = (), question: str = "
     labels = string.ascii_uppercase[: len(choices) or DEFAULT_CHOICES]
     by_label = dict.fromkeys(labels, "") | dict(zip(labels, choices, strict=False))
     drawn = ""
-    for part in map(str.strip, parts(text, question)):
+    for part in map(str.strip, parts(text, question, choices)):
         whole = _whole(part, by_label)
         if whole:
             return Extracted(whole, "alone")

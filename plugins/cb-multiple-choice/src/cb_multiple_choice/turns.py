@@ -7,9 +7,9 @@ answer the worked examples of the prompt first, and the question last.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from cb_multiple_choice.reading import plain
+from cb_multiple_choice.reading import folded, plain
 
 _NEW_QUESTION = re.compile(
     r"^[^\S\n]*(?:(?:next|new|another)\s+)?(?:question|problem|exercise)\b[^\S\n]*"
@@ -18,27 +18,29 @@ _NEW_QUESTION = re.compile(
     r"|(?<=[.!?)])[^\S\n]+question(?:\s+\d+)?:",
     re.IGNORECASE | re.MULTILINE,
 )
-_OPTIONS = re.compile(r"\n\s*(?:\n|options\b|choices\b|[(\[]?[A-Z][.:)\]])", re.IGNORECASE)
+_OPTIONS = re.compile(r"\n\s*(?:(?:options|choices)\b|[(\[]?A[.:)\]])", re.IGNORECASE)
 _LEAST, _MOST = 20, 200
-"""How many characters of a question tell it from others."""
+"""How many characters at the end of a question tell it from others; many begin alike."""
 _FEW_WORDS = 12
 """How long an introduction may be; what is longer is an answer, if an unfinished one."""
 
 
-def parts(text: str, question: str) -> Iterator[str]:
+def parts(text: str, question: str, choices: Iterable[str]) -> Iterator[str]:
     """The parts of a plain text that may hold the answer; the first that gives one counts.
 
     Where the text has questions of its own, they are what follows the last repetition of the
-    question that was asked, and what stands before the first. A text that begins with a question,
-    perhaps after a few words, goes through several: the whole of it is the last part.
+    question that was asked, with its choices, and what stands before the first. A text that begins
+    with a question, perhaps after a few words, goes through several: the whole of it is the last
+    part.
     """
     new = _NEW_QUESTION.search(text)
     if new is None:
         yield text
         return
     repeated = _after_question(text, question)
-    next_one = _NEW_QUESTION.search(repeated)
-    yield repeated[: next_one.start()] if next_one else repeated
+    # Questions of one kind may be worded alike; their choices tell them apart.
+    if all(folded(choice) in folded(repeated) for choice in choices):
+        yield repeated
     own = text[: new.start()]
     yield own
     if len(own.split()) <= _FEW_WORDS:
@@ -46,9 +48,11 @@ def parts(text: str, question: str) -> Iterator[str]:
 
 
 def _after_question(text: str, question: str) -> str:
-    start = " ".join(_OPTIONS.split(plain(question), maxsplit=1)[0].split())[:_MOST]
-    if len(start) < _LEAST:
+    """What follows the last repetition of the question, up to the next one."""
+    end = " ".join(_OPTIONS.split(plain(question), maxsplit=1)[0].split())[-_MOST:]
+    if len(end) < _LEAST:
         return ""
-    pattern = r"\s+".join(map(re.escape, start.split()))
+    pattern = r"\s+".join(map(re.escape, end.split()))
     found = list(re.finditer(pattern, text, re.IGNORECASE))
-    return text[found[-1].end() :] if found else ""
+    after = text[found[-1].end() :] if found else ""
+    return _NEW_QUESTION.split(after, maxsplit=1)[0]
