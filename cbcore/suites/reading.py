@@ -12,7 +12,15 @@ from cbcore.suites.prompts import LABELS
 _BEFORE = "\"'`*_([{ "
 _BEHIND = "\"'`*_)]}.,;:!? "
 """Marks that may stand around an answer without belonging to it."""
-_NAMED = re.compile(r"answer(?:\s+is\b|\s*:)", re.IGNORECASE)
+_NAMED = re.compile(
+    r"answer(?:\s+is\b|\s*:)|(?:答案|答え|정답)(?:是|为|為|は|은)?|(?:故|应|應)[选選]",
+    re.IGNORECASE,
+)
+_SHORT_WORDS = 30
+"""In a longer response the only choice that occurs is one of many that might have."""
+_NEW_QUESTION = re.compile(
+    r"^[^\S\n]*(?:question|problem|q)\b[^\S\n]*\d*[^\S\n]*[:.]", re.IGNORECASE | re.MULTILINE
+)
 
 
 @attrs.frozen
@@ -37,8 +45,10 @@ def read_choice(response: str, choices: Sequence[str]) -> int | None:
     """The choice a response names by its letter or by its text; None where it cannot be told.
 
     In order: a letter that is the whole answer or opens it (`B`, `(B)`, `B. Paris`), the text
-    of a choice that is the whole answer, what is named after "answer is" or "answer:", the
-    only text of a choice that occurs, and the only letter in parentheses or standing alone.
+    of a choice that is the whole answer, what is named after "answer is" or "answer:", and in a
+    short response the only text of a choice that occurs, and the only letter in parentheses or
+    standing alone.
+    Several letters at once ("(A) and (B)") name none.
     """
     letters = LABELS[: len(choices)]
     if not letters:
@@ -51,14 +61,15 @@ def read_choice(response: str, choices: Sequence[str]) -> int | None:
         return by_text
     named = _line_after(_NAMED, response)
     found = read_choice(named, choices) if named else None
-    if found is not None:
+    if found is not None or _opens_with_several(named or response, letters):
         return found
+    if len(response.split(maxsplit=_SHORT_WORDS)) > _SHORT_WORDS:
+        return None
     mentioned = _mentioned(response, choices)
     if len(mentioned) == 1:
         return mentioned[0]
     bracketed = set(re.findall(rf"\(([{letters}])\)", response))
-    # "A" and "I" are words too; alone in a sentence they say nothing.
-    alone = set(re.findall(rf"\b([{letters}])\b(?!')", response)) - {"A", "I"}
+    alone = _standing_alone(response, letters)
     for found_letters in (bracketed, alone):
         if len(found_letters) == 1:
             return letters.index(found_letters.pop())
@@ -75,14 +86,23 @@ def read_choice_text(response: str, choices: Sequence[str]) -> int | None:
 
 
 def after_marker(response: str, marker: str) -> str:
-    """The line after the last marker, without the marks around it; else the whole response."""
+    """The line after the last marker, without the marks around it; else the whole response.
+
+    Markers after a question that the response itself adds to its answer do not count.
+    """
     line = _line_after(re.compile(re.escape(marker), re.IGNORECASE), response) if marker else ""
     return _without_marks(line) or response.strip()
 
 
 def _line_after(pattern: re.Pattern[str], text: str) -> str:
-    """The line that follows the last match; empty where there is none."""
-    end = max((match.end() for match in pattern.finditer(text)), default=len(text))
+    """The line that follows the last match; empty where there is none.
+
+    A model may answer and run on with a question of its own: a match before that one counts.
+    """
+    ends = [match.end() for match in pattern.finditer(text)]
+    new = _NEW_QUESTION.search(text)
+    own = [end for end in ends if new and end <= new.start()]
+    end = max(own or ends, default=len(text))
     return text[end:].lstrip(" \t\r\n:").partition("\n")[0].strip()
 
 
@@ -95,11 +115,31 @@ def _without_marks(text: str) -> str:
     return spaced.lstrip(_BEFORE).rstrip(_BEHIND) or spaced
 
 
+def _standing_alone(response: str, letters: str) -> set[str]:
+    """Letters that are labels; not those of "Plan B", "12 J" and "G = 5"."""
+    before = r"(?:is|be|option|choice|answer|letter|say|think|with|pick|choose|so|thus|but|\w+ly)"
+    found = re.findall(
+        rf"(?:^|[^\w\s]\s*|\b{before}\s+)([{letters}])\b(?!'|\s*=)", response, re.MULTILINE
+    )
+    return set(found) - {"A", "I"}  # which are words too; alone in a sentence they say nothing
+
+
+def _opens_with_several(response: str, letters: str) -> bool:
+    label = rf"[(\[]?[{letters}][)\].]*"
+    text = response.strip().lstrip("*_`\"'")
+    return bool(re.match(rf"(?:[Bb]oth\s+)?{label}\s*(?:,|/|&|and\b|or\b)\s*{label}(?!\w)", text))
+
+
 def _opening(response: str, letters: str) -> int | None:
     """A letter that is the answer, or stands before it as a choice's label does."""
+    if _opens_with_several(response, letters):
+        return None
     text = response.strip().lstrip("*_`\"'")
     match = re.match(
-        rf"\(([{letters}])\)|\[([{letters}])\]|([{letters}])(?=[.):*]|\s*\Z|\s*\n)", text
+        rf"\(([{letters}])\)|\[([{letters}])\]"
+        # "A: Let's see" answers "Q: …" and names no choice
+        rf"|(?!A: (?:Let|We)\b)([{letters}])(?=[.):*。]|\s*\Z|\s*\n)",
+        text,
     )
     if match is None:
         lone = normalized(response)

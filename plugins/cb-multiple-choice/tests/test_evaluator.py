@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -73,17 +74,63 @@ def test_the_details_say_what_was_read() -> None:
     assert found.details == {"choice": "D", "rule": "leading"}
 
 
+NO_ANSWER = [
+    ("I cannot tell", "no answer: the response mentions no choice, or only to rule it out"),
+    ("Paris or Rome", "no answer: the response mentions A, C and settles on none"),
+    ("So the answer is (A) and (B).", "no answer: the response settles on A and B at once"),
+    ("", "no answer: the response is empty"),
+]
+
+
+@pytest.mark.parametrize(("response", "reason"), NO_ANSWER)
+def test_a_response_without_an_answer_is_wrong(response: str, reason: str) -> None:
+    """It was given and does not settle on the gold; the details say why."""
+    found = MultipleChoiceAccuracy().score(
+        {"choices": CITIES, "answer": "A"}, {"response": response}
+    )
+    assert found.scores == {"mc_accuracy": 0.0}
+    assert found.missing == {}
+    assert found.details == {"choice": None, "reason": reason}
+
+
+@pytest.mark.parametrize(("response", "reason"), NO_ANSWER)
+def test_a_response_without_an_answer_can_be_left_out(response: str, reason: str) -> None:
+    """With `unreadable="missing"` there is no score, for the same reason."""
+    with pytest.raises(MissingScoreError, match=re.escape(reason)):
+        MultipleChoiceAccuracy(unreadable="missing").score(
+            {"choices": CITIES, "answer": "A"}, {"response": response}
+        )
+
+
+def test_unreadable_is_one_of_two_words() -> None:
+    """Another value is refused when the evaluator is made."""
+    with pytest.raises(ValueError, match="'wrong' or 'missing', not 'zero'"):
+        MultipleChoiceAccuracy(unreadable="zero")  # type: ignore[arg-type]
+
+
+def test_the_question_that_was_asked_tells_its_answer_from_others() -> None:
+    """A response that repeats it among other questions is read behind it."""
+    asked = "Which of these cities is the capital of Italy?"
+    example = {"choices": CITIES, "answer": "C", "question": asked}
+    other = "Question: Which lies on the Thames?\nThe answer is (B).\n\n"
+    own = f"Question: {asked}\n(A) Paris (B) London (C) Rome\nThe answer is (C).\n\n"
+    assert accuracy(example, f"{other}{own}{other}") == 1.0
+
+
+def test_an_accuracy_is_the_published_one() -> None:
+    """BIG-Bench Hard's hyperbaton as code-davinci-002 answered it; published accuracy: 66.4.
+
+    Of 250 answers 166 are right, 19 wrong, and 65 name both choices. 89.7 leaves those out.
+    """
+    responses = ["So the answer is (A)."] * 166 + ["So the answer is (B)."] * 19
+    responses += ["So the answer is (A) and (B)."] * 65
+    example = {"choices": ["big old hat", "old big hat"], "answer": "(A)"}
+    assert sum(accuracy(example, response) for response in responses) / 250 == 0.664
+
+
 @pytest.mark.parametrize(
     ("original", "response", "reason"),
     [
-        (
-            {"choices": CITIES, "answer": "A"},
-            "I cannot tell",
-            "no answer: the response mentions no",
-        ),
-        ({"choices": CITIES, "answer": "A"}, "Paris or Rome", "mentions A, C and settles on none"),
-        ({"choices": CITIES, "answer": "A"}, "The answer is A or B", "A and B at once"),
-        ({"choices": CITIES, "answer": "A"}, "", "no answer: the response is empty"),
         ({"choices": CITIES, "answer": "A"}, None, "no response"),
         ({"choices": CITIES, "answer": "A"}, 7, "response is a int"),
         ({"choices": CITIES}, "A", "no gold choice"),
@@ -97,10 +144,10 @@ def test_the_details_say_what_was_read() -> None:
         ({"answer": 1}, "A", "none of the choices"),
     ],
 )
-def test_no_score_without_an_answer_or_a_gold(
+def test_no_score_without_a_response_or_a_gold(
     original: dict[str, Any], response: Any, reason: str
 ) -> None:
-    """What was not said is not wrong: the score is missing, with the reason."""
+    """What cannot be judged has no score, and the reason."""
     with pytest.raises(MissingScoreError, match=reason):
         accuracy(original, response)
 

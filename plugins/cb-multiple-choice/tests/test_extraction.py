@@ -41,6 +41,7 @@ TRUTH = ("Yes", "No")
         ("  A  \n", "A"),
         ("$B$", "B"),
         ("Let me think about A and C first.\n\nB", "B"),
+        ("A. It rains.\nB. It has the Thames.\nC. It is old.\nD. It is cold.\n\nB", "B"),
         ("<think>The answer is A. No: C.</think>D", "D"),
         # statements
         ("Answer: B", "B"),
@@ -84,6 +85,43 @@ TRUTH = ("Yes", "No")
         ("We can rule out A and D. C is wrong too. B", "B"),
         ("A, B and C are wrong, so D.", "D"),
         ("Neither A nor B; D.", "D"),
+        ("After eliminating A and B, C is better than D.", "C"),
+        ("We eliminate A, C and D. B remains.", "B"),
+        ("Let's eliminate. A is out. C is out. D is out. That leaves B.", "B"),
+        ("I'm torn between A and B, but I'll go with B.", "B"),
+        ("A seems plausible, but B is the best answer.", "B"),
+        # what is not so may be what makes a choice right
+        ("The answer is C. Rome is not the capital of France.", "C"),
+        ("The answer is (C). Rome isn't the capital of France.", "C"),
+        ("The answer is C: Rome is not the capital of France.", "C"),
+        ("The answer is C, Rome was never the capital of France.", "C"),
+        ("C. Rome is not the capital of France.", "C"),
+        ("The answer is B. Paris is wrong.", "B"),
+        # what is only supposed does not count beside what is stated
+        ("The answer is C. But A is tempting.", "C"),
+        ("The answer is C. It could be A, but that is weaker.", "C"),
+        ("The answer is A. Wait, no, it is B.", "B"),
+        ("If the answer is A, then it is dark. So it must be D.", "D"),
+        ("Is the answer A? No. The answer is B.", "B"),
+        ("It might be D", "D"),
+        ("The answer must therefore be C", "C"),
+        ("The correct answer, then, is B.", "B"),
+        ("So of all of these cities the one on the Tiber is Rome.", "C"),
+        # forms that are asked for
+        ('{"answer": "B"}', "B"),
+        ("Well. <answer>C</answer>", "C"),
+        ("Ans: b", "B"),
+        ("A: Let's think step by step. It rains there. The answer is (D).", "D"),
+        # other languages
+        ("答案是B", "B"),
+        ("答案:C", "C"),
+        ("因此选D。", "D"),
+        ("正确答案是 (A)。", "A"),
+        ("答えはCです", "C"),
+        ("정답은 D입니다", "D"),
+        ("Die Antwort ist B.", "B"),
+        ("La respuesta correcta es C", "C"),
+        ("La réponse est D.", "D"),
         # leading
         ("B) London", "B"),
         ("B. London is the capital.", "B"),
@@ -91,6 +129,7 @@ TRUTH = ("Yes", "No")
         ("A. A long explanation follows.", "A"),
         ("C - the eternal city", "C"),
         ("D because of the wall", "D"),
+        ("B\n\nExplanation:\nA) Paris is in France\nB) London is not\nC) Rome is in Italy", "B"),
         # the article and the pronoun
         ("A capital is a city; B", "B"),
         ("I think C", "C"),
@@ -136,6 +175,24 @@ def test_it_finds_the_choice(response: str, label: str) -> None:
         "Plan B-12 and a C-section",
         "I'm not sure",
         "<think>The answer is A.</think>",
+        "So the answer is (A) and (B).",
+        "(A) and (B)",
+        "Both A and C are correct.",
+        "It is either A or C.",
+        "There is not enough information to answer.",
+        # names, variables and units
+        "Plan A was bad.",
+        "Vitamin C is the best choice",
+        "ΔG = 12 kJ, so we continue",
+        "$\\Delta D = 12$ kJ, so we continue",
+        "The work is 12 C and we go on",
+        "Here det(A) is 3.",
+        # reasoning that does not get to its end
+        "A: Let's think step by step. We know that it rains",
+        "Let's think step by step. Paris lies on the Seine, and so",
+        "Let us consider each option: (A) is on the Seine, which",
+        "Let me go through them: A is too small, B is large, C is just right, D is silly.",
+        "As the sources tell us, Rome had many inhabitants even then" + ", and so on" * 10,
     ],
 )
 def test_no_choice_is_made_up(response: str) -> None:
@@ -170,6 +227,7 @@ def test_no_choice_is_made_up(response: str) -> None:
         (("C", "B", "A"), "A", "A"),
         (("H2O", "CO2"), "It is CO2.", "B"),
         (("日本", "中国"), "答え: 日本", "A"),
+        (("日本", "中国"), "答案是中国", "B"),
         (("it rains (often)", "a.*b"), "It rains (often)", "A"),
         ((), "The answer is J", "J"),
         ((), "A good choice would be B", "B"),
@@ -187,6 +245,7 @@ def test_texts_that_could_be_taken_for_others(
     [
         (NUMBERS, "The answer is 4 times 2"),
         (NUMBERS, "$4,000"),
+        (NUMBERS, "We get x = 42 and divide"),
         (("same", "same"), "same"),
         (("", " "), "nothing"),
         ((), "The answer is K"),
@@ -213,6 +272,75 @@ def test_doubtful_texts_are_no_answer(choices: tuple[str, ...], response: str) -
 def test_the_rule_is_named(response: str, rule: str) -> None:
     """The order of the rules is part of the contract."""
     assert extract_choice(response, CITIES).rule == rule
+
+
+QUESTION = "Which of these cities is the capital of Germany?"
+OTHER = (
+    "Which of these lies on the river Thames?\nOptions:\nA. Paris\nB. London\nC. Rome\nD. Berlin"
+)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Question: ", "Question 2:\n", "**Question 2**\n", "Q: ", "Next question: ", "User: "],
+)
+@pytest.mark.parametrize(
+    "answer", ["D", "(D) Berlin", "We know it. The answer is (D).", "certainly D"]
+)
+@pytest.mark.parametrize("rest", ["\nAnswer: The answer is (B).", "\nAnswer: B", "\nA", ""])
+def test_what_follows_a_question_of_its_own_is_not_read(
+    heading: str, answer: str, rest: str
+) -> None:
+    """A model that answers and then invents a further question has answered before it."""
+    response = f"{answer}\n\n{heading}{OTHER}{rest}"
+    assert extract_choice(response, CITIES).label == "D"
+
+
+@pytest.mark.parametrize("intro", ["", "Here are the answers.\n\n"])
+def test_who_goes_through_several_questions_is_read_to_the_end(intro: str) -> None:
+    """A model that answers the worked examples too comes to the question last."""
+    response = (
+        f"{intro}Question 1: {OTHER}\nThe answer is (B).\n\nQuestion 2: x\nThe answer is (D)."
+    )
+    assert extract_choice(response, CITIES).label == "D"
+
+
+def test_where_the_question_is_repeated_its_answer_follows() -> None:
+    """Known by its text, whatever else is asked and answered before and after it."""
+    shown = f"{QUESTION}\n\nA) Paris\nB) London\nC) Rome\nD) Berlin"
+    other = f"Question: {OTHER}\nThe answer is (B).\n\n"
+    response = f"{other}Question: {shown}\nThe answer is (D).\n\n{other}"
+    assert extract_choice(response, CITIES, shown).label == "D"
+    assert extract_choice("The answer is (D). " + QUESTION, CITIES, shown).label == "D"
+
+
+@pytest.mark.parametrize("end", ["", "Which of them is the oldest?"])
+def test_a_question_of_the_same_kind_is_another(end: str) -> None:
+    """It begins alike and has other choices, or begins alike, has the same and ends otherwise."""
+    table = "Here is a table of birds and of how old and heavy each of them was last year."
+    asked = f"{table} {end and 'Which of them is the heaviest?'}\nOptions:\n(A) Ann\n(B) Bob"
+    names = "(A) Ann\n(B) Bob" if end else "(A) Cid\n(B) Dan"
+    response = (
+        f"So the answer is (A).\n\nQ: {table} {end}\nOptions:\n{names}\nA: So the answer is (B)."
+    )
+    assert extract_choice(response, ("Ann", "Bob"), asked).label == "A"
+
+
+@pytest.mark.parametrize("heading", ["Question: ", ""])
+def test_a_list_that_breaks_off_at_a_label_is_no_answer(heading: str) -> None:
+    """The last line is the next label of the options, not what is settled on."""
+    options = "\n".join(f"{label}. something" for label in "ABCDEF")
+    listed = f"{heading}What comes next?\n{options}\nG."
+    assert extract_choice(f"The answer is (A).\n\n{listed}").label == "A"
+    with pytest.raises(NoAnswerError):
+        extract_choice(listed)
+
+
+def test_unfinished_reasoning_before_another_question_is_no_answer() -> None:
+    """The answer to an invented question is not the answer to the one that was asked."""
+    reasoning = "We look at the map, and there we find that the city lies on the river Spree, which"
+    with pytest.raises(NoAnswerError):
+        extract_choice(f"{reasoning}\n\nQuestion: {OTHER}\nThe answer is (B).", CITIES)
 
 
 def test_too_many_choices_are_refused() -> None:
@@ -244,6 +372,13 @@ def test_dress_and_frame_do_not_matter(
     """Any letter, however decorated, in any usual frame, whatever the order of the choices."""
     response = frame.format(dress.format(label))
     assert extract_choice(response, choices).label == label
+
+
+@given(LABELS, FRAMES, LABELS, FRAMES)
+def test_running_on_does_not_matter(label: str, frame: str, other: str, again: str) -> None:
+    """However the question is answered, and whatever an invented one is answered with."""
+    response = f"{frame.format(label)}\n\nQuestion: And then?\n{again.format(other)}"
+    assert extract_choice(response, CITIES).label == label
 
 
 @given(st.permutations(CITIES), st.sampled_from(CITIES), FRAMES)

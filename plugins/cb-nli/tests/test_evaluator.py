@@ -72,13 +72,38 @@ def test_the_details_say_what_was_read() -> None:
     assert found.details == {"label": "neutral", "ruled_out": ["entailment"]}
 
 
+NO_LABEL = ["Not entailment", "I cannot help", "", "entailment or neutral"]
+REASON = "no answer: the response gives none of the labels entailment, contradiction, neutral"
+
+
+@pytest.mark.parametrize("response", NO_LABEL)
+def test_a_response_without_a_label_is_wrong(response: str) -> None:
+    """It was given and is not the gold; the details say why."""
+    found = NLILabelMatch().score({"label": "neutral"}, {"response": response})
+    assert found.scores == {"nli_accuracy": 0.0}
+    assert found.missing == {}
+    assert (found.details["label"], found.details["reason"]) == (None, REASON)
+
+
+@pytest.mark.parametrize("response", NO_LABEL)
+def test_a_response_without_a_label_can_be_left_out(response: str) -> None:
+    """With `unreadable="missing"` there is no score, for the same reason."""
+    evaluator = NLILabelMatch(unreadable="missing")
+    with pytest.raises(MissingScoreError, match=REASON):
+        evaluator.score({"label": "neutral"}, {"response": response})
+    ruled_out = evaluator.score({"label": "entailment"}, {"response": "Not entailment"})
+    assert ruled_out.scores == {"nli_accuracy": 0.0}
+
+
+def test_unreadable_is_one_of_two_words() -> None:
+    """Another value is refused when the evaluator is made."""
+    with pytest.raises(ValueError, match="'wrong' or 'missing', not 'zero'"):
+        NLILabelMatch(unreadable="zero")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("original", "response", "reason"),
     [
-        ({"label": "neutral"}, "Not entailment", "none of the labels entailment, contradiction"),
-        ({"label": "neutral"}, "I cannot help", "no answer"),
-        ({"label": "neutral"}, "", "no answer"),
-        ({"label": "neutral"}, "entailment or neutral", "no answer"),
         ({"label": "neutral"}, None, "no response"),
         ({"label": "neutral"}, 1, "response is a int"),
         ({}, "neutral", "no gold label"),
@@ -91,8 +116,10 @@ def test_the_details_say_what_was_read() -> None:
         ({"label": "a", "labels": ["a", ""]}, "a", "2 to 100 texts"),
     ],
 )
-def test_no_score_without_a_label(original: dict[str, Any], response: Any, reason: str) -> None:
-    """What was not said is not wrong: the score is missing, with the reason."""
+def test_no_score_without_a_response_or_a_gold(
+    original: dict[str, Any], response: Any, reason: str
+) -> None:
+    """What cannot be judged has no score, and the reason."""
     with pytest.raises(MissingScoreError, match=reason):
         accuracy(original, response)
 

@@ -112,7 +112,7 @@ def test_label_sets_have_their_own_names(
         ("It isn't entailment.", {E}),
         ("The claim is not supported", {E}),
         ("There is no contradiction.", {C}),
-        ("not true", {E}),
+        ("not false", {C}),
     ],
 )
 def test_what_is_only_ruled_out_is_no_label(response: str, ruled_out: set[str]) -> None:

@@ -75,6 +75,18 @@ def test_letters_that_are_the_choices_are_not_listed_again():
         ("", None),
         ("E", None),
         ("I do not know", None),
+        ("Plan B was bad.", None),
+        ("ΔB = 12 kJ, so we continue", None),
+        ("答案是B", "Paris"),
+        ("We look at Paris" + ", and so on" * 10, None),
+        ("(A) and (B)", None),
+        ("A or B", None),
+        ("A, B", None),
+        ("So the answer is (A) and (B).", None),
+        ("The answer is both A and B.", None),
+        ("B\n\nQuestion: Which is next?\nAnswer: A", "Paris"),
+        ("The answer is (B).\n\nQ: Which is next?\nThe answer is (A).", "Paris"),
+        ("Question 1: x\nThe answer is A.\n\nQuestion 2: y\nThe answer is B.", "Paris"),
     ],
 )
 def test_mcqa_reads_a_letter_or_the_text_of_a_choice(response, choice):
@@ -99,6 +111,7 @@ def test_cloze_reads_the_text_of_a_choice_and_no_letter(response, choice):
         ("no marker", "no marker", None),
         ("Maß, Fuß, Straße: the answer is 4.", "4", None),
         ("The answer is ] ) }", "] ) }", None),
+        ("The answer is 4.\n\nQ: And 3 + 3?\nA: The answer is 6.", "4", None),
     ],
 )
 def test_cot_reads_the_line_after_the_last_marker(response, text, choice):
@@ -106,6 +119,7 @@ def test_cot_reads_the_line_after_the_last_marker(response, text, choice):
     reading = Cot().read(response, ())
     assert (reading.text, reading.choice) == (text, choice)
     assert Cot().read("Rome? The answer is B.", CITIES).choice == "Paris"
+    assert Cot().read("So the answer is (A) and (B).", ("A", "B")).choice is None
 
 
 @given(st.lists(st.text("abcdef ", min_size=2).map(str.strip).filter(lambda t: len(t) > 1),

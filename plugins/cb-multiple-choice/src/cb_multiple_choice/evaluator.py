@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from cb_multiple_choice.extraction import MOST_CHOICES, NoAnswerError, extract_choice
 from cb_multiple_choice.reading import folded
@@ -15,6 +15,8 @@ from cbcore.results import Scored
 GOLD_FIELDS = ("answers", "answer", "correct_letter", "label")
 """Where the gold choice stands in an example; the first field that holds one counts."""
 
+Unreadable: TypeAlias = Literal["wrong", "missing"]
+
 _GOLD_LETTER = re.compile(r"[\s(\[]*([A-Za-z])[\s)\].:]*")
 
 
@@ -22,7 +24,8 @@ class MultipleChoiceAccuracy:
     """Whether the choice that a response settles on, by letter or by text, is the right one.
 
     The example has the texts of the choices in `choices` and the gold in `answer`: a letter,
-    a choice's text, or the number of the choice counted from 0; several in `answers`.
+    a choice's text, or the number of the choice counted from 0; several in `answers`. A response
+    that settles on no choice, or on several, is wrong, or has no score with `unreadable="missing"`.
     """
 
     name = "multiple_choice"
@@ -30,10 +33,15 @@ class MultipleChoiceAccuracy:
     applies_to = ("multiple-choice",)
     needs = ()
 
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
-        """1.0 or 0.0, and in the details the choice and the rule that found it.
+    def __init__(self, unreadable: Unreadable = "wrong") -> None:
+        if unreadable not in get_args(Unreadable):
+            raise ValueError(f"unreadable is 'wrong' or 'missing', not {unreadable!r}")
+        self.unreadable = unreadable
 
-        Raises `MissingScoreError` when the response settles on no choice, or data are missing.
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        """1.0 or 0.0, and in the details the choice and its rule, or why there is none.
+
+        Raises `MissingScoreError` when there is no gold or no response to read.
         """
         choices = _choices(original)
         golds = _golds(original, choices)
@@ -43,9 +51,12 @@ class MultipleChoiceAccuracy:
         if not isinstance(response, str):
             raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
         try:
-            found = extract_choice(response, choices)
+            found = extract_choice(response, choices, str(original.get("question") or ""))
         except NoAnswerError as error:
-            raise MissingScoreError(f"no answer: {error}") from error
+            if self.unreadable == "missing":
+                raise MissingScoreError(f"no answer: {error}") from error
+            details = {"choice": None, "reason": f"no answer: {error}"}
+            return Scored(scores={"mc_accuracy": 0.0}, details=details)
         return Scored(
             scores={"mc_accuracy": float(found.label in golds)},
             details={"choice": found.label, "rule": found.rule},

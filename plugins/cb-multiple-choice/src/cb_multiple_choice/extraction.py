@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from cb_multiple_choice.mentions import L, M, T, label_of, sketch
+from cb_multiple_choice.mentions import WORDS_AND_SIGNS, J, L, M, T, label_of, sketch
 from cb_multiple_choice.reading import folded, plain
+from cb_multiple_choice.rejections import without_rejected
+from cb_multiple_choice.statements import stated
+from cb_multiple_choice.turns import parts
 
 MOST_CHOICES = len(string.ascii_uppercase)
 DEFAULT_CHOICES = 10
 """How many letters count as labels where the choices are not known."""
+SHORT_WORDS = 30
+"""In a longer response the only letter or text that occurs is one of many that might have."""
 
 
 class NoAnswerError(ValueError):
@@ -28,90 +33,63 @@ class Extracted:
     rule: str
 
 
-_LIST = rf"{M}(?:(?:\s*[,/&]\s*|,?\s*\b(?:and|or|nor)\b\s*)(?:option\s+|choice\s+)?{M}){{0,25}}"
-_CONJUNCTION = rf"{M}(?:(?:,\s*{M}){{0,25}},?\s*\b(?:and|or)\s+(?:option\s+|choice\s+)?{M})?"
-
-_NEGATION = (
-    r"(?:\b(?:not|never|neither|nor|cannot|rather than|instead of|except|besides"
-    r"|eliminat(?:e|es|ed|ing)|rul(?:e|es|ed|ing) out|reject(?:s|ed|ing)?|exclud(?:e|es|ed|ing)"
-    r"|discard(?:s|ed|ing)?)|n't)\s+(?:(?:be|is|it's|it|the|options?|choices?|answers?|letter"
-    r"|choose|pick|select|necessarily|simply|both)\s+)*"
-)
-_VERDICT = (
-    r"\s*(?:(?:is|are|was|were|seems?|looks?|can be|could be|must be|would be)\s+(?:\w+\s+){0,2}?"
-    r"(?:not|wrong|incorrect|false|out|eliminated|ruled|rejected|excluded|unlikely|impossible"
-    r"|invalid)\b|(?:\w+n't|cannot|(?:do|does|did|can|could|would) not)\b)"
-)
-_REJECTED = re.compile(rf"{_NEGATION}{_LIST}|{_CONJUNCTION}{_VERDICT}", re.IGNORECASE)
-
-# What may stand between "the answer is" and the answer; bounded, so that no text takes long.
-_GAP = r"[\s:\"'=,…–—-]*"
-_FILLER = (
-    rf"{_GAP}(?:(?:\w+ly|option|choice|letter|answer|statement|indeed|in fact|of course"
-    r"|i (?:think|believe|guess)|that|is|be|to be|just|perhaps|maybe|the|one|with|correct|right"
-    rf"|best|final|therefore|thus|so|hence|it|it's)\b{_GAP}){{0,8}}"
-)
-_BE = (
-    r"(?:is|was|are|will be|would be|should be|must be|has to be|have to be|could be|might be"
-    r"|may be|seems to be|appears to be|turns out to be|remains)\b"
-)
-_STATEMENT = re.compile(
-    rf"\b(?:answer|choice|option|selection|solution|conclusion|verdict|pick|guess|one)"
-    rf"(?:\s+(?:to|for|of|in|here)\b(?:\s+\w+){{0,4}}?)?(?:\s+{_BE}|\s*[:=]|'s\b)"
-    rf"{_FILLER}(?P<answer>{_LIST})"
-    r"|\b(?:i|we|i'd|i'll|we'd|i'm)\s+(?:\w+\s+){0,3}?(?:choose|chose|pick|picked|select|selected"
-    r"|go with|going with|went with|go for|vote for|opt for|say|answer|guess|settle on)\b"
-    rf"{_FILLER}(?P<chosen>{_LIST})"
-    rf"|(?:\b(?:it|this|that|which)(?:'s|\s+{_BE})|\b(?:would|should|must|has to|have to) be\b"
-    r"|\b(?:therefore|thus|hence|so|finally|in conclusion|but|choose|select|pick|definitely)\b)"
-    rf"{_FILLER}(?P<concluded>{L}(?:\s*(?:/|\b(?:and|or)\b)\s*{M})*)"
-    rf"|(?P<declared>{_CONJUNCTION})\s*,?\s*(?:is|are|was|seems|must be|would be|looks)\s+(?:\w+ly\s+)?"
-    r"(?:correct|right|(?:the|my)\s+(?:\w+\s+){0,2}?(?:answer|choice|option|one|correct|right|best"
-    r"|most)\b)",
-    re.IGNORECASE,
-)
-_MARKS = "[^\\w\ue000-\ue119]*"
+_MARKS = f"[^{WORDS_AND_SIGNS}]*"
 _ALONE = re.compile(
     rf"{_MARKS}(?:(?:option|choice|answer|letter)\b{_MARKS})?({M}){_MARKS}", re.IGNORECASE
 )
 _LETTER_ALONE = re.compile(r"[\W_]*([A-Za-z])[\W_]*")
+_NOT_OF_A_LIST = rf"(?!\s*(?:[,/&]|and\b|or\b)\s*{M})"
 _LEADING = re.compile(
-    rf"[\s\"]*(?:(?:option|choice|answer)\s+)?(?:(?P<letter>{L})(?!\s*(?:[,/&]|and\b|or\b)\s*{M})"
-    rf"|(?P<text>{T})(?=\s*(?:[,.;:!\n–—]|because\b|since\b|as\b)))",
+    rf"[\s\"]*(?:(?:option|choice|answer)\s+)?(?:(?P<joined>{J}){_NOT_OF_A_LIST}"
+    rf"|(?P<letter>{L}){_NOT_OF_A_LIST}(?=\s*(?:[,.;:!\n–—-]|because\b|since\b|as\b|due\b|for\b))"
+    rf"|(?P<text>{T}){_NOT_OF_A_LIST}(?=\s*(?:[,.;:!\n–—]|because\b|since\b|as\b)))",
     re.IGNORECASE,
 )
+# "A: Let's think step by step" is the answer to "Q:", not the choice A.
+_ANSWER_SIGN = re.compile(r"\AA:\s*(?=(?:let|we|first|step|think|to)\b)", re.IGNORECASE)
 _LINE_LABEL = re.compile(rf"^[\s\"-]*({L})", re.MULTILINE)
+_REASONING = re.compile(
+    r"let(?:'s|\s+(?:us|me|the))\b|step\b|first\b|we\s+(?:know|have|need|are|refer|start)\b"
+    r"|(?:in order\s+)?to\s+(?:find|determine|solve|answer|calculate)\b|recall\b",
+    re.IGNORECASE,
+)
+# A number on the way to another ("= 12, so we divide") is no answer.
+_SETTLED_TEXT = re.compile(rf"(?<![=≈])(?<![=≈]\s){T}|{T}(?=\W*$)")
 
 
-def extract_choice(response: str, choices: Sequence[str] = ()) -> Extracted:
+def extract_choice(response: str, choices: Sequence[str] = (), question: str = "") -> Extracted:
     """The choice that a response settles on; raises `NoAnswerError` when there is not one.
 
     `choices` are the texts of the choices, for A, B, C and so on; without them only letters are
-    looked for. What the response rules out ("not A", "C is wrong") is taken away first, then the
-    first rule that finds something decides:
+    looked for. Where the response begins a question of its own after answering, it is cut; where
+    it repeats the `question` that was asked, with its choices, what follows is read. What it rules out ("not A",
+    "C is wrong") is taken away, then the first rule that finds something decides:
 
     1. `alone`: the response, or its last line, is one letter or one choice's text.
     2. `statement`: the last statement such as "the answer is …", "I choose …", "so it must be …",
        "… is correct"; a boxed answer is one.
-    3. `leading`: the response begins with a label, as in "(D) because", and is no list of labels.
-    4. `letter`: it has the letter of one choice only.
-    5. `text`: it has the text of one choice only.
+    3. `leading`: the response begins with a label, as in "(D) because", and is no list of labels;
+       or its first line is one.
+    4. `letter`: it is short and has the letter of one choice only.
+    5. `text`: it is short and has the text of one choice only.
     """
     if len(choices) > MOST_CHOICES:
         raise ValueError(f"{len(choices)} choices; letters label at most {MOST_CHOICES}")
-    text = plain(response)
+    text = _ANSWER_SIGN.sub("", plain(response))
     if not text:
         raise NoAnswerError("the response is empty")
     labels = string.ascii_uppercase[: len(choices) or DEFAULT_CHOICES]
     by_label = dict.fromkeys(labels, "") | dict(zip(labels, choices, strict=False))
-    whole = _whole(text, by_label)
-    if whole:
-        return Extracted(whole, "alone")
-    drawn = _REJECTED.sub("rejected", sketch(text, by_label))
-    for rule in (_alone, _statement, _leading, _letter, _text):
-        label = rule(drawn)
-        if label:
-            return Extracted(label, rule.__name__.strip("_"))
+    drawn = ""
+    for part in map(str.strip, parts(text, question, choices)):
+        whole = _whole(part, by_label)
+        if whole:
+            return Extracted(whole, "alone")
+        drawn = without_rejected(sketch(part, by_label))
+        for rule in _RULES:
+            label = rule(drawn)
+            if label:
+                return Extracted(label, rule.__name__.strip("_"))
     mentioned = sorted(set(map(label_of, re.findall(M, drawn))))
     if mentioned:
         raise NoAnswerError(f"the response mentions {', '.join(mentioned)} and settles on none")
@@ -128,43 +106,58 @@ def _whole(text: str, choices: Mapping[str, str]) -> str | None:
 
 
 def _alone(drawn: str) -> str | None:
-    *_, before, last = ["", "", *drawn.split("\n")]
-    match = _ALONE.fullmatch(drawn)
-    if not match and not _ALONE.fullmatch(before):  # else it is the last of a list
-        match = _ALONE.fullmatch(last)
-    return label_of(match[1]) if match else None
+    *_, before, last = ["", "", *filter(str.strip, drawn.split("\n"))]
+    match = _ALONE.fullmatch(drawn) or _ALONE.fullmatch(last)
+    if not match or (last != drawn and _is_next_of_list(before, match[1])):
+        return None
+    return label_of(match[1])
+
+
+def _is_next_of_list(before: str, sign: str) -> bool:
+    """The label on the last line only continues the labels of the lines before it."""
+    label = _LINE_LABEL.match(before)
+    follows = label is not None and ord(label_of(sign)) == ord(label_of(label[1])) + 1
+    return follows or _ALONE.fullmatch(before) is not None
 
 
 def _statement(drawn: str) -> str | None:
     """What the last statement says; one that says several things at once says nothing."""
-    last = None
-    for match in _STATEMENT.finditer(drawn):
-        last = match
-    if last is None:
-        return None
-    said = next(filter(None, last.group("answer", "chosen", "concluded", "declared")))
-    labels = set(map(label_of, re.findall(M, said)))
+    labels = stated(drawn)
     if len(labels) > 1:
         raise NoAnswerError(f"the response settles on {' and '.join(sorted(labels))} at once")
-    return labels.pop()
+    return labels.pop() if labels else None
 
 
 def _leading(drawn: str) -> str | None:
+    first, second, *_ = [*filter(str.strip, drawn.split("\n")), "", ""]
+    title = _ALONE.fullmatch(first)
+    if title and not _LINE_LABEL.match(second):
+        return label_of(title[1])
     match = _LEADING.match(drawn)
     letters = "".join(map(label_of, re.findall(L, drawn)))
     goes_through_them = letters.startswith("ABC")
     if not match or goes_through_them or len(set(_LINE_LABEL.findall(drawn))) > 1:
         return None
-    return label_of(match["letter"] or match["text"])
+    return label_of(next(filter(None, match.groups())))
 
 
 def _letter(drawn: str) -> str | None:
-    return _only(re.findall(L, drawn))
+    return _only(re.findall(L, drawn)) if _is_short(drawn) else None
 
 
 def _text(drawn: str) -> str | None:
-    return None if re.search(L, drawn) else _only(re.findall(T, drawn))
+    if re.search(L, drawn) or not _is_short(drawn):
+        return None
+    return _only(re.findall(T, drawn)) if _SETTLED_TEXT.search(drawn) else None
+
+
+_RULES: tuple[Callable[[str], str | None], ...] = (_alone, _statement, _leading, _letter, _text)
+
+
+def _is_short(drawn: str) -> bool:
+    """The response is a short answer, and not reasoning that breaks off early."""
+    return len(drawn.split(maxsplit=SHORT_WORDS)) <= SHORT_WORDS and not _REASONING.match(drawn)
 
 
 def _only(signs: Sequence[str]) -> str | None:
-    return label_of(signs[0]) if len(set(signs)) == 1 else None
+    return label_of(signs[0]) if len(set(map(label_of, signs))) == 1 else None

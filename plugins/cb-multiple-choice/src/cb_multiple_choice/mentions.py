@@ -1,7 +1,8 @@
 """Where a response mentions choices, by letter or by text, drawn as a sketch of the response.
 
-In a sketch every mention is one character: `L` matches those of letters, `T` those of texts.
-What the rules look for can then be said in plain regular expressions.
+In a sketch every mention is one character: `L` matches those of letters, `T` those of texts, `J`
+those of letters that stand with a text ("B) Paris"), which `L` matches too. What the rules look
+for can then be said in plain regular expressions.
 """
 
 from __future__ import annotations
@@ -15,31 +16,52 @@ import attrs
 
 from cb_multiple_choice.reading import folded, plain
 
-_FIRST_LETTER, _FIRST_TEXT = 0xE000, 0xE100
-L = "[\ue000-\ue019]"
-T = "[\ue100-\ue119]"
-M = "[\ue000-\ue019\ue100-\ue119]"
+_FIRST_LETTER, _FIRST_JOINED, _FIRST_TEXT = 0xE000, 0xE040, 0xE080
+L = "[\ue000-\ue059]"
+J = "[\ue040-\ue059]"
+T = "[\ue080-\ue099]"
+M = "[\ue000-\ue099]"
+WORDS_AND_SIGNS = "\\w\ue000-\ue099"
+"""Words and signs, for a character class."""
 
+# Letters of scripts that put spaces between words; a label may stand next to any other.
+_W = r"0-9A-Za-z_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 # After "A" or "I" as a label come only these words; any other makes it an article or a pronoun.
 _AFTER_LABEL = (
     "because|since|as|due|is|was|would|seems|and|or|but|not|with|based|given|which|instead|rather"
-    "|over|then"
+    "|over|then|fits|wins|works|remains"
 )
 _LETTER = re.compile(
-    r"[(\[]\s*(?P<bracketed>[A-Za-z])\s*[)\]]|(?<!\w)(?P<quote>['\"])(?P<quoted>[A-Za-z])(?P=quote)"
-    r"|(?<![\w'])(?P<closed>[A-Za-z])\)"
-    rf"|(?<![\w'.+/&-])(?:[B-HJ-Z]|[AI](?!\s+(?!(?:{_AFTER_LABEL})\b)[a-z]))(?![\w'+&]|[-/.]\w)"
+    r"(?:[(\[]\s*(?P<bracketed>[A-Za-z])\s*[)\]]|(?<!\w)(?P<quote>['\"])(?P<quoted>[A-Za-z])(?P=quote)"
+    rf"|(?<![{_W}'])(?P<closed>[A-Za-z])\)"
+    # no part of a word or a formula, no variable ("G = 12") and no unit ("12 J")
+    rf"|(?<![{_W}'.+/&∆∇∂√°-])(?<!\d\s)(?:[B-HJ-Z]|[AI](?!\s+(?!(?:{_AFTER_LABEL})\b)[a-z]))"
+    rf"(?![{_W}'+&]|[-/.][{_W}]))(?!\s*[=<>≈≤≥≠^×·])"
+)
+_WORD_BEFORE = re.compile(r"([A-Za-z']+)(?P<space>[ \t]*)\Z")
+# Any other word before a bare letter makes it a name ("Plan A", "vitamin C"), and one right before
+# a bracket a function ("det(A)").
+_MAY_PRECEDE = re.compile(
+    r"\w+ly|\w+'\w+|(?:option|choice|answer|letter|statement|alternative)s?|ans|final|correct|right|best"
+    r"|selection|response|key|conclusion|solution|verdict|pick\w*|guess|the|is|are|was|be|as|with"
+    r"|for|to|of|on|than|from|except|besides|and|or|nor|but|so|not|then|thus|hence|therefore"
+    r"|because|since|while|if|that|either|neither|both|only|just|also|maybe|perhaps|finally|overall"
+    r"|eliminat\w+|exclud\w+|reject\w+|discard\w+|dismiss\w*|out|leav\w+|left|cho[os]\w+|select\w*"
+    r"|think|believe|say|suggest\w*|prefer\w*|mean\w*|mark\w*|remain\w*|between|it|me|now|here|over|likely"
+    r"|ist|es|est",
+    re.IGNORECASE,
 )
 # "The answer is b." names a choice; elsewhere a small letter without brackets is no label.
 _SMALL = re.compile(
-    r"(?P<cue>\b(?:answer|choice|option)(?:\s+is|\s*[:=])?\s*\"?)(?P<label>[a-z])(?=\s*(?:[\".;!,]|$))",
+    r"(?P<cue>\b(?:answer|ans|choice|option)(?:\s+is|\s*[:=])?\s*\"?)(?P<label>[a-z])(?=\s*(?:[\".;!,]|$))",
     re.IGNORECASE | re.MULTILINE,
 )
-_REPEATED = re.compile(rf"(?P<letter>{L})[\s.:,=\"–—-]{{0,4}}{T}|{T}\s?(?P<after>{L})")
+_REPEATED = re.compile(
+    rf"(?P<letter>{L})(?P<gap>[\s.:,=\"–—-]{{0,4}})(?P<text>{T})|{T}\s?(?P<after>{L})"
+)
 # A choice's text is no part of a longer word or number, and no term of a sum.
 _NOT_WITHIN = (
-    r"(?<!\w)(?<!\d[.,])(?<![-+$€£](?=\d)){}(?!\w|[.,]\d)"
-    r"(?!(?<=\d)\s*(?:[-+*/×=^]|(?:times|plus|minus)\b))"
+    r"(?<!\d[.,])(?<![-+$€£](?=\d)){}(?![.,]\d)(?!(?<=\d)\s*(?:[-+*/×=^]|(?:times|plus|minus)\b))"
 )
 
 
@@ -61,22 +83,40 @@ def sketch(text: str, choices: Mapping[str, str]) -> str:
         drawn += [text[at : mention.start], mention.sign]
         at = mention.end
     drawn.append(text[at:])
-    # "B) Paris" and "Paris (B)" are one mention, by letter.
-    return _REPEATED.sub(lambda match: match["letter"] or match["after"], "".join(drawn))
+    return _REPEATED.sub(_joined, "".join(drawn))
 
 
 def label_of(sign: str) -> str:
     """The letter of the choice that a sign in a sketch stands for."""
-    first = _FIRST_TEXT if ord(sign) >= _FIRST_TEXT else _FIRST_LETTER
-    return string.ascii_uppercase[ord(sign) - first]
+    return string.ascii_uppercase[(ord(sign) - _FIRST_LETTER) % 0x40]
+
+
+def _sign(first: int, label: str) -> str:
+    return chr(first + ord(label) - ord("A"))
+
+
+def _joined(match: re.Match[str]) -> str:
+    """One mention, by letter, for "B) Paris" and "Paris (B)"; "B. Paris is …" may be two."""
+    letter = label_of(match["letter"] or match["after"])
+    if match["text"] and label_of(match["text"]) != letter and re.search("[.,]", match["gap"]):
+        return match[0]
+    return _sign(_FIRST_JOINED, letter)
 
 
 def _letters(text: str, choices: Mapping[str, str]) -> Iterator[_Mention]:
     for match in _LETTER.finditer(text):
-        label = next(filter(None, match.group("bracketed", "quoted", "closed", 0))).upper()
-        if label in choices:
-            sign = chr(_FIRST_LETTER + ord(label) - ord("A"))
-            yield _Mention(match.start(), match.end(), sign)
+        dressed = next(filter(None, match.group("bracketed", "quoted", "closed")), None)
+        label = (dressed or match[0]).upper()
+        if label in choices and not _is_name(text, match.start(), bare=not dressed):
+            yield _Mention(match.start(), match.end(), _sign(_FIRST_LETTER, label))
+
+
+def _is_name(text: str, start: int, *, bare: bool) -> bool:
+    """The letter at `start` belongs to the word before it, as in "Plan A" and "det(A)"."""
+    before = _WORD_BEFORE.search(text[max(0, start - 20) : start])
+    if before is None or (before["space"] and not bare):
+        return False
+    return not _MAY_PRECEDE.fullmatch(before[1])
 
 
 def _texts(text: str, choices: Mapping[str, str]) -> Iterator[_Mention]:
@@ -87,10 +127,13 @@ def _texts(text: str, choices: Mapping[str, str]) -> Iterator[_Mention]:
         is_letter = len(words) == 1 and len(words[0]) == 1 and words[0].isalpha()
         if not words or is_letter or times[folded(choice)] > 1:
             continue
-        sign = chr(_FIRST_TEXT + ord(label) - ord("A"))
         pattern = r"\s+".join(map(re.escape, words))
+        if re.match(f"[{_W}]", words[0]):
+            pattern = rf"(?<![{_W}]){pattern}"
+        if re.match(f"[{_W}]", words[-1][-1]):
+            pattern = rf"{pattern}(?![{_W}])"
         for match in re.finditer(_NOT_WITHIN.format(pattern), text, re.IGNORECASE):
-            yield _Mention(match.start(), match.end(), sign)
+            yield _Mention(match.start(), match.end(), _sign(_FIRST_TEXT, label))
 
 
 def _free(mentions: Iterator[_Mention], taken: bytearray) -> list[_Mention]:

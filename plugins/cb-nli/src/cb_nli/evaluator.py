@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from cb_nli.labels import USUAL, LabelSet
 from cb_nli.verdict import read_verdict
@@ -13,11 +13,15 @@ from cbcore.results import Scored
 GOLD_FIELDS = ("label", "answer", "answers")
 """Where the gold label stands in an example; the first field that holds one counts."""
 
+Unreadable: TypeAlias = Literal["wrong", "missing"]
+
 
 class NLILabelMatch:
     """Whether the label that a response gives (entailment, refuted, …) is the gold label.
 
-    The example has the gold in `label` or `answer`, and may give its label set in `labels`.
+    The example has the gold in `label` or `answer`, and may give its label set in `labels`. A
+    response that gives no label, or several, is wrong, or has no score with
+    `unreadable="missing"`.
     """
 
     name = "nli_label"
@@ -25,11 +29,16 @@ class NLILabelMatch:
     applies_to = ("nli",)
     needs = ()
 
+    def __init__(self, unreadable: Unreadable = "wrong") -> None:
+        if unreadable not in get_args(Unreadable):
+            raise ValueError(f"unreadable is 'wrong' or 'missing', not {unreadable!r}")
+        self.unreadable = unreadable
+
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
-        """1.0 or 0.0, and in the details the label that was read.
+        """1.0 or 0.0, and in the details the label that was read, or why there is none.
 
         A response that only rules labels out is wrong if the gold is among them. Raises
-        `MissingScoreError` when the response gives no label, or data are missing.
+        `MissingScoreError` when there is no gold or no response to read.
         """
         labels = _label_set(original)
         golds = _golds(original, labels)
@@ -39,12 +48,14 @@ class NLILabelMatch:
         if not isinstance(response, str):
             raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
         verdict = read_verdict(response, labels)
-        if verdict.label is None and not golds <= verdict.ruled_out:
-            known = ", ".join(labels.labels)
-            raise MissingScoreError(f"no answer: the response gives none of the labels {known}")
         details: dict[str, Any] = {"label": verdict.label}
         if verdict.ruled_out:
             details["ruled_out"] = sorted(verdict.ruled_out)
+        if verdict.label is None:
+            known = ", ".join(labels.labels)
+            details["reason"] = f"no answer: the response gives none of the labels {known}"
+            if self.unreadable == "missing" and not golds <= verdict.ruled_out:
+                raise MissingScoreError(details["reason"])
         return Scored(scores={"nli_accuracy": float(verdict.label in golds)}, details=details)
 
 

@@ -13,27 +13,56 @@ NEUTRAL = "neutral"
 NOT_ENTAILMENT = "not entailment"
 
 # "No" is an answer before a pause; before a word it negates.
-_NO = r"no(?=[^\S\n]*(?:[,.;:!?\"')\n–—-]|$))"
+NO = r"no(?=[^\S\n]*(?:[,.;:!?\"')\n–—-]|$))"
+# What somebody cannot do, up to the end of the clause: "not enough information to refute it".
+_REST = r"(?:(?!\b(?:but|however|yet|so|therefore|thus|hence|instead)\b)[^.,;:!?\n])*"
+_TO = rf"(?:\s+(?:\w+\s+){{0,4}}?(?:to|that|which|for|about|whether)\b{_REST})?"
+_CANNOT = (
+    r"(?:cannot|can't|can not|could not|couldn't|(?:no|not any) way to|(?:not possible|impossible|hard"
+    r"|difficult|unable) to|not able to)"
+)
+_FIND_OUT = (
+    r"(?:determine|tell|say|verify|know|decide|conclude|judge|confirm|infer|establish|assess)d?"
+)
 # Words that name a relation wherever they stand, as regular expressions without groups.
 _NAMES = {
     ENTAILMENT: r"entail(?:ment|s|ed|ing)?|support(?:s|ed|ing)?",
     CONTRADICTION: r"contradict(?:ion|s|ed|ing|ory)?|refut(?:e|es|ed|ing|ation)",
     NEUTRAL: (
-        r"neutral|not mentioned|nei|(?:not enough|insufficient|lacks?|no) (?:info|information"
-        r"|evidence)|(?:not|never) (?:stated|addressed|specified)|inconclusive|undetermined|unclear"
-        r"|(?:cannot|can't|can not|could not|couldn't) (?:be (?:determined|verified|inferred|known)"
-        r"|tell|determine|say|verify)"
+        rf"neutral|not mentioned|nei|(?:not enough|insufficient|lacks?|no(?: clear| direct)?) (?:info"
+        rf"|information|evidence)(?! (?:of|for) (?:an? )?(?:contradict|conflict|entail)){_TO}"
+        r"|(?:not|never) (?:directly |explicitly )?(?:stated|addressed|specified|mentioned|discussed)"
+        r"|inconclusive|undetermined|unclear"
+        rf"|{_CANNOT} (?:be (?:determined|verified|inferred|known|confirmed|concluded|established)"
+        rf"|(?:definitively |conclusively |really )?{_FIND_OUT}){_TO}"
     ),
     NOT_ENTAILMENT: r"(?:not|non|no) entail(?:ment|ed)|does not entail|doesn't entail",
 }
 # Words that do so in short answers, but mean little within an explanation.
+_IT = r"(?: (?:the|this|that|its?|a) ?(?:hypothesis|claim|statement|conclusion|assertion)?)"
 _SHORT = {
-    ENTAILMENT: r"yes|true|correct",
-    CONTRADICTION: rf"{_NO}|false|incorrect",
+    ENTAILMENT: (
+        r"yes|true|correct(?! (?:answer|label|relation|option|choice|one))|accurate|implied"
+        r"|impl(?:y|ies)(?! that)|(?<!it )(?<!as )follows?(?! that)"
+        rf"|(?:can|could) be (?:inferred|concluded|deduced)|(?:proves?|confirms?|verifies){_IT}"
+        r"|proven|proved|confirmed|verified"
+    ),
+    CONTRADICTION: (
+        rf"{NO}|false|incorrect|untrue|inaccurate|(?:not|isn't|cannot be|can't be) (?:true|correct)"
+        r"|inconsistent|incompatible|conflict(?:s|ing)?|at odds|disprove[sdn]?|opposite"
+        rf"|(?:denies|rules out){_IT}"
+    ),
     NEUTRAL: (
-        r"maybe|unknown|perhaps|(?:do|does|did)(?: not|n't) (?:say|tell|mention|address|specify|state)"
-        r"|(?:not|\w+n't) (?:mentioned|contain enough|provide enough|have enough|enough)"
+        r"maybe|unknown|perhaps|uncertain|unrelated|irrelevant|unverifiable|not (?:clear|certain|known)"
+        r"|not necessarily(?: (?:true|so|the case|follow))?|(?:it )?depends"
+        r"|(?:might|may|could)(?: well| also| or (?:may|might) not| or could not)? be"
+        r" (?:true|false|correct|either|the case|so)(?: or (?:not|true|false))?|possibly(?: true| false)?"
+        r"|may or may not|either way"
+        rf"|(?:do|does|did)(?: not|n't) (?:say|tell|mention|address|specify|state|discuss|indicate){_TO}"
+        rf"|(?:not|\w+n't) (?:mentioned|(?:(?:contain|provide|have|give) )?enough){_TO}"
         r"|(?:evidence|information) is (?:not sufficient|insufficient|lacking)"
+        rf"|(?:no|any) mention|silent (?:on|about)|(?:says|said) nothing{_TO}"
+        r"|never (?:says?|mentions?|states?|specif(?:y|ies))|neither confirms nor (?:denies|excludes)"
     ),
 }
 
@@ -54,7 +83,7 @@ def _relation(label: str) -> str | None:
 
 def _literally(label: str) -> str:
     pattern = r"[\s_-]+".join(map(re.escape, _spaced(label).split()))
-    return _NO if pattern == "no" else pattern
+    return NO if pattern == "no" else pattern
 
 
 @attrs.frozen
