@@ -128,6 +128,14 @@ def test_the_scratch_folder_works_and_is_gone_afterwards(sandbox):
     assert sandbox.run("import os", "assert not os.path.exists('notes.txt')").passed
 
 
+def test_output_can_be_thrown_away(sandbox):
+    """As subprocesses and test runners do: what is written there is nowhere."""
+    throw = "import subprocess, sys\nquiet = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.DEVNULL}\n"
+    call = "subprocess.run([sys.executable, '-c', 'print(1)'], check=True, **quiet)"
+    assert sandbox.run(throw, call).passed
+    assert sandbox.run("open('/dev/null', 'w').write('x')", "").passed
+
+
 @pytest.mark.parametrize("folder", [".", "/", "/etc", "/dev", "/dev/shm", "/tmp"])
 def test_neither_disk_nor_memory_can_be_filled_with_files(sandbox, folder):
     """Neither with one file nor with many, in whichever folder."""
