@@ -184,7 +184,8 @@ def test_a_package_that_is_not_there_makes_the_score_missing(code, tests, respon
     scored = score(code, tests, response)
     assert scored.scores == {}
     python = scored.details["python"]
-    wanted = f"the {who} the package sums, which {python} does not have"
+    lacking = f"the {who} the package sums, which {python} does not have"
+    wanted = f"{lacking}; python=PATH names another interpreter"
     assert scored.missing == dict.fromkeys(("pass_at_1", "pass_at_k"), wanted)
 
 

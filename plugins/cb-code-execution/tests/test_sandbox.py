@@ -68,6 +68,7 @@ def patient(sandbox, time_s):
             "exited",
             "before its tests",
         ),
+        ("class E(Exception):\n    __bool__ = lambda s: False\nraise E", "", "failed", "E"),
         ("x = '''", "'''\nassert False", "failed", "SyntaxError"),
         ("import atexit; atexit.register(print, 'bye')", "", "passed", ""),
         ("input()", "", "failed", "EOFError"),

@@ -22,6 +22,7 @@ CHECK = "def check(candidate):\n    assert candidate(1) == 1\n"
         "def test_one():\n    assert f() == 1\ndef main():\n    test_one()\nif __name__ == '__main__':\n    main()",
         "from solution import f\nf()",
         "globals()['f']()",
+        "def other(f):\n    pass\n\nf()",
         "raise AssertionError",
         "class Node:\n    def __init__(self):\n        self.next = None\n\nassert f(Node())",
         "assert (" + "+".join(["1"] * 5000) + ") == f()",

@@ -31,12 +31,12 @@ def main() -> None:
     _set_limits(stack_bytes, processes)
     if sys.path[:1] == [""]:
         del sys.path[0]
-    raised = None
+    wrong = None
     try:
         unmeasured = _run()
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the verdict
-        unmeasured, raised = _lacking(error), error
-    told = f"{word} {unmeasured}" if unmeasured else _described(raised) if raised else word
+        unmeasured, wrong = _lacking(error), _described(error)
+    told = f"{word} {unmeasured}" if unmeasured else word if wrong is None else wrong
     os.write(_VERDICT_FD, told.encode("utf-8", "replace")[:_TOLD_BYTES])
     if told is not word:
         os._exit(1)
@@ -119,8 +119,10 @@ def _lacking(error: BaseException | None) -> str:
             if package not in sys.modules and find_spec(package) is None:
                 files = [file for file in _files(error) if file in ("solution.py", "tests.py")]
                 who = "the solution needs" if files[-1:] == ["solution.py"] else "the tests need"
-                return f"{who} the package {package}, which {sys.executable} does not have"
-        error = error and (error.__cause__ or error.__context__)
+                lacking = f"{who} the package {package}, which {sys.executable} does not have"
+                return f"{lacking}; python=PATH names another interpreter"
+        if error is not None:
+            error = error.__context__ if error.__cause__ is None else error.__cause__
     return ""
 
 

@@ -99,6 +99,7 @@ def _interpreter(python: str | None, *, shared: bool) -> tuple[str, tuple[str, .
     """
     own = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     wanted = (python,) if python else (own, *map(os.path.realpath, _CANDIDATES))
+    problem = "is no Python that can be run"
     for command in wanted:
         found = shutil.which(os.path.expanduser(command))  # noqa: PTH111 - a command, not a path
         installed = _installed(found) if found else None
@@ -107,13 +108,11 @@ def _interpreter(python: str | None, *, shared: bool) -> tuple[str, tuple[str, .
         executable, prefixes = installed
         needed = (executable, os.path.realpath(executable), *prefixes)
         if shared and os.geteuid() == 0 and not all(map(_readable_by_all, needed)):
+            problem = "cannot be read by another user than root, who is to run the code"
             continue
         return executable, prefixes
     if python:
-        raise SandboxError(
-            f"python={python} is no Python that can be run here"
-            + (", by another user than root" if os.geteuid() == 0 else "")
-        )
+        raise SandboxError(f"python={python} {problem}")
     raise SandboxError(
         f"no Python can be run by another user than root: tried {', '.join(wanted)}",
         hint="install the system's python3, or name one with python=PATH",

@@ -85,8 +85,8 @@ class Sandbox:
         """Run a solution, then its tests in the same namespace.
 
         With a plan, tests that are defined and not called are called then, and it is no pass
-        when there are none at all. When it returns, every process of the program has ended. Raises `SandboxError` when
-        the program could not be locked up; it was not run then.
+        when there are none at all. When it returns, every process of the program has ended.
+        Raises `SandboxError` when the program could not be locked up; it was not run then.
         """
         word = secrets.token_hex(16)
         scratch = tempfile.mkdtemp(prefix="cb-code-")

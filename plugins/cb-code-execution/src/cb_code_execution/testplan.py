@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping
 
 import attrs
 
@@ -13,7 +13,6 @@ import attrs
 _INDIRECT = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
 _BUILTIN = frozenset(dir(builtins)) - _INDIRECT
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @attrs.frozen
@@ -32,35 +31,54 @@ class Plan:
     uses_unittest: bool
 
 
+@functools.lru_cache(maxsize=128)  # every system is asked for the same programs
 def planned(tests: str, entry_point: str | None = None) -> Plan | None:
     """The plan of some tests; None when they do it all themselves, or cannot be read here."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = ast.parse(tests)
+        module = ast.parse(tests)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
-    defined = {n.name: n for n in _run_at_once(module) if isinstance(n, _Definition)}
-    started = _names(_run_at_once(module))
-    called = _reached(started, defined)
-    acts = bool(called or started - _BUILTIN - _bound(module)) or any(
-        isinstance(node, ast.Assert | ast.Raise) for node in _run_at_once(module)
-    )
+    seen = _Seen()
+    for node in _run_at_once(module):
+        seen.add(node)
+    called = _reached(seen.named, seen.defined)
+    acts = seen.asserts or bool(called or seen.named - _BUILTIN - seen.bound - seen.defined.keys())
     if entry_point and "check" not in called:
-        called |= _reached({"check"}, defined) - {"check"}
-    imported = _imported(module)
-    plan = Plan(
-        entry_point, acts, tuple(sorted(called)), "pytest" in imported, "unittest" in imported
+        called |= _reached({"check"}, seen.defined) - {"check"}
+    uses_pytest, uses_unittest = (
+        name in tests and name in _imported(module) for name in ("pytest", "unittest")
     )
-    leaves = any(_may_be_test(node) for name, node in defined.items() if name not in called)
-    runners = plan.uses_pytest or plan.uses_unittest
-    return plan if leaves or runners or not acts else None
+    leaves = any(_may_be_test(node) for name, node in seen.defined.items() if name not in called)
+    if acts and not (leaves or uses_pytest or uses_unittest):
+        return None
+    return Plan(entry_point, acts, tuple(sorted(called)), uses_pytest, uses_unittest)
 
 
-def _may_be_test(node: ast.AST) -> bool:
-    if isinstance(node, ast.ClassDef):
-        return node.name.startswith("Test") or bool(node.bases)
-    return isinstance(node, _Function) and node.name.startswith(("test", "check"))
+@attrs.define
+class _Seen:
+    """What tests name, give a meaning to and define when they are run, and whether they assert."""
+
+    named: set[str] = attrs.Factory(set)
+    bound: set[str] = attrs.Factory(set)
+    defined: dict[str, ast.AST] = attrs.Factory(dict)
+    asserts: bool = False
+
+    def add(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            (self.named if isinstance(node.ctx, ast.Load) else self.bound).add(node.id)
+        elif isinstance(node, ast.Assert | ast.Raise):
+            self.asserts = True
+        elif isinstance(node, _Function | ast.ClassDef):
+            self.defined[node.name] = node
+        elif isinstance(node, ast.arg):  # of a lambda
+            self.bound.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self.bound.add(node.name)
+        elif isinstance(node, ast.Import) or (
+            # What comes from there is the solution's.
+            isinstance(node, ast.ImportFrom) and node.module != "solution"
+        ):
+            self.bound |= {(name.asname or name.name).partition(".")[0] for name in node.names}
 
 
 def _run_at_once(module: ast.Module) -> Iterator[ast.AST]:
@@ -75,8 +93,10 @@ def _run_at_once(module: ast.Module) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def _may_be_test(node: ast.AST) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return node.name.startswith("Test") or bool(node.bases)
+    return isinstance(node, _Function) and node.name.startswith(("test", "check"))
 
 
 def _reached(started: set[str], defined: Mapping[str, ast.AST]) -> set[str]:
@@ -85,28 +105,10 @@ def _reached(started: set[str], defined: Mapping[str, ast.AST]) -> set[str]:
     new = started & defined.keys()
     while new:
         reached |= new
-        named = {name for one in new for name in _names(ast.walk(defined[one]))}
+        inside = (node for name in new for node in ast.walk(defined[name]))
+        named = {node.id for node in inside if isinstance(node, ast.Name)}
         new = (named & defined.keys()) - reached
     return reached
-
-
-def _bound(module: ast.Module) -> set[str]:
-    """The names that tests give a meaning to, in whatever scope; those of the solution are not."""
-    found: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, _Definition):
-            found.add(node.name)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            found.add(node.name)
-        elif isinstance(node, ast.Import) or (
-            isinstance(node, ast.ImportFrom) and node.module != "solution"
-        ):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return found
 
 
 def _imported(module: ast.Module) -> set[str]:
