@@ -68,6 +68,7 @@ def patient(sandbox, time_s):
             "exited",
             "before its tests",
         ),
+        ("class E(Exception):\n    __bool__ = lambda s: False\nraise E", "", "failed", "E"),
         ("x = '''", "'''\nassert False", "failed", "SyntaxError"),
         ("import atexit; atexit.register(print, 'bye')", "", "passed", ""),
         ("input()", "", "failed", "EOFError"),
@@ -126,6 +127,14 @@ def test_the_scratch_folder_works_and_is_gone_afterwards(sandbox):
     write = "open('notes.txt', 'w').write('x')\nimport os\n"
     assert sandbox.run(write, "assert open('notes.txt').read() == 'x'").passed
     assert sandbox.run("import os", "assert not os.path.exists('notes.txt')").passed
+
+
+def test_output_can_be_thrown_away(sandbox):
+    """As subprocesses and test runners do: what is written there is nowhere."""
+    throw = "import subprocess, sys\nquiet = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.DEVNULL}\n"
+    call = "subprocess.run([sys.executable, '-c', 'print(1)'], check=True, **quiet)"
+    assert sandbox.run(throw, call).passed
+    assert sandbox.run("open('/dev/null', 'w').write('x')", "").passed
 
 
 @pytest.mark.parametrize("folder", [".", "/", "/etc", "/dev", "/dev/shm", "/tmp"])

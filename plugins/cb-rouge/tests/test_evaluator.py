@@ -50,6 +50,20 @@ def test_each_kind_of_rouge_has_its_own_best_gold_summary() -> None:
     assert found["rouge_l_recall"] == pytest.approx(2 / 5)
 
 
+def test_lines_that_come_in_another_order_are_the_same_summary() -> None:
+    """To ROUGE-Lsum, which compares each line with each; to ROUGE-L, they are not."""
+    found = score({"answer": "rain fell\nsnow came"}, "snow came\nrain fell")
+    assert found["rouge_lsum"] == 1.0
+    assert found["rouge_l_f1"] == 0.5
+
+
+def test_stems_are_compared_when_asked_for() -> None:
+    """Not by default: numbers published without a stemmer stay what they are."""
+    pair = ({"answer": "he summarised studies"}, {"response": "He summarises a study"})
+    assert SummarizationQuality().score(*pair)["rouge_1"] == pytest.approx(2 / 7)
+    assert SummarizationQuality(use_stemmer=True).score(*pair)["rouge_1"] == pytest.approx(6 / 7)
+
+
 @pytest.mark.parametrize("response", ["", " \n", "?!", "漢字"])
 def test_a_response_without_words_shares_nothing(response: str) -> None:
     """A response was given, so this is a score: zero."""
@@ -90,6 +104,6 @@ def test_the_public_names_are_pinned() -> None:
     """What the package root offers."""
     import cb_rouge
 
-    names = ["Overlap", "SummarizationQuality", "rouge_l", "rouge_n", "tokenize"]
+    names = ["Overlap", "SummarizationQuality", "rouge_l", "rouge_lsum", "rouge_n", "tokenize"]
     assert sorted(cb_rouge.__all__) == names
     assert all(hasattr(cb_rouge, name) for name in names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -12,26 +14,98 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_rouge import Overlap, SummarizationQuality, rouge_l, rouge_n, tokenize
+from cb_rouge import Overlap, SummarizationQuality, rouge_l, rouge_lsum, rouge_n, tokenize
+from cb_rouge.stemming import stem
 
 VALUES = Path(__file__).with_name("rouge_score_values.jsonl")
 REFERENCE = [json.loads(line) for line in VALUES.read_text("utf-8").splitlines()]
+STEMS: dict[str, str] = json.loads(Path(__file__).with_name("nltk_stems.json").read_text("utf-8"))
 TOKENS = st.lists(st.sampled_from(["a", "b", "c", "d", "the", "7"]), max_size=12)
 
 
 @pytest.mark.parametrize("row", REFERENCE)
-def test_scores_equal_those_of_rouge_score(row: dict[str, Any]) -> None:
-    """Values of rouge-score 0.1.2 (`RougeScorer`, no stemmer; `score_multi` for several golds)."""
-    found = SummarizationQuality().score({"answers": row["gold"]}, {"response": row["summary"]})
-    wanted = {name: row[name] for name in SummarizationQuality.emits}
-    assert found == pytest.approx(wanted, abs=1e-9, rel=0)
+@pytest.mark.parametrize("use_stemmer", [False, True])
+def test_scores_equal_those_of_rouge_score(row: dict[str, Any], use_stemmer: bool) -> None:
+    """Values of rouge-score 0.1.2 (`RougeScorer`, with and without `use_stemmer`).
+
+    `score_multi` for several golds; the stemmer was that of NLTK 3.10.4.
+    """
+    evaluator = SummarizationQuality(use_stemmer=use_stemmer)
+    found = evaluator.score({"answers": row["gold"]}, {"response": row["summary"]})
+    wanted = row["stemmed"] if use_stemmer else row
+    expected = {name: wanted[name] for name in evaluator.emits}
+    assert found == pytest.approx(expected, abs=1e-9, rel=0)
 
 
-def test_the_reference_values_are_of_both_kinds() -> None:
-    """The table has single and several gold summaries, and no score that is always 0 or 1."""
+def test_the_reference_values_are_of_all_kinds() -> None:
+    """The table has single and several golds and lines, and no score that is always 0 or 1."""
     assert {len(row["gold"]) > 1 for row in REFERENCE} == {True, False}
     for name in SummarizationQuality.emits:
         assert sum(0 < row[name] < 1 for row in REFERENCE) > 30
+        assert sum(row[name] != row["stemmed"][name] for row in REFERENCE) > 10
+    assert sum(row["rouge_lsum"] != row["rouge_l_f1"] for row in REFERENCE) > 10
+
+
+def test_the_stems_are_those_of_nltk() -> None:
+    """`nltk.stem.PorterStemmer().stem` of NLTK 3.10.4, as rouge-score calls it."""
+    assert {word: stem(word) for word in STEMS} == STEMS
+    assert tokenize("The cats ran; ties agreed.", use_stemmer=True) == [
+        *("the", "cat", "ran", "tie", "agre"),
+    ]
+
+
+@given(st.text(alphabet="abcdelnosty1", max_size=12))
+def test_a_stem_is_no_longer_than_its_word(word: str) -> None:
+    """And of a word there is always something left."""
+    assert len(stem(word)) <= len(word)
+    assert bool(stem(word)) is bool(word)
+
+
+def plain_union(summary: list[list[str]], gold: list[list[str]]) -> tuple[float, float]:
+    """ROUGE-Lsum by the textbook's table, read out from its end as rouge-score does."""
+    found, wanted = (Counter(token for line in text for token in line) for text in (summary, gold))
+    sizes, hits = (found.total(), wanted.total()), 0
+    if not all(sizes):
+        return (0.0, 0.0)
+    for line in gold:
+        places = {place for other in summary for place in plain_places(line, other)}
+        for token in (line[place] for place in sorted(places)):
+            if found[token] > 0 and wanted[token] > 0:
+                hits += 1
+                found[token] -= 1
+                wanted[token] -= 1
+    return (hits / sizes[0], hits / sizes[1])
+
+
+def plain_places(first: list[str], second: list[str]) -> Iterator[int]:
+    row, column = len(first), len(second)
+    while row and column:
+        if first[row - 1] == second[column - 1]:
+            row, column = row - 1, column - 1
+            yield row
+        elif plain_lcs(first[:row], second[: column - 1]) > plain_lcs(
+            first[: row - 1], second[:column]
+        ):
+            column -= 1
+        else:
+            row -= 1
+
+
+LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6), max_size=4)
+
+
+@given(LINES, LINES)
+def test_rouge_lsum_unites_the_subsequences_of_lines(
+    summary: list[list[str]], gold: list[list[str]]
+) -> None:
+    """The fast way takes the same subsequence of several as the slow one."""
+    assert rouge_lsum(summary, gold) == plain_union(summary, gold)
+
+
+@given(TOKENS, TOKENS)
+def test_of_single_lines_the_union_is_the_subsequence(summary: list[str], gold: list[str]) -> None:
+    """So ROUGE-Lsum is ROUGE-L there."""
+    assert rouge_lsum([summary], [gold]) == rouge_l(summary, gold)
 
 
 @pytest.mark.parametrize(

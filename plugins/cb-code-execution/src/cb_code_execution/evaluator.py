@@ -12,6 +12,7 @@ from cb_code_execution import machine
 from cb_code_execution.extraction import program
 from cb_code_execution.limits import Limits
 from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError
+from cb_code_execution.testplan import planned
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
@@ -39,8 +40,9 @@ class CodeExecution:
     ) -> None:
         """`k` is that of pass@k; without it, the number of samples in the output.
 
-        `python` runs the code instead of this interpreter. `allow_unsandboxed` runs code with
-        limits alone where no sandbox works, instead of refusing to run it.
+        `python` runs the code instead of this interpreter, with the packages it has.
+        `allow_unsandboxed` runs code with limits alone where no sandbox works, instead of
+        refusing to run it.
         """
         if timeout_s <= 0:
             raise ValueError(f"timeout_s is a positive number of seconds, not {timeout_s}")
@@ -66,12 +68,13 @@ class CodeExecution:
         prompt = _text(original.get("prompt")) or _text(original.get("context"))
         entry_point = _text(original.get("entry_point"))
         sandbox = self._sandbox()
-        outcomes = [self._run(sandbox, program(s, prompt, entry_point), tests) for s in samples]
+        plan = planned(tests, entry_point)
+        outcomes = []
+        for sample in samples:
+            solution = program(sample, prompt, entry_point)
+            with _slots:
+                outcomes.append(sandbox.run(solution, tests, plan))
         return self._scored(outcomes, sandbox)
-
-    def _run(self, sandbox: Sandbox, solution: str, tests: str) -> Outcome:
-        with _slots:
-            return sandbox.run(solution, tests)
 
     def _sandbox(self) -> Sandbox:
         limits = Limits(time_s=self.timeout_s, memory_mb=self.memory_mb)
@@ -93,6 +96,10 @@ class CodeExecution:
                 {"status": o.status, "message": o.message[:_SHOWN_CHARACTERS]} for o in outcomes
             ],
         }
+        unmeasured = [outcome.message for outcome in outcomes if not outcome.measured]
+        if unmeasured:
+            share = f"{len(unmeasured)} of {n} samples: " if n > 1 else ""
+            return Scored({}, dict.fromkeys(self.emits, share + unmeasured[0]), details)
         scores = {"pass_at_1": passed / n}
         if k > n:
             reason = f"pass@{k} needs {k} samples, the output has {n}"
@@ -123,17 +130,16 @@ def _samples(processed: Mapping[str, Any]) -> list[str]:
 
 def _tests(original: Mapping[str, Any]) -> str:
     """The tests as source: `tests`, or as HumanEval (`test`) and MBPP (`test_list`) publish them."""
-    tests, entry_point = original.get("tests"), _text(original.get("entry_point"))
-    if isinstance(tests, str) and tests.strip():
-        return tests
-    published = original.get("test")
-    if isinstance(published, str) and entry_point:
-        return f"{published}\ncheck({entry_point})\n"
-    listed = tests or original.get("test_list")
+    tests, published = _text(original.get("tests")), _text(original.get("test"))
+    if tests or (published and original.get("entry_point")):
+        return tests or str(published)
+    listed = original.get("tests") or original.get("test_list")
     if isinstance(listed, list | tuple) and listed and all(isinstance(t, str) for t in listed):
         imports = original.get("test_imports") or original.get("test_setup_code") or ()
         setup = [imports] if isinstance(imports, str) else [str(line) for line in imports]
         return "\n".join([*setup, *listed])
+    if published:
+        return published
     raise MissingScoreError("the example has no tests")
 
 

@@ -9,8 +9,8 @@ import attrs
 class Limits:
     """What a program may use.
 
-    Memory is that of each process; all together may have four times as much. Files are counted
-    together.
+    Memory is what each process has for itself, used or not; all together may have four times
+    as much. Threads count as processes. Files are counted together.
     """
 
     time_s: float = 10.0
@@ -24,11 +24,19 @@ class Limits:
         """What all processes may have together; a page that several share counts for each."""
         return 4 * self.memory_mb << 20
 
+    @property
+    def thread_stack_bytes(self) -> int:
+        """The stack of a thread: as many as there may be have half of the memory for it."""
+        each = (self.memory_mb << 20) // 2 // self.processes
+        return min(max(each >> 16, 4), 128) << 16
+
     def resources(self) -> dict[str, int]:
         """The limits on each process that the kernel keeps, by the names of module `resource`."""
         return {
             "CPU": int(self.time_s) + 1,
-            "AS": self.memory_mb << 20,
+            # Of address space that is only reserved or maps a file there may be more.
+            "DATA": self.memory_mb << 20,
+            "AS": self.memory_bytes_of_all,
             "FSIZE": self.file_mb << 20,
             "NOFILE": 256,
             "CORE": 0,

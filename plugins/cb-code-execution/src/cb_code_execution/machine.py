@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -20,6 +22,12 @@ MECHANISMS = ("bubblewrap", "landlock")
 UNCONFINED = "none"
 _CANDIDATES = ("/usr/bin/python3", "/usr/local/bin/python3", "/bin/python3")
 _finding = threading.Lock()
+_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")
+_TELL_WHERE = """
+import json, sys
+folders = sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix
+print(json.dumps([sys.executable, *folders]))
+"""
 
 # Holds when the program sees neither the file it is told of, nor a network, nor our environment.
 _LOOK_FOR_WAYS_OUT = """
@@ -84,28 +92,58 @@ def _problem(sandbox: Sandbox) -> str | None:
 
 
 def _interpreter(python: str | None, *, shared: bool) -> tuple[str, tuple[str, ...]]:
-    """The interpreter that runs the code, and the folders it needs beside the system's.
+    """The interpreter that runs the code, and what it has to read beside the system's folders.
 
     Root runs code as another user, who must be able to read the interpreter: one below
     root's home will not do.
     """
     own = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-    wanted = (os.path.realpath(python),) if python else (own, *_CANDIDATES)
-    for path in wanted:
-        if not os.access(path, os.X_OK):
+    wanted = (python,) if python else (own, *map(os.path.realpath, _CANDIDATES))
+    problem = "is no Python that can be run"
+    for command in wanted:
+        found = shutil.which(os.path.expanduser(command))  # noqa: PTH111 - a command, not a path
+        installed = _installed(found) if found else None
+        if installed is None:
             continue
-        if shared and os.geteuid() == 0 and not _readable_by_all(path):
+        executable, prefixes = installed
+        needed = (executable, os.path.realpath(executable), *prefixes)
+        if shared and os.geteuid() == 0 and not all(map(_readable_by_all, needed)):
+            problem = "cannot be read by another user than root, who is to run the code"
             continue
-        real = os.path.realpath(path)
-        prefix = str(Path(real).parent.parent)
-        inside = any(Path(prefix).is_relative_to(p) for p in SYSTEM_PATHS)
-        return real, () if inside else (prefix,)
+        return executable, prefixes
+    if python:
+        raise SandboxError(f"python={python} {problem}")
     raise SandboxError(
         f"no Python can be run by another user than root: tried {', '.join(wanted)}",
         hint="install the system's python3, or name one with python=PATH",
     )
 
 
+@functools.lru_cache(maxsize=8)
+def _installed(command: str) -> tuple[str, tuple[str, ...]] | None:
+    """The interpreter behind a command, and what it consists of outside the system's folders.
+
+    Asked of itself: a virtual environment has packages of its own, and a standard library
+    elsewhere. Of a folder that it is installed in, only the parts that are Python's are taken,
+    as that may be somebody's home.
+    """
+    try:
+        asked = subprocess.run(  # noqa: S603 - the interpreter that the user names
+            [command, "-I", "-c", _TELL_WHERE], capture_output=True, timeout=60, check=True
+        )
+        executable, *folders = json.loads(asked.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    parts = [Path(f, part) for f in dict.fromkeys(folders) for part in _PARTS]
+    real = Path(os.path.realpath(executable))
+    prefixes = [str(part) for part in (*parts, real) if part.exists() and not _is_system(part)]
+    return executable, tuple(prefixes)
+
+
+def _is_system(path: Path) -> bool:
+    return any(path.is_relative_to(system) for system in SYSTEM_PATHS)
+
+
 def _readable_by_all(path: str) -> bool:
     parents = [Path(path), *Path(path).parents]
-    return all(parent.stat().st_mode & stat.S_IXOTH for parent in parents)
+    return all(parent.stat().st_mode & stat.S_IXOTH for parent in parents if parent.is_dir())

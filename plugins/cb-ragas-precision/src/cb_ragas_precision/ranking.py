@@ -38,10 +38,11 @@ def reciprocal_rank(verdicts: Iterable[int]) -> float:
 def ndcg(verdicts: Iterable[int], n_relevant: int) -> float:
     """Discounted gain, Σ_k v_k / log2(k + 1), divided by that of the best possible ranking.
 
-    `n_relevant` relevant items exist; the best ranking of this length begins with them.
+    `n_relevant` relevant items exist, and the best ranking begins with all of them, however few
+    were retrieved: what trec_eval calls `ndcg`.
     """
     ranked = checked(verdicts)
-    ideal = _gain([1] * min(n_relevant, len(ranked)))
+    ideal = _gain([1] * n_relevant)
     return _gain(ranked) / ideal if ideal else 0.0
 
 

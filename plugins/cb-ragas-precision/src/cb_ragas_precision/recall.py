@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,13 +9,12 @@ from cb_ragas_precision import fields, prompts
 from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
 from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.judging import JudgeSettings
+from cb_ragas_precision.sentences import sentences
 from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
-
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?<!\b[A-Z]\.)\s+(?=[^a-z\s])|\n+")
 
 
 class ContextRecall(JudgedEvaluator):
@@ -69,7 +67,7 @@ class ContextRecall(JudgedEvaluator):
         if not found:
             return self._nothing_retrieved()
         question = fields.text(values["question"], "question")
-        stated = statements(fields.text(values["ground_truth"], "ground truth"))
+        stated = sentences(fields.text(values["ground_truth"], "ground truth"))
         asked = [prompts.attribution(question, found, statement) for statement in stated]
         judgements = await self._ask(asked)
         details = details_of(judgements, statements=stated)
@@ -96,8 +94,3 @@ class ContextRecall(JudgedEvaluator):
         everything = list(map(squeezed, found))
         held = [int(any(fact in context for context in everything)) for fact in facts]
         return {self.name: sum(held) / len(held)}
-
-
-def statements(text: str) -> list[str]:
-    """The sentences of a text: split at line breaks, and where a sentence ends and one begins."""
-    return [part.strip() for part in _SENTENCE_END.split(text) if part and part.strip()]

@@ -26,9 +26,17 @@ class Overlap(NamedTuple):
 NOTHING = Overlap(0.0, 0.0)
 
 
-def tokenize(text: str) -> list[str]:
-    """The runs of ASCII letters and digits of the lower-cased text, in order."""
-    return _TOKEN.findall(text.lower())
+def tokenize(text: str, use_stemmer: bool = False) -> list[str]:
+    """The runs of ASCII letters and digits of the lower-cased text, in order.
+
+    With a stemmer, those of more than three characters are replaced by their stems.
+    """
+    tokens: list[str] = _TOKEN.findall(text.lower())
+    if not use_stemmer:
+        return tokens
+    from cb_rouge.stemming import stem
+
+    return [stem(token) if len(token) > 3 else token for token in tokens]
 
 
 def rouge_n(summary: Sequence[str], gold: Sequence[str], n: int) -> Overlap:
