@@ -11,7 +11,7 @@ import attrs
 from cbcore._examples import UnusableExample
 from cbcore.components import describe_exception
 from cbcore.exceptions import DataError
-from cbcore.suites.fewshot import FewShot, few_shot
+from cbcore.suites.fewshot import FewShot, few_shot, only_usable
 from cbcore.suites.formats import Format
 from cbcore.suites.locating import dataset_of
 from cbcore.suites.model import TaskConfig
@@ -74,7 +74,9 @@ class TaskExamples:
             example |= {"answer": document.answers[0], "answers": list(document.answers)}
         context = fields.get("context")
         said = context.strip() if isinstance(context, str) else ""
-        if self.config.doc_to_text is not None and said and said in example["question"]:
+        if said and context == fields.get("question"):
+            example["context"] = example["question"]  # no text of its own, then or now
+        elif self.config.doc_to_text is not None and said and said in example["question"]:
             del example["context"]  # a system must not be given it twice
         return example
 
@@ -125,7 +127,7 @@ def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
     try:
-        found: Iterable[Any] = function(Documents(documents))
+        found: Iterable[Any] = function(Documents(only_usable(documents)))
     except Exception as error:
         reason = f"process_docs of {config.name} failed: {describe_exception(error)}"
         raise DataError(reason) from error
