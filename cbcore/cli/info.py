@@ -50,7 +50,7 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
             if record[label]:
                 click.echo(f"  {label:<11} {clean(', '.join(record[label]))}")
         for label in ("main_score", "published"):
-            if record[label]:
+            if label in record:
                 click.echo(f"  {label:<11} {clean(record[label])}")
         _echo_parameters(record["parameters"])
         click.echo(f"  example     {record['example']}")
@@ -102,8 +102,7 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
         "configs": list(component.configs),
         "applies_to": list(component.applies_to),
         "emits": list(component.emits),
-        "main_score": _told(target, "main_score"),
-        "published": _told(target, "published"),
+        **_scoring(target),
         "parameters": [
             {
                 "name": parameter.name,
@@ -117,10 +116,10 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
     }
 
 
-def _told(target: Any, attribute: str) -> str:
-    """What a dataset says of how it is scored: its main score, and how its publishers do it."""
-    value = getattr(target, attribute, None)
-    return value if isinstance(value, str) else ""
+def _scoring(target: Any) -> dict[str, str]:
+    """What a dataset says of its main score and of how its publishers score it, if anything."""
+    told = {name: getattr(target, name, None) for name in ("main_score", "published")}
+    return {name: text for name, text in told.items() if isinstance(text, str)}
 
 
 def _echo_parameters(parameters: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ its split, so that a limit, another order of work or a resumed run changes no pr
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -49,7 +49,7 @@ class FewShot:
     def load(self) -> Sequence[Mapping[str, Any]]:
         """The pool, read once. One too small for any document is a `DataError` of the task."""
         if self._documents is None:
-            pool = list(islice(only_usable(self.pool()), LARGEST_POOL)) if self.n else []
+            pool = list(islice(iter(self.pool()), LARGEST_POOL)) if self.n else []
             self._check_enough(len(pool) - (self.own_split and self.n > 0))
             self._documents = pool
         return self._documents
@@ -127,14 +127,6 @@ def few_shot(
         chosen_seed,
         own_split,
     )
-
-
-def only_usable(documents: Iterable[Any]) -> Iterator[Any]:
-    """The documents of a split that is needed as a whole. Raises the `DataError` among them."""
-    for document in documents:
-        if isinstance(document, DataError):
-            raise document
-        yield document
 
 
 def _fixed(samples: Any, where: str) -> Callable[[], Iterable[Mapping[str, Any]]]:
