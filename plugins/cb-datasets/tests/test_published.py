@@ -203,12 +203,3 @@ def test_a_published_score_is_for_its_own_benchmark_alone(component):
     assert having == {task}
     assert BENCHMARKS[task].main_score == described.emits[0]
     assert described.name == component.load().name
-
-
-def test_the_samples_of_drop_tell_spans_from_alternatives():
-    """A number of two annotators, one span, and two spans that are one answer."""
-    number, one, two = dataset("drop", "sample")
-    assert (number["answer"], number["answer_spans"]) == ("23", [["23"]])
-    assert one["answer_spans"] == [["Ellisby"]]
-    assert two["answers"] == ["Dunvesk, Lindhallow", "Lindhallow, Dunvesk"]
-    assert two["answer_spans"] == [["Dunvesk", "Lindhallow"], ["Lindhallow", "Dunvesk"]]

@@ -32,7 +32,7 @@ class HotpotQA:
 
     tasks = ("qa", "retrieval")
     main_score = "f1"
-    published = "F1 and exact match of answer, supporting facts and both: ask `hotpot_joint`."
+    published = "F1 and exact match of answer, facts and both; given beside by `hotpot_joint`."
     configs = tuple(SPLITS)
 
     def __init__(
