@@ -87,6 +87,8 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
 def _prepare(raw: Any, index: int, tag: str) -> Work:
     if type(raw) is UnusableExample:
         return Work(index, raw.example_id, {}, tag, raw.reason)
+    if isinstance(raw, DataError):  # a row that is no example, told by the dataset itself
+        return Work(index, index, {}, tag, raw.message)
     if type(raw) is not dict and not isinstance(raw, Mapping):
         return Work(index, index, {}, tag, f"example {index} is a {type(raw).__name__}, not a dict")
     example = raw if type(raw) is dict else dict(raw)

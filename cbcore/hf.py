@@ -33,7 +33,8 @@ class HubDataset:
     local folder laid out like one). `files` says where in the repository the rows are when its
     layout does not: a pattern of Parquet files, a `.jsonl` or `.json` file, or such a file
     within an archive (`rows.zip/validation.jsonl`). A file that is not Parquet is downloaded
-    whole and read as it is: the hub library would give all its rows the same nested fields.
+    whole and read as it is: the hub library would give all its rows the same nested fields. In
+    the place of a line of an archived file that is no row stands a `DataError` that names it.
     """
 
     name: str
@@ -45,7 +46,7 @@ class HubDataset:
     streaming: bool = True
     files: str | None = None
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
         folder = self.local_folder()
         return self._from_folder(folder) if folder else self._from_hub()
 
@@ -87,6 +88,7 @@ class HubDataset:
         patterns = [
             f"{config}/{split}",
             f"{config}/{split}-*-of-*",
+            f"{config}/{split}/[0-9]*",
             f"{config}_{split}",
             f"*{config}_{split}*",
             f"data/{config}/{split}-*-of-*",
@@ -105,14 +107,15 @@ class HubDataset:
                     return found
         return []
 
-    def _from_folder(self, folder: Path) -> Iterator[dict[str, Any]]:
+    def _from_folder(self, folder: Path) -> Iterator[dict[str, Any] | DataError]:
         files = self.local_files(folder)
         if not files and self.files is not None:
             archive, member = _within(self.files)
             if member and any(p.is_file() for p in (folder / archive, folder / Path(archive).name)):
                 yield from self._rows_of_file()
                 return
-            files = sorted(folder.glob(self.files))
+            unpacked = [p for p in (folder / member, folder / Path(member).name) if p.is_file()]
+            files = unpacked[:1] or sorted(folder.glob(self.files))
         if not files:
             config = self.config or "default"
             raise UsageError(
@@ -122,7 +125,7 @@ class HubDataset:
         for path in files:
             yield from FileDataset(str(path)).rows()
 
-    def _rows_of_file(self) -> Iterator[dict[str, Any]]:
+    def _rows_of_file(self) -> Iterator[dict[str, Any] | DataError]:
         archive, member = _within(self.files or "")
         path = self.file(archive)
         return _archived_rows(path, member) if member else FileDataset(str(path)).rows()
@@ -143,7 +146,7 @@ class HubDataset:
         except (OSError, ValueError) as error:
             raise self._unreachable(f"{path} of {self.path}", error) from error
 
-    def _from_hub(self) -> Iterator[dict[str, Any]]:
+    def _from_hub(self) -> Iterator[dict[str, Any] | DataError]:
         if self.files is not None and not self.files.endswith(".parquet"):
             yield from self._rows_of_file()
             return
@@ -184,7 +187,7 @@ def _within(path: str) -> tuple[str, str]:
     return (f"{head}.zip", member) if found else (path, "")
 
 
-def _archived_rows(path: Path, member: str) -> Iterator[dict[str, Any]]:
+def _archived_rows(path: Path, member: str) -> Iterator[dict[str, Any] | DataError]:
     """The rows of a file with one JSON object per line inside an archive, unpacked as read."""
     import zipfile
 
@@ -192,9 +195,14 @@ def _archived_rows(path: Path, member: str) -> Iterator[dict[str, Any]]:
         with zipfile.ZipFile(path) as archive, archive.open(member) as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    row = json.loads(line.decode("utf-8"))
-                    if not isinstance(row, dict):
-                        raise DataError(f"{path}, {member}, line {number}: expected an object")
-                    yield row
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+                    yield _row_of_line(line, f"{path}, {member}, line {number}")
+    except (KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"{path}: cannot read {member!r}: {error}") from error
+
+
+def _row_of_line(line: bytes, where: str) -> dict[str, Any] | DataError:
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        return DataError(f"{where}: not valid JSON: {error}")
+    return row if isinstance(row, dict) else DataError(f"{where}: expected an object")

@@ -49,6 +49,9 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
         for label in ("tasks", "configs", "applies_to", "emits"):
             if record[label]:
                 click.echo(f"  {label:<11} {clean(', '.join(record[label]))}")
+        for label in ("main_score", "published"):
+            if label in record:
+                click.echo(f"  {label:<11} {clean(record[label])}")
         _echo_parameters(record["parameters"])
         click.echo(f"  example     {record['example']}")
 
@@ -82,7 +85,8 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore.results import json_safe
 
     spec = component.qualified_name if "/" in asked_as else component.name
-    parameters = parameters_of(component.load())
+    target = component.load()
+    parameters = parameters_of(target)
     if parameters and parameters[0].required:
         spec += f":{parameters[0].name.upper()}"
     example = _EXAMPLES.get(component.kind, "cb list {kind}s").format(
@@ -98,6 +102,7 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
         "configs": list(component.configs),
         "applies_to": list(component.applies_to),
         "emits": list(component.emits),
+        **_scoring(target),
         "parameters": [
             {
                 "name": parameter.name,
@@ -109,6 +114,12 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
         ],
         "example": example,
     }
+
+
+def _scoring(target: Any) -> dict[str, str]:
+    """What a dataset says of its main score and of how its publishers score it, if anything."""
+    told = {name: getattr(target, name, None) for name in ("main_score", "published")}
+    return {name: text for name, text in told.items() if isinstance(text, str)}
 
 
 def _echo_parameters(parameters: list[dict[str, Any]]) -> None:

@@ -74,7 +74,9 @@ class TaskExamples:
             example |= {"answer": document.answers[0], "answers": list(document.answers)}
         context = fields.get("context")
         said = context.strip() if isinstance(context, str) else ""
-        if self.config.doc_to_text is not None and said and said in example["question"]:
+        if said and context == fields.get("question"):
+            example["context"] = example["question"]  # no text of its own, then or now
+        elif self.config.doc_to_text is not None and said and said in example["question"]:
             del example["context"]  # a system must not be given it twice
         return example
 
@@ -117,15 +119,24 @@ def task_examples(
         found = loaded[split]
         return found if config.process_docs is None else _processed(config, found)
 
-    reader, shots = DocumentReader(config), few_shot(config, documents, seed)
+    shots = few_shot(config, lambda split: _only_usable(documents(split)), seed)
+    reader = DocumentReader(config)
     return TaskExamples(key, config, documents, reader, task_format, shots)
+
+
+def _only_usable(documents: Iterable[Any]) -> Iterator[Any]:
+    """The documents of a split that is needed as a whole. Raises the `DataError` among them."""
+    for document in documents:
+        if isinstance(document, DataError):
+            raise document
+        yield document
 
 
 def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
     try:
-        found: Iterable[Any] = function(Documents(documents))
+        found: Iterable[Any] = function(Documents(_only_usable(documents)))
     except Exception as error:
         reason = f"process_docs of {config.name} failed: {describe_exception(error)}"
         raise DataError(reason) from error

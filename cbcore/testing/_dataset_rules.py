@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from cbcore.components import describe_exception
-from cbcore.exceptions import CBError
+from cbcore.exceptions import CBError, DataError
 from cbcore.testing._cases import Case, TooManyCallsError, limited_calls
 from cbcore.testing._rules import Unchecked, rule
 
@@ -16,7 +16,7 @@ N_EXAMPLES = 3
 
 
 def _first(dataset: Any) -> list[Any] | Exception:
-    """The first examples, or what kept them back."""
+    """The first examples, or what kept them back. A row that is none stands there as its error."""
     try:
         with limited_calls():
             return list(islice(iter(dataset), N_EXAMPLES))
@@ -47,6 +47,8 @@ def examples(case: Case) -> Iterator[str]:
         yield "yield at least one example, or raise DataError with the reason"
     ids: set[object] = set()
     for number, example in enumerate(found):
+        if isinstance(example, DataError):
+            continue
         if not isinstance(example, dict):
             yield f"yield dicts: example {number} is a {type(example).__name__}"
             return
@@ -61,6 +63,20 @@ def examples(case: Case) -> Iterator[str]:
             yield f"give example {number} a 'context' or a 'question'"
 
 
+@rule("dataset-context", "dataset")
+def context(case: Case) -> Iterator[str]:
+    """Examples have a `context`, which a system may read; one equal to the question counts once."""
+    found = _first(case.make())
+    for number, example in enumerate(found if isinstance(found, list) else ()):
+        asks = isinstance(example, dict) and (example.get("question") or example.get("turns"))
+        if asks and not isinstance(example.get("context"), str):
+            yield (
+                f"give example {number} a 'context': where the data has none of its own, the "
+                "question again, or the turns with a blank line between"
+            )
+            return
+
+
 @rule("dataset-reiterable", "dataset")
 def reiterable(case: Case) -> Iterator[str]:
     """It can be read again from the start, or says `reiterable = False`."""
@@ -73,9 +89,13 @@ def reiterable(case: Case) -> Iterator[str]:
         return  # told by the rules above
     if isinstance(again, Exception):
         yield f"reading it a second time raised {describe_exception(again)}"
-    elif once != again:
+    elif list(map(_comparable, once)) != list(map(_comparable, again)):
         yield (
             "make it a class with __iter__, so that it can be read twice, or set "
             f"`reiterable = False` on it: it gave {len(once)} examples at first, "
             f"{'others' if again else 'none'} the second time"
         )
+
+
+def _comparable(example: Any) -> Any:
+    return str(example) if isinstance(example, DataError) else example

@@ -6,6 +6,7 @@ Runs every offline sample of cb-datasets with the evaluators that are installed 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,6 +60,50 @@ def test_a_sample_is_scored_by_the_evaluators_of_its_tasks(name: str) -> None:
             assert fields <= found.keys() if expected else fields.isdisjoint(found)
             if expected and task != "instruction-following" and not row.missing:
                 assert {row.scores[field] for field in fields} == {1.0}
+
+
+WITHOUT_GOLD = {"ifeval"}
+WITH_SOME_GOLDS = {"mt-bench"}
+
+
+@pytest.mark.parametrize("name", sorted(cb_datasets.BENCHMARKS))
+def test_answer_quality_scores_every_dataset_that_has_a_gold(name: str) -> None:
+    """Calls and programs have a text too, and none is made up where there is none."""
+    pytest.importorskip("cb_answerquality")
+    having = ["f1" in row.scores and "contains" in row.scores for row in scored(name)]
+    if name in WITH_SOME_GOLDS:
+        assert any(having)
+        assert not all(having)
+    else:
+        assert set(having) == {name not in WITHOUT_GOLD}
+
+
+@pytest.mark.parametrize("name", sorted(cb_datasets.BENCHMARKS))
+def test_the_main_score_of_a_dataset_is_one_its_rows_get(name: str) -> None:
+    """By the evaluators that are wired to it; of MT-Bench only where there is a reference."""
+    main = cb_datasets.dataset(name, "sample").main_score
+    rows = scored(name)
+    found = {field for row in rows for field in (*row.scores, *row.missing)}
+    assert main in found
+
+
+@pytest.mark.parametrize("name", ["drop", "triviaqa", "infinitebench", "nolima"])
+def test_a_published_score_joins_the_others(name: str) -> None:
+    """The gold earns full marks by the publisher's rule, and by answer_quality too."""
+    main = cb_datasets.dataset(name, "sample").main_score
+    for row in scored(name):
+        assert (row.scores[main], row.scores["f1"]) == (1.0, 1.0)
+
+
+def test_one_bad_row_of_a_benchmark_is_one_errored_row(tmp_path: Path) -> None:
+    """The row behind it is asked as if nothing had been."""
+    good = {"question": "What is 1 + 1?", "answer": "#### 2"}
+    rows = [good, {"question": "Why?", "answer": "because"}, good]
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = evaluate(Gold(), f"gsm8k:data_dir={tmp_path}", progress=False)
+    errors = [row.error for row in result.rows]
+    assert errors[0] is errors[2] is None
+    assert "gsm8k row 1, field 'answer'" in str(errors[1])
 
 
 def test_a_mean_is_taken_over_the_rows_an_evaluator_applies_to() -> None:

@@ -444,6 +444,22 @@ def test_info_of_a_name_two_kinds_have(workplace: Workplace) -> None:
     assert workplace.cb("info", "twin").stdout.count("One of two.") == 2
 
 
+def test_info_says_how_a_dataset_is_scored(workplace: Workplace) -> None:
+    """Its main score and how its publishers score it, where the class says so."""
+    module = """class Riddles:
+    'Riddles.'
+    main_score = "wit"
+    published = "Laughter per minute; here by wit."
+"""
+    entries = {"cb.datasets": {"riddles": "cb_riddles:Riddles"}}
+    write_distribution(workplace.site, "cb-riddles", entries, {"cb_riddles.py": module})
+
+    record = workplace.json("info", "riddles")
+    assert (record["main_score"], record["published"][:8]) == ("wit", "Laughter")
+    shown = workplace.cb("info", "riddles").stdout
+    assert "  main_score  wit\n  published   Laughter per minute; here by wit.\n" in shown
+
+
 def test_info_of_a_broken_component(workplace: Workplace) -> None:
     """The plugin is at fault, and the cause is told."""
     workplace.install("cb-raises-on-import")

@@ -60,6 +60,7 @@ def hub(**changes):
             "distractor/validation-00001-of-00002.parquet": "b",
             "distractor/validation-00000-of-00002.parquet": "a",
         },
+        {"distractor/validation/0000.parquet": "a", "distractor/validation/0001.parquet": "b"},
         {"distractor_validation.jsonl": "ab"},
         {"qa_distractor_validation_60.jsonl": "ab"},
         {"data/distractor/validation-00000-of-00001.parquet": "ab"},
@@ -166,19 +167,31 @@ def test_rows_are_read_from_an_archive(tmp_path):
     assert ids(hub(data_dir=tmp_path, files=files)) == ["c"]
 
 
-@pytest.mark.parametrize(
-    ("line", "member", "message"),
-    [
-        ("{bad", "rows.jsonl", "cannot read 'rows.jsonl'"),
-        ("[1]", "rows.jsonl", "line 1: expected an object"),
-        ("{}", "other.jsonl", "cannot read 'other.jsonl'"),
-    ],
-)
-def test_an_archive_that_does_not_hold_the_rows(tmp_path, line, member, message):
+def test_an_archive_that_does_not_hold_the_rows(tmp_path):
     """The archive and the file in it are named."""
-    zipped(tmp_path / "rows.zip", "rows.jsonl", [line])
-    with pytest.raises(DataError, match=message):
-        ids(hub(data_dir=tmp_path, files=f"rows.zip/{member}"))
+    zipped(tmp_path / "rows.zip", "rows.jsonl", ["{}"])
+    with pytest.raises(DataError, match=r"rows\.zip: cannot read 'other\.jsonl'"):
+        ids(hub(data_dir=tmp_path, files="rows.zip/other.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("{bad", "line 2: not valid JSON"), ("[1]", "line 2: expected an object")],
+)
+def test_a_line_of_an_archive_that_is_no_row(tmp_path, line, message):
+    """It is named in its place, and the lines behind it are read."""
+    zipped(tmp_path / "rows.zip", "rows.jsonl", ['{"id": "a"}', line, '{"id": "b"}'])
+    first, error, last = hub(data_dir=tmp_path, files="rows.zip/rows.jsonl")
+    assert (first["id"], last["id"]) == ("a", "b")
+    assert isinstance(error, DataError)
+    assert f"rows.zip, rows.jsonl, {message}" in error.message
+
+
+@pytest.mark.parametrize("name", ["data/rows.jsonl", "rows.jsonl"])
+def test_an_archive_that_was_unpacked(tmp_path, name):
+    """The file it held is found where it lies in the archive, or loose in the folder."""
+    put(tmp_path, {name: "ab"})
+    assert ids(hub(data_dir=tmp_path, files="all.zip/data/rows.jsonl")) == ["a", "b"]
 
 
 def test_a_file_of_a_local_copy(tmp_path):

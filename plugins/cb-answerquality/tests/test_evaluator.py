@@ -73,6 +73,40 @@ def test_answers_may_be_texts_numbers_or_alternatives(
     assert score(answer, response) == expected
 
 
+@pytest.mark.parametrize(
+    ("gold", "response", "expected"),
+    [
+        ({"answer": [], "no_answer": True}, "", FULL),
+        ({"answer": [], "no_answer": True}, "Paris", ZERO),
+        ({"answers": [], "is_impossible": True}, "", FULL),
+        ({"answers": [], "is_impossible": True}, "It cannot be told.", ZERO),
+        ({"answer": "", "is_impossible": True}, "Paris", ZERO),
+        ({"answer": "", "is_impossible": True}, "  ", FULL),
+        ({"answer": None, "no_answer": "true"}, "The .", FULL),
+        ({"answer": ["", "the"], "no_answer": 1}, "Paris", ZERO),
+        ({"answer": [], "no_answer": True}, 0, ZERO),
+        ({"answer": "Paris", "is_impossible": False}, "Paris", FULL),
+        ({"answer": "Paris", "no_answer": True}, "Paris", FULL),
+        ({"answer": ["Paris"], "no_answer": True}, "", ZERO),
+        ({"answer": "", "is_impossible": False}, "Paris", FULL),
+    ],
+)
+def test_a_question_without_an_answer_is_no_empty_gold(
+    gold: dict[str, Any], response: Any, expected: dict[str, float]
+) -> None:
+    """Declining is right and answering is wrong, as SQuAD's `evaluate-v2.0.py` counts them.
+
+    A gold text counts whatever else the example says, and so does that script.
+    """
+    assert AnswerQuality().score(gold, {"response": response}) == expected
+
+
+def test_declining_takes_a_response() -> None:
+    """A system that only compresses has not declined."""
+    with pytest.raises(MissingScoreError, match="returned no response"):
+        AnswerQuality().score({"answer": [], "no_answer": True}, {"context": "x"})
+
+
 def test_each_score_has_its_own_best_alternative() -> None:
     """F1 may come from one alternative and recall from another."""
     found = score(["Paris", "capital is Rome"], "The capital is Paris")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import zipfile
 
 import pytest
 from hypothesis import given, settings
@@ -110,5 +111,50 @@ def test_any_field_may_be_wrong(name, data):
     except DataError as error:
         message = error.message
     assert message.startswith(f"{name} row 0, ")
-    assert all(example["id"] for example in examples)
+    for example in examples:
+        made = not isinstance(example, DataError)
+        assert example["id"] if made else example.message.startswith(f"{name} row 0, ")
     assert row == before
+
+
+def test_one_bad_row_is_one_error_among_the_examples(put, tmp_path):
+    """In its place, so that a run records it and goes on with the next."""
+    good = {"question": "What is 1 + 1?", "answer": "#### 2"}
+    put("test.jsonl", [good, {**good, "answer": "two"}, good])
+    first, second, third = dataset("gsm8k", data_dir=tmp_path)
+    assert first["answer"] == third["answer"] == "2"
+    assert isinstance(second, DataError)
+    assert second.message.startswith("gsm8k row 1, field 'answer'")
+
+
+def test_one_bad_question_leaves_the_others_about_its_paper(examples_of):
+    """QASPER has many questions in a row."""
+    good = {"unanswerable": False, "yes_no": True, "evidence": []}
+    row = {
+        "id": "1",
+        "title": "A Paper",
+        "abstract": "Short.",
+        "full_text": {"section_name": [], "paragraphs": []},
+        "qas": {
+            "question": ["Is it?", "Was it?", "Will it?"],
+            "question_id": ["a", "b", "c"],
+            "answers": [{"answer": [good]}, {"answer": []}, {"answer": [good]}],
+        },
+    }
+    first, second, third = examples_of("qasper", row)
+    assert (first["id"], third["id"]) == ("a", "c")
+    assert isinstance(second, DataError)
+    assert "there is no gold answer" in second.message
+
+
+def test_a_row_that_could_not_be_read_is_passed_on(put, tmp_path):
+    """By rows that are brought together from several, too."""
+    good = {"id": "a", "input": "What was said?\n\nAda: Yes.", "output": "Yes."}
+    path = put("qmsum/validation.jsonl", [good, {**good, "id": "b"}])
+    with zipfile.ZipFile(tmp_path / "qmsum.zip", "w") as archive:
+        archive.writestr("qmsum/validation.jsonl", "{broken\n" + path.read_text() + "[]\n")
+    path.unlink()
+    first, *middle, last = dataset("qmsum", data_dir=tmp_path)
+    assert [example["id"] for example in middle] == ["a", "b"]
+    assert "line 1: not valid JSON" in first.message
+    assert "line 4: expected an object" in last.message

@@ -32,6 +32,13 @@ def write(path, rows):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+def raise_first(examples):
+    """Raise the first error, whether it is raised or stands in the place of an example."""
+    for example in examples:
+        if isinstance(example, DataError):
+            raise example
+
+
 def golds(*arguments, **parameters):
     return [example["answer"] for example in dataset(*arguments, **parameters)]
 
@@ -94,6 +101,37 @@ def test_parquet_exports_are_found_as_the_hub_lays_them_out(tmp_path):
     assert golds("mgsm", "de", data_dir=tmp_path) == ["7"]
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_longbench_is_read_from_its_archive(tmp_path, packed):
+    """`data.zip` holds a file per task; a local copy may have it unpacked."""
+    row = {"_id": "1", "context": "Text.", "input": "Who?", "answers": ["Ada"], "language": "en"}
+    text = json.dumps(row) + "\n"
+    if packed:
+        with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+            archive.writestr("data/qasper_e.jsonl", text)
+    else:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "qasper_e.jsonl").write_text(text)
+    assert golds("longbench", "qasper_e", data_dir=tmp_path) == ["Ada"]
+
+
+def test_longbench_is_downloaded_by_file(tmp_path, monkeypatch):
+    """Not through `load_dataset`, which refuses a repository with a loading script."""
+    row = {"_id": "1", "context": "Text.", "input": "Who?", "answers": ["Ada"], "language": "en"}
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("data/hotpotqa.jsonl", json.dumps(row) + "\n")
+    asked = []
+
+    def download(repository, path, **_):
+        asked.append((repository, path))
+        return str(tmp_path / path)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    monkeypatch.setattr("datasets.load_dataset", None)
+    assert golds("longbench") == ["Ada"]
+    assert asked == [("zai-org/LongBench", "data.zip")]
+
+
 def test_scifact_reads_claims_and_corpus(tmp_path):
     """Two files of one folder; a citation that leads nowhere is an error."""
     claim = {"id": 1, "claim": "So.", "evidence_label": "", "cited_doc_ids": [5]}
@@ -102,8 +140,9 @@ def test_scifact_reads_claims_and_corpus(tmp_path):
     (example,) = dataset("scifact", data_dir=tmp_path)
     assert example["context"] == "T: A."
     write(tmp_path / "corpus_train.jsonl", [{"doc_id": 6, "title": "T", "abstract": ["A."]}])
-    with pytest.raises(DataError, match="claim 1 cites unknown 5"):
-        list(dataset("scifact", data_dir=tmp_path))
+    (error,) = dataset("scifact", data_dir=tmp_path)
+    assert isinstance(error, DataError)
+    assert error.message == "scifact: claim 1 cites unknown 5"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +160,7 @@ def test_scifact_numbers_that_are_none(tmp_path, claim, document, message):
     write(tmp_path / "claims_validation.jsonl", [{"id": 1, "claim": "So.", **claim}])
     write(tmp_path / "corpus_train.jsonl", [document])
     with pytest.raises(DataError, match=message):
-        list(dataset("scifact", data_dir=tmp_path))
+        raise_first(dataset("scifact", data_dir=tmp_path))
 
 
 def test_infinitebench_files_are_called_by_config(tmp_path):
@@ -140,10 +179,13 @@ def test_bfcl_says_which_file_is_missing(tmp_path):
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"id": 3}'])
 def test_bfcl_lines_that_are_no_rows(tmp_path, text):
-    """The file and the line are named."""
-    (tmp_path / "BFCL_v3_irrelevance.json").write_text(f"\n{text}\n")
-    with pytest.raises(DataError, match=r"BFCL_v3_irrelevance\.json, line 2: "):
-        list(dataset("bfcl", "irrelevance", data_dir=tmp_path))
+    """The file and the line are named, and the lines behind it are read."""
+    question = [[{"role": "user", "content": "What is love?"}]]
+    good = json.dumps({"id": "i0", "question": question, "function": []})
+    (tmp_path / "BFCL_v3_irrelevance.json").write_text(f"\n{text}\n{good}\n")
+    error, example = dataset("bfcl", "irrelevance", data_dir=tmp_path)
+    assert "BFCL_v3_irrelevance.json, line 2: " in error.message
+    assert example["id"] == "i0"
 
 
 def test_nolima_needs_its_needles_and_a_book(tmp_path):
@@ -161,7 +203,7 @@ def test_nolima_needs_its_needles_and_a_book(tmp_path):
     book.parent.mkdir(parents=True)
     book.write_text("A line.\n")
     with pytest.raises(DataError, match=r"needle_set\.json: a needle lacks 'tests'"):
-        list(dataset("nolima", data_dir=tmp_path))
+        raise_first(dataset("nolima", data_dir=tmp_path))
     book.write_bytes(b"\xff\xfe")
     with pytest.raises(DataError, match=r"rand_book_1\.txt: not UTF-8"):
         list(dataset("nolima", data_dir=tmp_path))
@@ -175,4 +217,4 @@ def test_rows_are_read_as_they_are_needed(tmp_path):
     examples = iter(dataset("gsm8k", data_dir=tmp_path))
     assert [next(examples)["answer"], next(examples)["answer"]] == ["2", "4"]
     with pytest.raises(DataError, match="line 3: not valid JSON"):
-        next(examples)
+        raise_first(examples)

@@ -5,6 +5,7 @@ Where a test says "the peer", it means context-bench 0.1 and a defect verified i
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from cb_datasets import dataset
 from cb_datasets.entries.reasoning import last_boxed
+from cbcore.exceptions import DataError, UsageError
 
 # -- questions and answers ----------------------------------------------------------------------
 
@@ -76,12 +78,65 @@ def test_musique_aliases_and_evidence(examples_of):
 
 
 def test_triviaqa_takes_what_pages_there_are():
-    """Search results, else Wikipedia, else no context: never the question twice."""
+    """Search results, else Wikipedia, else no text but the question."""
     searched, wiki, nothing = dataset("triviaqa", "sample")
     assert "kite fair is held" in searched["context"]
     assert wiki["context"].startswith("Dunvesk: The seal")
-    assert "context" not in nothing
+    assert nothing["context"] == nothing["question"]
     assert nothing["answers"] == ["February", "Feb"]
+
+
+def drop_row(answer, *validated, **more):
+    """A row as `EleutherAI/drop` has it: one answer, and further annotators' by column."""
+    date = {"day": "", "month": "", "year": ""}
+    given = [{"number": "", "date": date, "spans": [], **a} for a in (answer, *validated)]
+    columns = {kind: [a[kind] for a in given[1:]] for kind in ("number", "date", "spans")}
+    shared = {"query_id": "q", "passage": "P.", "question": "Q?"}
+    return {**shared, "answer": given[0], "validated_answers": columns, **more}
+
+
+@pytest.mark.parametrize(
+    ("row", "answers", "spans"),
+    [
+        (drop_row({"number": "0"}), ["0"], [["0"]]),
+        (drop_row({"number": "3"}, {"number": "4"}), ["3", "4"], [["3"], ["4"]]),
+        (drop_row({"spans": ["A", "B"]}), ["A, B"], [["A", "B"]]),
+        (drop_row({"spans": ["A", "B"]}, {"spans": ["A"]}), ["A, B", "A"], [["A", "B"], ["A"]]),
+        (
+            drop_row({"date": {"day": "9", "month": "March", "year": ""}}, {"spans": ["spring"]}),
+            ["9 March", "spring"],
+            [["9 March"], ["spring"]],
+        ),
+        (
+            drop_row({"spans": ["A"]}, validated_answers=[{"number": "7"}]),
+            ["A", "7"],
+            [["A"], ["7"]],
+        ),
+    ],
+)
+def test_drop_golds_are_what_annotators_answered(examples_of, row, answers, spans):
+    """Spans of one answer belong together; each annotator's answer is an alternative."""
+    (example,) = examples_of("drop", row)
+    assert (example["answers"], example["answer_spans"]) == (answers, spans)
+
+
+@pytest.mark.parametrize(
+    ("spans", "kinds", "expected"),
+    [
+        (["A", "B"], "ss", [["A", "B"]]),
+        (["A", "B", "A", "B"], "ssss", [["A", "B"]]),
+        (["A", "A", "B"], "sss", [["A"], ["A", "B"]]),
+        (["3", "4"], "nn", [["3"], ["4"]]),
+        (["3", "A", "B", "4"], "nssn", [["3"], ["A", "B"], ["4"]]),
+    ],
+)
+def test_drop_annotators_whose_spans_were_run_together(examples_of, spans, kinds, expected):
+    """A local copy of `ucinlp/drop` does not say whose a span is; repetition tells."""
+    names = {"s": "span", "n": "number"}
+    found = {"spans": spans, "types": [names[kind] for kind in kinds]}
+    row = {"query_id": "q", "passage": "P.", "question": "Q?", "answers_spans": found}
+    (example,) = examples_of("drop", row)
+    assert example["answer_spans"] == expected
 
 
 # -- multiple choice ----------------------------------------------------------------------------
@@ -257,7 +312,7 @@ def test_humaneval_keeps_the_source_to_the_letter():
     assert first["context"] == first["prompt"]
     assert first["prompt"].endswith('"""\n')
     assert first["tests"].endswith("\n\ncheck(double)\n")
-    assert "answer" not in first, "overlap with one solution among many is no score"
+    assert first["answer"] == first["canonical_solution"]
 
 
 # -- summaries and inference --------------------------------------------------------------------
@@ -303,17 +358,23 @@ def test_ifeval_parameters_lose_their_nulls():
     assert second["kwargs"] == [{"relation": "at least", "num_words": 20}, {"keywords": ["twine"]}]
 
 
-@pytest.mark.parametrize("name", ["ifeval", "mt-bench"])
-def test_no_gold_is_no_answer(name):
+def test_no_gold_is_no_answer():
     """The peer's empty gold gave any reply full marks."""
-    assert all("answer" not in example for example in dataset(name, "sample"))
+    assert all("answer" not in example for example in dataset("ifeval", "sample"))
 
 
 def test_mt_bench_has_turns():
-    """Texts of the user, in order."""
+    """Texts of the user, in order, and joined as the context."""
     first = next(iter(dataset("mt-bench", "sample")))
     assert first["turns"] == ["Write two lines about the sea.", "Now make them rhyme."]
     assert first["multi_turn"] is True
+    assert first["context"] == "Write two lines about the sea.\n\nNow make them rhyme."
+
+
+def test_mt_bench_references_are_golds_of_the_last_reply():
+    """Where the data has one for every turn; what is scored is the reply to the last."""
+    golds = [example.get("answer") for example in dataset("mt-bench", "sample")]
+    assert golds == [None, "72", None]
 
 
 # -- tools --------------------------------------------------------------------------------------
@@ -350,6 +411,7 @@ def test_bfcl_irrelevance_expects_no_call(put, tmp_path):
     put("BFCL_v4_irrelevance.json", [{"id": "i0", "question": question, "function": []}])
     (example,) = dataset("bfcl", "irrelevance", data_dir=tmp_path)
     assert example["answer_calls"] == example["ground_truth"] == []
+    assert "answer" not in example, "no text says that nothing is to be called"
 
 
 def test_bfcl_calls_written_as_python(put, tmp_path):
@@ -370,6 +432,15 @@ def test_bfcl_calls_written_as_python(put, tmp_path):
         {"name": "mean", "arguments": {"numbers": [1, 2]}},
         {"name": "quit", "arguments": {}},
     ]
+
+
+def test_expected_calls_are_golds_as_text():
+    """So that answer scores can be had of them too, one call or several."""
+    first = next(iter(dataset("bfcl", "sample")))
+    assert first["answer"] == "lamp.set(lamp='tower', percent=50)"
+    _, both, _ = dataset("apigen", "sample")
+    assert both["answer"] == "[ferry(from_place='Ellisby', after=14), tide(place='Ellisby')]"
+    assert both["answers"] == [both["answer"]]
 
 
 def test_apigen_tools_are_sent():
@@ -437,6 +508,37 @@ def test_nolima_contexts_are_made_to_measure():
     for example in dataset("nolima", "sample", max_words=30):
         rest = example["context"].replace(example["needle"], "")
         assert 20 <= len(rest.split()) <= 30
+
+
+def test_nolima_takes_another_set_of_needles(tmp_path):
+    """By name, with or without `.json`; a distractor is put into the book as well."""
+    needle = {
+        "id": "1",
+        "needle": "{CHAR} lives by the {1}.",
+        "questions": {"direct": "Who lives by the {1}?"},
+        "distractors": {"direct": "Nobody lives by the {1}."},
+        "character_set": ["Ada", "Tom"],
+        "tests": {"T1": {"input_args": ["tower"]}},
+    }
+    fixed = {**needle, "id": "2", "needle": "Ines lives by the {1}."}
+    fixed["tests"] = {"T1": {"input_args": ["quay"], "gold_answers": ["Ines"]}}
+    (tmp_path / "needlesets").mkdir()
+    (tmp_path / "needlesets" / "needle_set_MC.json").write_text(json.dumps([needle, fixed]))
+    book = tmp_path / "haystack" / "rand_shuffle" / "rand_book_1.txt"
+    book.parent.mkdir(parents=True)
+    book.write_text("One line.\nAnother line.\n")
+    chosen = {"needle_set": "needle_set_MC.json", "data_dir": tmp_path}
+    first, second = dataset("nolima", "direct", **chosen)
+    assert first["question"] == "Who lives by the tower?"
+    assert {first["needle"], "Nobody lives by the tower."} <= set(first["context"].splitlines())
+    assert (second["answer"], second["needle"]) == ("Ines", "Ines lives by the quay.")
+    with pytest.raises(DataError, match="no needle has a question of the kind 'onehop'") as caught:
+        list(dataset("nolima", **chosen))
+    assert caught.value.hint == "kinds of this set: direct"
+    with pytest.raises(UsageError, match=r"no file 'needlesets/needle_set\.json'"):
+        list(dataset("nolima", data_dir=tmp_path))
+    with pytest.raises(ValueError, match="is not the name of a file"):
+        dataset("nolima", needle_set="../secret")
 
 
 def test_n_examples_are_n_examples():

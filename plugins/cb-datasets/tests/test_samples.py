@@ -41,8 +41,18 @@ def test_examples_keep_the_contract_of_fields(name):
         if "answers" in example:
             golds = example["answers"]
             assert example["answer"] == (golds[0] if len(golds) == 1 else golds)
-        if "context" in example:
-            assert example["context"] != example["question"], "counted and sent twice"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_has_a_context(name):
+    """Its own, or exactly what it asks, so that nobody takes the two for two texts."""
+    own = []
+    for example in dataset(name, "sample"):
+        asked = example.get("question") or "\n\n".join(example["turns"])
+        assert isinstance(example["context"], str)
+        own.append(example["context"] != asked)
+    expected = {"all": all(own), "some": any(own), "none": not any(own)}
+    assert expected[BENCHMARKS[name].context]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -37,7 +37,8 @@ def test_every_entry_is_complete(name):
     assert entry.config is None or entry.config in entry.configs
     assert set(entry.unlabelled) < set(entry.splits)
     every_task = {*entry.tasks, *(t for tasks in entry.tasks_by_config.values() for t in tasks)}
-    assert every_task <= set(TASKS)
+    assert every_task <= {*TASKS, name}, "a task of its own is called as the benchmark is"
+    assert entry.published.endswith(".")
     assert set(entry.tasks_by_config) <= set(entry.configs)
     assert entry.source_fields()
 
@@ -116,12 +117,54 @@ def test_the_sample_takes_nothing_that_chooses_other_data(parameters):
         ("longbench", "gov_report_e", ("summarization",)),
         ("longbench", "sample", ("qa",)),
         ("infinitebench", "longbook_sum_eng", ("summarization",)),
-        ("infinitebench", "code_debug", ("multiple-choice",)),
+        ("infinitebench", "code_debug", ("multiple-choice", "infinitebench")),
     ],
 )
 def test_tasks_follow_the_config(name, config, tasks):
     """So that each part is scored by the evaluators that apply to it."""
     assert dataset(name, config).tasks == tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "score"),
+    [
+        ("natural-questions", None, "f1"),
+        ("drop", None, "drop_f1"),
+        ("drop", "sample", "drop_f1"),
+        ("triviaqa", "rc.nocontext", "triviaqa_f1"),
+        ("mmlu", "anatomy", "mc_accuracy"),
+        ("bbh", None, "f1"),
+        ("bbh", "date_understanding", "mc_accuracy"),
+        ("truthfulqa", None, "f1"),
+        ("truthfulqa", "multiple_choice", "mc_accuracy"),
+        ("gsm8k", None, "math_equiv"),
+        ("humaneval", None, "pass_at_1"),
+        ("swebench", None, "f1"),
+        ("govreport", None, "rouge_l_f1"),
+        ("scifact", None, "nli_accuracy"),
+        ("ifeval", None, "ifeval_prompt_strict"),
+        ("alpaca-eval", None, "f1"),
+        ("mt-bench", None, "f1"),
+        ("bfcl", None, "tool_call_accuracy"),
+        ("longbench", None, "f1"),
+        ("longbench", "gov_report", "rouge_l_f1"),
+        ("longbench", "lcc_e", "f1"),
+        ("infinitebench", "passkey", "infinitebench"),
+        ("infinitebench", "code_debug", "infinitebench"),
+        ("infinitebench", "longbook_sum_eng", "rougeLsum"),
+        ("nolima", "twohop", "nolima"),
+    ],
+)
+def test_every_part_names_its_main_score(name, config, score):
+    """What quality means for it, whatever else scores its rows."""
+    assert dataset(name, config).main_score == score
+
+
+def test_a_split_that_only_one_config_has():
+    """MMLU's training questions belong to no subject."""
+    assert dataset("mmlu", split="auxiliary_train").split == "auxiliary_train"
+    with pytest.raises(ValueError, match="'anatomy' has no split 'auxiliary_train': only all"):
+        dataset("mmlu", "anatomy", split="auxiliary_train")
 
 
 def test_only_what_is_shuffled_takes_a_seed():

@@ -127,6 +127,31 @@ def test_a_context_that_the_template_shows_is_not_given_twice(data):
     assert ["context" in example for example in system.asked] == [False, True]
 
 
+@pytest.mark.parametrize("settings", [{"doc_to_text": "question"}, {"description": "Say.\n\n"}])
+def test_a_context_that_is_only_the_question_stays_only_the_question(data, settings):
+    """A document without a text of its own has none when it is asked for in another way."""
+    documents = [{"context": "Where?", "question": "Where?", "answer": "Paris"}]
+    system = Parrot()
+    run(task("t", data("d", documents), **settings), systems=[system])
+    (example,) = system.asked
+    assert example["context"] == example["question"]
+
+
+def test_a_bad_document_is_one_errored_row(tmp_path):
+    """The documents behind it are asked; as worked examples they are needed as a whole."""
+    (tmp_path / "some.py").write_text(
+        "from cbcore import DataError\n"
+        "good = {'question': 'q', 'answer': 'B'}\n"
+        "documents = [good, DataError('row 1 has no question'), good]\n"
+    )
+    spec = f"py:{tmp_path}/some.py:documents"
+    result = run(task("t", spec, doc_to_text="question"))
+    assert [row.error for row in result.rows] == [None, "row 1 has no question", None]
+    result = run(task("t", spec, doc_to_text="question", num_fewshot=1))
+    assert result.rows == []
+    assert "row 1 has no question" in "\n".join(result.problems)
+
+
 def test_the_format_reads_the_answer_and_gives_acc(data):
     """Offline, with no evaluator installed for it; the reading is kept in the row."""
     result = run(task("t", data("d", quiz(3)), **ASKED), systems=[Parrot("B", "It is Paris", "?")])

@@ -312,7 +312,8 @@ class Dataset:
 
     def __iter__(self):
         for number in itertools.count():
-            yield {"id": number, "question": f"What is {number}?", "answer": str(number)}
+            asked = f"What is {number}?"
+            yield {"id": number, "context": asked, "question": asked, "answer": str(number)}
 
 
 def one_shot():
@@ -335,17 +336,36 @@ class Eager(Dataset):
 
 class WithoutId(Dataset):
     def __iter__(self):
-        return ({"question": "Who?"} for _ in range(2))
+        return ({"context": "Who?", "question": "Who?"} for _ in range(2))
 
 
 class SameId(Dataset):
     def __iter__(self):
-        return ({"id": 1, "question": "Who?"} for _ in range(2))
+        return ({"id": 1, "context": "Who?", "question": "Who?"} for _ in range(2))
 
 
 class NothingToDo(Dataset):
     def __iter__(self):
         return ({"id": number, "answer": "me"} for number in range(2))
+
+
+class OnlyAsks(Dataset):
+    def __iter__(self):
+        return ({"id": number, "question": "Who?"} for number in range(2))
+
+
+class OnlyTalks(Dataset):
+    def __iter__(self):
+        return ({"id": number, "turns": ["Who?", "Why?"]} for number in range(2))
+
+
+class OneBadRow(Dataset):
+    """Numbers, and a row among them that is none."""
+
+    def __iter__(self):
+        yield {"id": 1, "context": "Who?", "question": "Who?"}
+        yield DataError("row 1 has no question")
+        yield {"id": 2, "context": "Who?", "question": "Who?"}
 
 
 class NotDicts(Dataset):
@@ -608,6 +628,7 @@ GOOD = [
     ("system", Talks),
     ("dataset", Dataset),
     ("dataset", said_one_shot),
+    ("dataset", OneBadRow),
     ("metric", Metric),
     ("metric", Comparing),
     ("reporter", Reporter),
@@ -649,6 +670,8 @@ WRONG = [
     ("dataset-examples", "dataset", WithoutId, "give example 0 an 'id'"),
     ("dataset-examples", "dataset", SameId, "1 is there twice"),
     ("dataset-examples", "dataset", NothingToDo, "a 'context' or a 'question'"),
+    ("dataset-context", "dataset", OnlyAsks, "give example 0 a 'context'"),
+    ("dataset-context", "dataset", OnlyTalks, "the turns with a blank line between"),
     ("dataset-examples", "dataset", NotDicts, "example 0 is a str"),
     ("dataset-examples", "dataset", Empty, "at least one example"),
     ("dataset-examples", "dataset", Crashes, "raise DataError for data that cannot be used"),

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any
 
 from cb_answerquality.metrics.quality import compare
+from cb_answerquality.normalization import tokens
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
 
@@ -17,21 +18,25 @@ class AnswerQuality:
 
     The example's `answer` is a text, a number, or a list of alternatives; with alternatives,
     each score is that of the best one. An empty `answer` gives 1.0 for all scores; in a list
-    with others, empty alternatives do not count.
+    with others, empty alternatives do not count. An example without a gold text that says
+    `no_answer` or `is_impossible` cannot be answered: a response that says nothing is right,
+    any other is wrong, as in SQuAD 2.0.
     """
 
     name = "answer_quality"
     emits = ("f1", "exact_match", "recall", "contains")
     applies_to = ("*",)
     needs = ("answer",)
-    reads = ("answer", "response")
+    reads = ("answer", "no_answer", "is_impossible", "response")
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The four scores. Raises `MissingScoreError` without a gold answer or a response."""
         answer = original.get("answer")
         response = processed.get("response")
-        if type(answer) is str and type(response) is str:
+        if type(answer) is str and answer and type(response) is str:
             f1, exact, recall, contained = compare(response, answer)
+        elif _cannot_be_answered(original):
+            f1 = exact = recall = contained = 0.0 if tokens(_text(response)) else 1.0
         else:
             f1, exact, recall, contained = _compare_best(answer, response)
         return {"f1": f1, "exact_match": exact, "recall": recall, "contains": contained}
@@ -56,16 +61,33 @@ class AnswerQuality:
 def _compare_best(answer: Any, response: Any) -> tuple[float, ...]:
     """Each score for the alternative answer that gives the highest."""
     references = _gold_texts(answer)
+    text = _text(response)
+    return tuple(
+        map(max, zip(*(compare(text, reference) for reference in references), strict=True))
+    )
+
+
+def _text(response: Any) -> str:
     if _is_absent(response):
         raise MissingScoreError(
             "the system returned no response; chain a reader behind it: `system | extractive`"
         )
     if not isinstance(response, str | Number):
         raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
-    text = str(response)
-    return tuple(
-        map(max, zip(*(compare(text, reference) for reference in references), strict=True))
+    return str(response)
+
+
+def _cannot_be_answered(original: Mapping[str, Any]) -> bool:
+    """Whether an example says that there is no answer, and indeed gives none."""
+    said = any(
+        str(original.get(field)).lower() in ("true", "1")
+        for field in ("no_answer", "is_impossible")
     )
+    if not said:
+        return False
+    answer = original.get("answer")
+    golds = answer if isinstance(answer, list | tuple) else [answer]
+    return all(_is_absent(gold) or (isinstance(gold, str) and not tokens(gold)) for gold in golds)
 
 
 def _gold_texts(answer: Any) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from cb_datasets.loading import BenchmarkDataset
+from cb_datasets.mapping import asked_text
 from cbcore import specs
 from cbcore.exceptions import DataError
 from cbcore.registry import load_dataset
@@ -33,6 +34,7 @@ class CheckReport:
     n_rows: int = 0
     n_examples: int = 0
     n_with_context: int = 0
+    n_with_own_context: int = 0
     n_with_gold: int = 0
     seconds: float = 0.0
     n_problems: int = 0
@@ -70,7 +72,7 @@ def check(spec: str, *, data_dir: str | Path | None = None, n: int | None = None
     examples = (_from_table if of_table else _readable)(loaded, report, n)
     _look_at(examples, report, _wanted(loaded))
     report.seconds = time.perf_counter() - started
-    if not report.n_rows:
+    if not report.n_rows and report.ok:
         report.add("there are no rows")
     return report
 
@@ -81,8 +83,8 @@ def _wanted(loaded: Any) -> list[str]:
         return ["gold"]
     entry = loaded.benchmark
     if entry.tasks == ("multi-turn",):
-        return ["turns"]
-    wanted = ["question", *(["context"] if entry.context == "all" else [])]
+        return ["turns", "context"]
+    wanted = ["question", "context", *(["own context"] if entry.context == "all" else [])]
     return wanted if loaded.split in entry.unlabelled else [*wanted, "gold"]
 
 
@@ -105,15 +107,22 @@ def _from_table(
             report.add(f"row {number} has no {', '.join(map(repr, lacking))} (it has {has})")
             continue
         try:
-            yield from loaded.examples_of(row, number)
+            for example in loaded.examples_of(row, number):
+                if isinstance(example, DataError):
+                    report.add(example.message)
+                else:
+                    yield example
         except DataError as error:
             report.add(error.message)
 
 
 def _readable(rows: Iterable[Any], report: CheckReport, n: int | None) -> Iterator[Any]:
-    """The rows, counted, up to the first that cannot be read: what is behind it is unknown."""
+    """The rows, counted; where reading itself fails, what is behind that place is unknown."""
     try:
         for row in islice(rows, n):
+            if isinstance(row, DataError):
+                report.add(row.message)
+                continue
             report.n_rows += 1
             yield row
     except DataError as error:
@@ -135,7 +144,9 @@ def _look_at(
         has = {field: bool(example.get(field)) for field in ("question", "turns", "context")}
         # No call at all can be what is expected: there the field counts, not what is in it.
         has["gold"] = "answer_calls" in example or any(example.get(key) for key in _GOLDS)
+        has["own context"] = has["context"] and example["context"] != asked_text(example)
         report.n_with_context += has["context"]
+        report.n_with_own_context += has["own context"]
         report.n_with_gold += has["gold"]
         for field in wanted:
             if not has[field]:

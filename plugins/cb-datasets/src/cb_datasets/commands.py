@@ -69,7 +69,7 @@ def _show(report: CheckReport) -> None:
         ("tasks", ", ".join(report.tasks) or "-"),
         ("rows", f"{report.n_rows} in {report.seconds:.2f} s"),
         ("examples", str(report.n_examples)),
-        ("context", f"{report.n_with_context} of {report.n_examples}"),
+        ("context", f"{report.n_with_context} of {report.n_examples}{_own(report)}"),
         ("gold", f"{report.n_with_gold} of {report.n_examples}"),
         ("problems", str(report.n_problems or "none")),
     ]
@@ -80,6 +80,13 @@ def _show(report: CheckReport) -> None:
         click.echo(f"    {_clean(problem)}")
     if report.n_problems > len(report.problems):
         click.echo(f"    … and {report.n_problems - len(report.problems)} more")
+
+
+def _own(report: CheckReport) -> str:
+    """Which contexts only repeat the question, where some do."""
+    if report.n_with_own_context == report.n_with_context:
+        return ""
+    return f", {report.n_with_own_context} of them not the question again"
 
 
 def _clean(text: str) -> str:

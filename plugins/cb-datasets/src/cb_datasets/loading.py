@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cb_datasets.mapping import example_from
+from cb_datasets.mapping import asked_text, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import SAMPLE, Benchmark, Choice, Example
+from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -18,8 +20,9 @@ SAMPLES = Path(__file__).parent / "samples"
 class BenchmarkDataset:
     """One part of a benchmark, iterated lazily and as often as wanted.
 
-    The rows are read from the hub, or from local files as `cbcore.hf` describes. A row of
-    another shape than the table says raises `DataError` with its number and the field.
+    The rows are read from the hub, or from local files as `cbcore.hf` describes. In the place
+    of a row of another shape than the table says stands a `DataError` with its number and the
+    field, so that a run records it and goes on.
     """
 
     def __init__(
@@ -34,7 +37,7 @@ class BenchmarkDataset:
     ) -> None:
         self._entry = benchmark
         self.config = benchmark.chosen_config(config)
-        self.split = benchmark.chosen_split(split)
+        self.split = benchmark.chosen_split(split, self.config)
         if self.config == SAMPLE and any(v is not None for v in (split, data_dir, revision)):
             raise ValueError(
                 "config 'sample' comes with the package: no split, no data_dir, no revision"
@@ -43,6 +46,7 @@ class BenchmarkDataset:
         self.revision = revision
         self.streaming = streaming
         self.tasks = benchmark.tasks_of(self._source_config)
+        self.main_score = benchmark.main_score_of(self._source_config)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -57,21 +61,33 @@ class BenchmarkDataset:
         """What of the benchmark was chosen, as the code of its rows sees it."""
         return Choice(config=self._source_config, split=self.split)
 
-    def __iter__(self) -> Iterator[Example]:
+    def __iter__(self) -> Iterator[Example | DataError]:
         for number, row in enumerate(self.rows()):
-            yield from self.examples_of(row, number)
+            if isinstance(row, DataError):
+                yield row
+                continue
+            try:
+                yield from self.examples_of(row, number)
+            except DataError as error:
+                yield error
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """The rows of the source, unchanged."""
+    def rows(self) -> Iterator[Mapping[str, Any] | DataError]:
+        """The rows of the source, unchanged; what stands in for one that cannot be read too."""
         source = self._source()
         return self._entry.rows(source, self.choice()) if self._entry.rows else iter(source)
 
-    def examples_of(self, row: Mapping[str, Any], number: int) -> Iterable[Example]:
-        """The examples of one row: mostly one. Raises `DataError`."""
+    def examples_of(self, row: Mapping[str, Any], number: int) -> Iterator[Example | DataError]:
+        """The examples of one row: mostly one. Raises `DataError` for a row that is none.
+
+        Every example has a `context`: where the benchmark has none of its own, it is equal to
+        the question, or to the turns.
+        """
         benchmark, read = self._entry, Row(row, dataset=self._entry.name, number=number)
-        if benchmark.examples is not None:
-            return benchmark.examples(read, self.choice(), benchmark)
-        return [example_from(read, self.choice(), benchmark)]
+        make = benchmark.examples or _by_the_table
+        for example in make(read, self.choice(), benchmark):
+            if not isinstance(example, DataError) and not example.get("context"):
+                example["context"] = asked_text(example)
+            yield example
 
     def _source(self) -> HubDataset:
         benchmark, config = self._entry, self._source_config
@@ -88,6 +104,10 @@ class BenchmarkDataset:
             streaming=self.streaming,
             files=files,
         )
+
+
+def _by_the_table(row: Row, choice: Choice, benchmark: Benchmark) -> Iterable[Example]:
+    return [example_from(row, choice, benchmark)]
 
 
 class SeededDataset(BenchmarkDataset):
@@ -119,7 +139,10 @@ class SeededDataset(BenchmarkDataset):
 
 
 class SizedDataset(SeededDataset):
-    """A benchmark whose contexts are made to measure: at most `max_words` words of text."""
+    """Needles in a haystack made to measure: at most `max_words` words of text.
+
+    `needle_set` is the file that the needles are in, with or without its `.json`.
+    """
 
     def __init__(
         self,
@@ -132,6 +155,7 @@ class SizedDataset(SeededDataset):
         streaming: bool = True,
         seed: int = 0,
         max_words: int = 4000,
+        needle_set: str = "needle_set",
     ) -> None:
         super().__init__(
             benchmark,
@@ -144,11 +168,18 @@ class SizedDataset(SeededDataset):
         )
         if max_words < 1:
             raise ValueError(f"max_words is at least 1, not {max_words}")
+        if not re.fullmatch(r"[\w-]+(\.json)?", needle_set):
+            raise ValueError(f"needle_set {needle_set!r} is not the name of a file")
         self.max_words = max_words
+        self.needle_set = needle_set.removesuffix(".json")
 
     def choice(self) -> Choice:
         return Choice(
-            config=self._source_config, split=self.split, seed=self.seed, max_words=self.max_words
+            config=self._source_config,
+            split=self.split,
+            seed=self.seed,
+            max_words=self.max_words,
+            needle_set=self.needle_set,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cb_datasets.reading import Row, described
@@ -50,6 +50,11 @@ def example_id(row: Row, choice: Choice, path: str | tuple[str, ...] | None = No
 def asked(instruction: str, question: str) -> str:
     """The question within its instruction. What the question says is never expanded."""
     return instruction.replace("{question}", question, 1) if instruction else question
+
+
+def asked_text(example: Mapping[str, Any]) -> str:
+    """What an example asks, as one text: its question, or its turns with a blank line between."""
+    return example.get("question") or "\n\n".join(map(str, example.get("turns", ())))
 
 
 def add_golds(example: Example, golds: Iterable[str], row: Row) -> None:

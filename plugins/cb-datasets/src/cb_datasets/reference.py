@@ -17,7 +17,9 @@ How to use them: [load benchmark datasets](../how-to/load-benchmark-datasets.md)
 `hotpotqa` is a plugin of its own with the same fields.
 
 Every benchmark has a config `sample`, which comes with the package and needs no network. The
-licences are those the publishers name; the data itself is not part of the package.
+licences are those the publishers name; the data itself is not part of the package. *Context* says
+which examples have a text of their own to work on; in the others `context` is the question. The
+*main score* is what quality means for a benchmark; how its publishers score it stands below.
 """
 
 
@@ -34,25 +36,29 @@ def page(readme: str) -> str:
 
 
 def _overview() -> str:
-    lines = ["## All benchmarks", "", "| name | tasks | split | context |", "|---|---|---|---|"]
+    header = ("name", "tasks", "split", "context", "main score")
+    lines = ["## All benchmarks", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for entry in BENCHMARKS.values():
         tasks = sorted({*entry.tasks, *(t for ts in entry.tasks_by_config.values() for t in ts)})
         link = f"[`{entry.name}`](#{entry.name})"
-        lines.append(f"| {link} | {', '.join(tasks)} | {entry.split} | {entry.context} |")
+        score = f"`{entry.main_score_of(entry.config)}`"
+        cells = (link, ", ".join(tasks), entry.split, entry.context, score)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _details(entry: Benchmark) -> Iterator[str]:
     yield f"### {entry.name}\n"
     yield f"{entry.summary}\n"
+    yield f"- published: {entry.published}"
+    yield f"- main score: {_main_scores(entry)}"
     yield f"- source: `{entry.path}`{_place(entry)}"
     if entry.configs:
         configs = ", ".join(
             f"`{c}`" + (" (default)" if c == entry.config else "") for c in entry.configs
         )
         yield f"- configs: {configs}"
-    splits = (f"`{s}`" + (" (default)" if s == entry.split else "") for s in entry.splits)
-    yield f"- splits: {', '.join(splits)}"
+    yield f"- splits: {', '.join(_split(entry, split) for split in entry.splits)}"
     if entry.unlabelled:
         yield f"- without gold: {', '.join(f'`{s}`' for s in entry.unlabelled)}"
     yield f"- fields of the source: {', '.join(f'`{f}`' for f in entry.source_fields())}"
@@ -61,6 +67,24 @@ def _details(entry: Benchmark) -> Iterator[str]:
     if entry.gated:
         yield "- asks for consent: accept its terms on the hub and log in before loading it"
     yield ""
+
+
+def _main_scores(entry: Benchmark) -> str:
+    """The main score of the default part, and of each part that has another."""
+    usual = entry.main_score_of(entry.config)
+    others: dict[str, list[str]] = {}
+    for config in entry.configs:
+        if (score := entry.main_score_of(config)) != usual:
+            others.setdefault(score, []).append(f"`{config}`")
+    more = (f"`{score}` of {', '.join(configs)}" for score, configs in others.items())
+    return "; ".join([f"`{usual}`", *more])
+
+
+def _split(entry: Benchmark, split: str) -> str:
+    remarks = ["default"] if split == entry.split else []
+    if split in entry.only_in:
+        remarks.append(f"only of {', '.join(entry.only_in[split])}")
+    return f"`{split}`" + (f" ({', '.join(remarks)})" if remarks else "")
 
 
 def _place(entry: Benchmark) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_datasets.reading import Row
+from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 from cbcore.names import canonical, near_matches
 
@@ -19,6 +20,17 @@ PARQUET_EXPORT = "refs/convert/parquet"
 
 Example: TypeAlias = dict[str, Any]
 
+MAIN_SCORES = {
+    "multiple-choice": "mc_accuracy",
+    "math": "math_equiv",
+    "code": "pass_at_1",
+    "summarization": "rouge_l_f1",
+    "nli": "nli_accuracy",
+    "instruction-following": "ifeval_prompt_strict",
+    "tool-use": "tool_call_accuracy",
+}
+"""The score that quality means by a benchmark's main task; `f1` for every other task."""
+
 
 @attrs.frozen
 class Choice:
@@ -28,6 +40,7 @@ class Choice:
     split: str
     seed: int = 0
     max_words: int = 0
+    needle_set: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -39,7 +52,10 @@ class Benchmark:
     the code that brings rows from several files together. `needs` are source fields that only
     such code reads. `files` says where in the repository the rows are when its layout does
     not: a pattern of Parquet files, a file, or a member of an archive, with `{config}` and
-    `{split}` in it. `context` says which examples have one, so that a check can miss it.
+    `{split}` in it. `context` says which examples have a context of their own, so that a check
+    can miss it; the others get their question for one. `published` says how the publishers score
+    it and what is made of that here, `main_score` which score is its quality where `MAIN_SCORES`
+    names another. `only_in` lists the configs of a split that not all have.
     """
 
     name: str
@@ -60,8 +76,12 @@ class Benchmark:
     needs: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
     tasks_by_config: Mapping[str, tuple[str, ...]] = attrs.Factory(dict)
-    examples: Callable[[Row, Choice, Benchmark], Iterable[Example]] | None = None
-    rows: Callable[[HubDataset, Choice], Iterator[Mapping[str, Any]]] | None = None
+    published: str
+    main_score: str | None = None
+    main_score_by_config: Mapping[str, str] = attrs.Factory(dict)
+    only_in: Mapping[str, tuple[str, ...]] = attrs.Factory(dict)
+    examples: Callable[[Row, Choice, Benchmark], Iterable[Example | DataError]] | None = None
+    rows: Callable[[HubDataset, Choice], Iterator[Mapping[str, Any] | DataError]] | None = None
     seeded: bool = False
     sized: bool = False
     gated: bool = False
@@ -74,6 +94,11 @@ class Benchmark:
     def tasks_of(self, config: str | None) -> tuple[str, ...]:
         """The tasks of one part: most parts have those of the whole."""
         return self.tasks_by_config.get(config or "", self.tasks)
+
+    def main_score_of(self, config: str | None) -> str:
+        """The score that quality means for one part."""
+        named = self.main_score_by_config.get(config or "", self.main_score)
+        return named or MAIN_SCORES.get(self.tasks_of(config)[0], "f1")
 
     def source_fields(self) -> tuple[str, ...]:
         """Top-level fields that a row of the source must have."""
@@ -92,12 +117,17 @@ class Benchmark:
             raise ValueError(f"there is no config {wanted!r}{_suggestion(wanted, known.values())}")
         return found
 
-    def chosen_split(self, wanted: str | None) -> str:
-        """The split a user means; the one the benchmark is measured on for None."""
+    def chosen_split(self, wanted: str | None, config: str | None = None) -> str:
+        """The split of a config a user means; the one the benchmark is measured on for None."""
         if wanted is None:
             return self.split
         if self.splits and wanted not in self.splits:
             raise ValueError(f"split {wanted!r} is not one of {', '.join(self.splits)}")
+        having = self.only_in.get(wanted)
+        if having is not None and config not in having:
+            raise ValueError(
+                f"config {config!r} has no split {wanted!r}: only {', '.join(having)} has it"
+            )
         return wanted
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cb_hotpotqa.rows import example_from_row
+from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 
 HUB_PATH = "hotpotqa/hotpot_qa"
@@ -25,10 +26,13 @@ class HotpotQA:
     `distractor` sets the two among eight that mislead, `fullwiki` offers what a search in
     Wikipedia found, and `sample` is forty invented examples that come with this package.
     The rows are read from the hub, or from local files as `cbcore.hf` describes. The `test`
-    split of `fullwiki` is published without gold fields, and its examples have none.
+    split of `fullwiki` is published without gold fields, and its examples have none. In the
+    place of a row of another shape stands a `DataError`.
     """
 
     tasks = ("qa", "retrieval")
+    main_score = "f1"
+    published = "F1 and exact match of answer, facts and both; given beside by `hotpot_joint`."
     configs = tuple(SPLITS)
 
     def __init__(
@@ -53,12 +57,18 @@ class HotpotQA:
         self.revision = revision
         self.streaming = streaming
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
         has_gold = self.split != "test"
         for number, row in enumerate(self._rows()):
-            yield example_from_row(row, number=number, has_gold=has_gold)
+            if isinstance(row, DataError):
+                yield row
+                continue
+            try:
+                yield example_from_row(row, number=number, has_gold=has_gold)
+            except DataError as error:
+                yield error
 
-    def _rows(self) -> Iterable[dict[str, Any]]:
+    def _rows(self) -> Iterable[dict[str, Any] | DataError]:
         if self.config == "sample":
             return _sample_rows()
         return HubDataset(

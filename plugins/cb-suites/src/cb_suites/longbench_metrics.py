@@ -57,7 +57,7 @@ def rouge_l(response: str, gold: str) -> float:
 
     Full stops end sentences. The distinct words of the longest common subsequences of all pairs
     of sentences are counted against the distinct words of either text. The package gives up on
-    sentences of about a thousand words, which LongBench counts as 0; here they are compared.
+    sentences of more than about 550 words, which LongBench counts as 0; here they are compared.
     """
     found, wanted = _sentences(response), _sentences(gold)
     n_found = len({word for sentence in found for word in sentence})

@@ -8,6 +8,7 @@ from typing import Any
 
 from cb_datasets import BENCHMARKS
 from cbcore import names, registry
+from cbcore.exceptions import DataError
 
 FORMER_NAMES = {
     "apigen_mt": "apigen",
@@ -50,9 +51,15 @@ def loader_names() -> list[str]:
 
 
 def examples(dataset: str, n: int | None, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The first `n` examples of a dataset, with every field that those of context-bench had."""
-    found = registry.load_dataset(dataset, **chosen_as_before(dataset, parameters))
-    return [_completed(example) for example in islice(iter(found), n)]
+    """The first `n` examples of a dataset, with every field that those of context-bench had.
+
+    Raises the `DataError` of a row that does not fit: a list has no place for it.
+    """
+    found = list(islice(registry.load_dataset(dataset, **chosen_as_before(dataset, parameters)), n))
+    for example in found:
+        if isinstance(example, DataError):
+            raise example
+    return [_completed(example) for example in found]
 
 
 def chosen_as_before(dataset: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def _humaneval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Examp
     example["entry_point"] = entry_point
     example["tests"] = f"{row.source('test').rstrip()}\n\ncheck({entry_point})\n"
     example["test"] = row.source("test")
-    example["canonical_solution"] = row.source("canonical_solution")
+    _add_solution(example, row.source("canonical_solution"))
     yield example
 
 
@@ -42,12 +42,18 @@ def _mbpp(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         "prompt": prompt,
         "tests": "\n".join([*filter(None, before), *tests]) + "\n",
         "test_list": tests,
-        "canonical_solution": row.source("code"),
     }
+    _add_solution(example, row.source("code"))
     for name in _DEFINED.findall(example["canonical_solution"]):
         if re.search(rf"\b{name}\(", tests[0]):
             example["entry_point"] = name
     yield example
+
+
+def _add_solution(example: Example, solution: str) -> None:
+    """The published solution, as what it is and as the gold text: one of many that are right."""
+    example["canonical_solution"] = example["answer"] = solution
+    example["answers"] = [solution]
 
 
 def _swebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
@@ -80,6 +86,11 @@ def _swebench_of(name: str, repository: str, summary: str, *splits: str) -> Benc
         split="test",
         splits=splits,
         tasks=("code",),
+        published=(
+            "Share of issues resolved, by running each project's tests; here only the likeness "
+            "to the published patch."
+        ),
+        main_score="f1",
         licence="MIT; the patches are under the licences of their projects",
         homepage="https://www.swebench.com/",
         fields=_SWEBENCH_FIELDS,
@@ -98,6 +109,7 @@ BENCHMARKS = (
         split="test",
         splits=("test",),
         tasks=("code",),
+        published="pass@k by running the tests; as here.",
         licence="MIT",
         homepage="https://github.com/openai/human-eval",
         instruction="Complete this Python function. Answer with the whole function.",
@@ -115,6 +127,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "validation", "test", "prompt"),
         tasks=("code",),
+        published="pass@k by running the tests; as here.",
         licence="CC BY 4.0",
         homepage="https://github.com/google-research/google-research/tree/master/mbpp",
         instruction="Write a Python function. Answer with code only.\n\n{question}",

@@ -37,7 +37,7 @@ def _contract_nli(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Ex
     yield example
 
 
-def _scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+def _scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """Each claim once, with all its evidence and the abstracts it cites.
 
     The source has a row per claim and abstract with evidence, and the abstracts elsewhere.
@@ -48,20 +48,34 @@ def _scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, A
         split="train",
         files=None if source.files is None else "corpus/train/*.parquet",
     )
-    abstracts = {_number(document.get("doc_id"), "doc_id"): document for document in corpus}
+    abstracts = {
+        _number(document.get("doc_id"), "doc_id"): document
+        for document in corpus
+        if not isinstance(document, DataError)  # a claim that cites it will say so
+    }
     for rows in rows_of_one_id(source):
-        cited = rows[0].get("cited_doc_ids") or []
-        if not isinstance(cited, list | tuple):
-            raise DataError(f"scifact: cited_doc_ids is a {type(cited).__name__}, not a list")
-        numbers = [_number(number, "cited_doc_ids") for number in cited]
-        missing = [number for number in numbers if number not in abstracts]
-        if missing:
-            raise DataError(f"scifact: claim {rows[0].get('id')} cites unknown {missing[0]!r}")
-        yield {
-            **rows[0],
-            "evidence": [row for row in rows if row.get("evidence_label")],
-            "documents": [abstracts[number] for number in numbers],
-        }
+        if isinstance(rows, DataError):
+            yield rows
+            continue
+        try:
+            yield _claim(rows, abstracts)
+        except DataError as error:
+            yield error
+
+
+def _claim(rows: list[Mapping[str, Any]], abstracts: Mapping[int, Any]) -> Mapping[str, Any]:
+    cited = rows[0].get("cited_doc_ids") or []
+    if not isinstance(cited, list | tuple):
+        raise DataError(f"scifact: cited_doc_ids is a {type(cited).__name__}, not a list")
+    numbers = [_number(number, "cited_doc_ids") for number in cited]
+    missing = [number for number in numbers if number not in abstracts]
+    if missing:
+        raise DataError(f"scifact: claim {rows[0].get('id')} cites unknown {missing[0]!r}")
+    return {
+        **rows[0],
+        "evidence": [row for row in rows if row.get("evidence_label")],
+        "documents": [abstracts[number] for number in numbers],
+    }
 
 
 def _number(value: Any, field: str) -> int:
@@ -115,6 +129,7 @@ BENCHMARKS = (
         splits=SCROLLS_SPLITS,
         unlabelled=("test",),
         tasks=("nli",),
+        published="Accuracy, and F1 by label (in SCROLLS exact match); here accuracy.",
         licence="CC BY 4.0",
         homepage="https://stanfordnlp.github.io/contract-nli/",
         instruction=(
@@ -139,6 +154,10 @@ BENCHMARKS = (
         splits=("train", "validation", "test"),
         unlabelled=("test",),
         tasks=("nli",),
+        published=(
+            "F1 of labels and rationales over the whole corpus; here accuracy of the "
+            "label, abstracts given."
+        ),
         licence="CC BY-NC 2.0",
         homepage="https://github.com/allenai/scifact",
         instruction=(

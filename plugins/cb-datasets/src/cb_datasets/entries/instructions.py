@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cb_datasets.mapping import example_from, example_id
+from cb_datasets.mapping import add_golds, example_from, example_id
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 
@@ -27,6 +27,7 @@ def _ifeval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
 
 
 def _mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """Mathematics, reasoning and coding have a reference for every turn; the rest have none."""
     turns = row.texts("prompt")
     if not turns or not all(turn.strip() for turn in turns):
         raise row.bad("prompt", "expected the user's turns, none of them empty")
@@ -37,7 +38,9 @@ def _mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Exampl
         "category": row.text("category"),
     }
     if row.get("reference"):
-        example["reference"] = row.texts("reference")
+        references = example["reference"] = row.texts("reference")
+        if len(references) == len(turns) and references[-1].strip():
+            add_golds(example, references[-1:], row)  # what is scored is the last reply
     yield example
 
 
@@ -49,6 +52,7 @@ BENCHMARKS = (
         split="train",
         splits=("train",),
         tasks=("instruction-following",),
+        published="Prompts and instructions followed, strict and loose; as here.",
         licence="Apache 2.0",
         homepage="https://arxiv.org/abs/2311.07911",
         fields={"id": "key", "question": "prompt"},
@@ -63,6 +67,11 @@ BENCHMARKS = (
         split="eval",
         splits=("eval",),
         tasks=("instruction-following",),
+        published=(
+            "Win rate against the reference by a judge model; here token F1 with the "
+            "reference, or ask `llm_judge`."
+        ),
+        main_score="f1",
         licence="CC BY-NC 4.0",
         homepage="https://github.com/tatsu-lab/alpaca_eval",
         fields={
@@ -79,6 +88,10 @@ BENCHMARKS = (
         split="train",
         splits=("train",),
         tasks=("multi-turn",),
+        published=(
+            "Rating by a judge model: ask `llm_judge`. Token F1 is of the last reply, "
+            "where there is a reference."
+        ),
         licence="Apache 2.0",
         homepage="https://arxiv.org/abs/2306.05685",
         needs=("prompt_id", "prompt", "category"),

@@ -55,19 +55,23 @@ LONGBENCH_E = tuple(
 """LongBench-E: the tasks that are also there with contexts of even lengths."""
 
 INFINITEBENCH_TASKS: dict[str, tuple[str, ...]] = {
-    "passkey": _QA,
-    "kv_retrieval": _QA,
-    "number_string": _QA,
-    "code_run": _QA,
-    "code_debug": ("multiple-choice",),
-    "math_find": ("math",),
-    "math_calc": _QA,
-    "longdialogue_qa_eng": _QA,
-    "longbook_qa_eng": _QA,
+    "passkey": ("qa", "infinitebench"),
+    "kv_retrieval": ("qa", "infinitebench"),
+    "number_string": ("qa", "infinitebench"),
+    "code_run": ("qa", "infinitebench"),
+    "code_debug": ("multiple-choice", "infinitebench"),
+    "math_find": ("math", "infinitebench"),
+    "math_calc": ("qa", "infinitebench"),
+    "longdialogue_qa_eng": ("qa", "infinitebench"),
+    "longbook_qa_eng": ("qa", "infinitebench"),
     "longbook_sum_eng": _SUMMARY,
-    "longbook_choice_eng": ("multiple-choice",),
-    "longbook_qa_chn": _QA,
+    "longbook_choice_eng": ("multiple-choice", "infinitebench"),
+    "longbook_qa_chn": ("qa", "infinitebench"),
 }
+"""The tasks of InfiniteBench. All but the summaries have a score of their own as well."""
+
+LIKENESS = ("lcc", "repobench-p", "lcc_e", "repobench-p_e")
+"""Tasks of LongBench that ask for code which no test is run on."""
 
 
 def _longbench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
@@ -93,13 +97,15 @@ def _infinitebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[E
         "id": example_id(row, choice, "id"),
         "context": row.text("context"),
         "question": row.optional_text("input") or "Summarise this book.",
+        "infinitebench_task": choice.config,
     }
     answer = row.get("answer")
     if row.get("options"):
         options = [option.strip() for option in row.texts("options")]
         add_choices(example, options, _option(row, options, answer), row)
     elif choice.config == "math_calc":  # the values after each step, which belong together
-        add_golds(example, [json.dumps(answer)], row)
+        nested = isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], list)
+        add_golds(example, [json.dumps(answer[0] if nested else answer)], row)
     else:
         golds = answer if isinstance(answer, list | tuple) else [answer]
         add_golds(example, [str(gold) for gold in golds if gold is not None], row)
@@ -118,23 +124,42 @@ def _option(row: Row, options: list[str], answer: Any) -> int:
     raise row.bad("answer", f"{answer!r} is none of the {len(options)} options")
 
 
-def _nolima_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+def _nolima_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """Every needle with every set of its arguments, each to be put into the next of the books."""
-    path = source.file("needlesets/needle_set.json")
+    path = source.file(f"needlesets/{choice.needle_set}.json")
     try:
         needles = json.loads(_read(path))
     except ValueError as error:
         raise DataError(f"{path}: not valid JSON: {error}") from error
+    if not isinstance(needles, list):
+        raise DataError(f"{path}: expected a list of needles with their tests")
+    _check_kind(path, needles, choice.config or "onehop")
     books = itertools.cycle(_books(source))
-    try:
-        for needle in needles:
-            for test_id, test in needle["tests"].items():
-                arguments = test["input_args"]
-                yield {**needle, "test_id": test_id, "arguments": arguments, "book": next(books)}
-    except KeyError as error:
-        raise DataError(f"{path}: a needle lacks {error}") from error
-    except (AttributeError, TypeError) as error:
-        raise DataError(f"{path}: expected a list of needles with their tests") from error
+    for needle in needles:
+        try:
+            tests = list(needle["tests"].items())
+        except KeyError as error:
+            yield DataError(f"{path}: a needle lacks {error}")
+        except (AttributeError, TypeError):
+            yield DataError(f"{path}: expected a list of needles with their tests")
+        else:
+            for test_id, test in tests:
+                yield {**needle, "test_id": test_id, "test": test, "book": next(books)}
+
+
+def _check_kind(path: Path, needles: list[Any], kind: str) -> None:
+    """Sets of needles differ in how they can be asked for; one that cannot be is an error."""
+    kinds = {
+        name: None
+        for needle in needles
+        if isinstance(needle, Mapping) and isinstance(needle.get("questions"), Mapping)
+        for name in needle["questions"]
+    }
+    if kinds and kind not in kinds:
+        raise DataError(
+            f"{path}: no needle has a question of the kind {kind!r}",
+            hint=f"kinds of this set: {', '.join(map(str, kinds))}",
+        )
 
 
 def _books(source: HubDataset) -> list[str]:
@@ -158,26 +183,39 @@ def _nolima(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
     kind = choice.config or "onehop"
     if row.get(f"questions.{kind}") is None:
         return  # not every needle can be asked for in two hops
-    question = row.text(f"questions.{kind}")
     needle_id = f"{row.text('id')}_{row.text('test_id')}"
     rng = random.Random(f"{choice.seed}\n{needle_id}")  # noqa: S311 - repeatable, not secret
+    golds = _names(row, rng)
+    arguments = row.texts("test.input_args")
+    needle = _filled(row.text("needle"), arguments, golds[0])
+    lines = _first_words(row.text("book"), choice.max_words)
+    place = rng.randrange(len(lines) + 1)
+    placed = [*lines[:place], needle, *lines[place:]]
+    misleading = {}
+    if row.get(f"distractors.{kind}") is not None:
+        text = _filled(row.text(f"distractors.{kind}"), arguments, golds[0])
+        placed.insert(rng.randrange(len(placed) + 1), text)
+        misleading = {"distractor": text}
+    example: Example = {
+        "id": f"{needle_id}_{kind}",
+        "context": "\n".join(placed),
+        "question": _filled(row.text(f"questions.{kind}"), arguments, golds[0]),
+        "needle": needle,
+        "depth": round(place / len(lines), 4),
+        **misleading,
+    }
+    add_golds(example, golds, row)
+    yield example
+
+
+def _names(row: Row, rng: random.Random) -> list[str]:
+    """Who the needle is about: one of its characters, or those its test accepts."""
+    if "{CHAR}" not in row.text("needle") and row.get("test.gold_answers"):
+        return row.texts("test.gold_answers")
     characters = row.texts("character_set")
     if not characters:
         raise row.bad("character_set", "there is no character")
-    character = rng.choice(characters)
-    arguments = row.texts("arguments")
-    needle = _filled(row.text("needle"), arguments, character)
-    lines = _first_words(row.text("book"), choice.max_words)
-    place = rng.randrange(len(lines) + 1)
-    example: Example = {
-        "id": f"{needle_id}_{kind}",
-        "context": "\n".join([*lines[:place], needle, *lines[place:]]),
-        "question": _filled(question, arguments, character),
-        "needle": needle,
-        "depth": round(place / len(lines), 4),
-    }
-    add_golds(example, [character], row)
-    yield example
+    return [rng.choice(characters)]
 
 
 def _filled(template: str, arguments: list[str], character: str) -> str:
@@ -203,6 +241,7 @@ BENCHMARKS = (
         name="longbench",
         summary="LongBench: 21 tasks over long contexts, English, Chinese and code.",
         path="zai-org/LongBench",
+        files="data.zip/data/{config}.jsonl",
         config="hotpotqa",
         configs=(*LONGBENCH_TASKS, *LONGBENCH_E),
         split="test",
@@ -212,6 +251,11 @@ BENCHMARKS = (
             name: LONGBENCH_TASKS[name.removesuffix("_e")][0]
             for name in (*LONGBENCH_TASKS, *LONGBENCH_E)
         },
+        published=(
+            "A metric for each task. The suite `longbench` computes them as published; here it is "
+            "token F1, the F1 of ROUGE-L for summaries."
+        ),
+        main_score_by_config=dict.fromkeys(LIKENESS, "f1"),
         licence="MIT; the texts are under the licences of their sources",
         homepage="https://github.com/THUDM/LongBench",
         needs=("_id", "context", "input", "answers", "language"),
@@ -227,8 +271,14 @@ BENCHMARKS = (
         files="{config}.jsonl",
         split="test",
         splits=("test",),
-        tasks=_QA,
+        tasks=("qa", "infinitebench"),
         tasks_by_config=INFINITEBENCH_TASKS,
+        published=(
+            "A rule for each task, rougeLsum for summaries; computed as published, the prompts "
+            "are those of this package."
+        ),
+        main_score="infinitebench",
+        main_score_by_config={"longbook_sum_eng": "rougeLsum"},
         licence="Apache 2.0",
         homepage="https://github.com/OpenBMB/InfiniteBench",
         needs=("id", "context", "input", "answer"),
@@ -240,11 +290,13 @@ BENCHMARKS = (
         summary="NoLiMa: a needle in a book that shares no words with the question.",
         path="amodaresi/NoLiMa",
         config="onehop",
-        configs=("onehop", "twohop"),
+        configs=("onehop", "twohop", "direct"),
         revision="378115b1f136b6ba78f90f78682bc55f70ec3ddd",
         split="test",
         splits=("test",),
-        tasks=_QA,
+        tasks=("qa", "nolima"),
+        published="The name stands in the response, to the letter; computed as published.",
+        main_score="nolima",
         licence="Adobe Research License, not for commercial use",
         homepage="https://github.com/adobe-research/NoLiMa",
         needs=("id", "needle", "questions", "character_set", "tests"),

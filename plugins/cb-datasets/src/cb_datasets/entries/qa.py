@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cb_datasets.mapping import add_golds, asked, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+from cbcore.exceptions import DataError
 
 UNANSWERABLE = "unanswerable"
+_DROP_KINDS = ("number", "date", "spans")
 
 
 def _musique(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
@@ -57,25 +59,30 @@ def _pages(row: Row, field: str, column: str) -> list[str]:
     ]
 
 
-def _qasper(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def _qasper(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example | DataError]:
     """One example per question about a paper, with the answers of all its annotators."""
     context = _paper(row)
     columns = ("question", "question_id", "answers")
     for number, (question, question_id, answers) in enumerate(row.columns("qas", *columns)):
-        given = row.record("qas.answers", answers).records("answer")
-        wanted = row.record("qas", {"question": question}).text("question")
-        example: Example = {
-            "id": str(question_id or f"{row.text('id')}-{number}"),
-            "context": context,
-            "question": asked(benchmark.instruction, wanted),
-        }
-        add_golds(example, map(_qasper_gold, given), row)
-        evidence = [
-            e for answer in given if answer.get("evidence") for e in answer.texts("evidence")
-        ]
-        if evidence:
-            example["evidence"] = list(dict.fromkeys(evidence))
-        yield example
+        try:
+            given = row.record("qas.answers", answers).records("answer")
+            wanted = row.record("qas", {"question": question}).text("question")
+            example: Example = {
+                "id": str(question_id or f"{row.text('id')}-{number}"),
+                "context": context,
+                "question": asked(benchmark.instruction, wanted),
+            }
+            add_golds(example, map(_qasper_gold, given), row)
+            _add_evidence(example, given)
+            yield example
+        except DataError as error:  # the other questions about the paper are not at fault
+            yield error
+
+
+def _add_evidence(example: Example, given: list[Row]) -> None:
+    found = [e for answer in given if answer.get("evidence") for e in answer.texts("evidence")]
+    if found:
+        example["evidence"] = list(dict.fromkeys(found))
 
 
 def _paper(row: Row) -> str:
@@ -97,6 +104,57 @@ def _qasper_gold(answer: Row) -> str:
     return answer.text("free_form_answer")
 
 
+def _drop(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+    """What each annotator answered is one gold: a number, a date, or all of its spans together."""
+    example = example_from(row, choice, benchmark)
+    if row.get("answers_spans") is not None:
+        given = _run_together(row)
+    else:
+        records = [row.record("answer", row.get("answer")), *_validated(row)]
+        given = [spans for record in records if (spans := _drop_spans(record))]
+    add_golds(example, [", ".join(spans) for spans in given], row)
+    example["answer_spans"] = [list(spans) for spans in dict.fromkeys(map(tuple, given))]
+    yield example
+
+
+def _validated(row: Row) -> list[Row]:
+    """The answers of further annotators: a list of records, or a record of lists."""
+    value = row.get("validated_answers")
+    if not isinstance(value, Mapping):
+        return row.records("validated_answers") if value else []
+    columns = row.columns("validated_answers", *_DROP_KINDS)
+    return [row.record("", dict(zip(_DROP_KINDS, kinds, strict=True))) for kinds in columns]
+
+
+def _drop_spans(answer: Row) -> list[str]:
+    """The spans of one answer, in the one form that is not empty."""
+    number = answer.get("number")
+    if number or number == 0:
+        return [str(number)]
+    if answer.get("spans"):
+        return [span.strip() for span in answer.texts("spans") if span.strip()]
+    parts = [answer.optional_text(f"date.{part}") for part in ("day", "month", "year")]
+    return [" ".join(filter(None, parts))] if any(parts) else []
+
+
+def _run_together(row: Row) -> list[list[str]]:
+    """The answers of annotators whose spans stand in one list, as `ucinlp/drop` has them.
+
+    Numbers and dates are answers of their own. Where spans belong to several annotators is not
+    said: another answer is taken to begin with a span that the one before it has already.
+    """
+    given: list[list[str]] = []
+    open_answer: list[str] = []
+    for span, kind in row.columns("answers_spans", "spans", "types"):
+        (text,) = row.all_texts("answers_spans.spans", [span])
+        if kind != "span" or text in open_answer or not open_answer:
+            open_answer = []
+            given.append(open_answer)
+        open_answer.append(text)
+        open_answer = open_answer if kind == "span" else []
+    return given
+
+
 BENCHMARKS = (
     Benchmark(
         name="natural-questions",
@@ -107,6 +165,7 @@ BENCHMARKS = (
         split="validation",
         splits=("train", "validation"),
         tasks=("qa",),
+        published="Exact match, given beside the F1 that quality means here.",
         licence="CC BY-SA 3.0",
         homepage="https://ai.google.com/research/NaturalQuestions",
         fields={"question": "question", "answer": "answer"},
@@ -120,6 +179,7 @@ BENCHMARKS = (
         split="validation",
         splits=("train", "validation"),
         tasks=("qa", "retrieval"),
+        published="F1 of the answer, as here; F1 of the supporting paragraphs by `hotpot_joint`.",
         licence="CC BY 4.0",
         homepage="https://github.com/StonyBrookNLP/musique",
         fields={"id": "id", "question": "question"},
@@ -134,6 +194,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "validation", "test"),
         tasks=("qa",),
+        published="ROUGE-L, BLEU and METEOR; here token F1.",
         licence="Apache 2.0",
         homepage="https://github.com/google-deepmind/narrativeqa",
         fields={"context": "document.summary.text", "question": "question.text"},
@@ -156,7 +217,9 @@ BENCHMARKS = (
         split="validation",
         splits=("train", "validation", "test"),
         unlabelled=("test",),
-        tasks=("qa",),
+        tasks=("qa", "triviaqa"),
+        published="Exact match and F1 by a normalisation of its own; computed as published.",
+        main_score="triviaqa_f1",
         licence="not stated; the questions belong to trivia websites",
         homepage="https://nlp.cs.washington.edu/triviaqa/",
         fields={"id": "question_id", "question": "question"},
@@ -171,6 +234,7 @@ BENCHMARKS = (
         split="test",
         splits=("test",),
         tasks=("qa",),
+        published="Accuracy by a judge model; here token F1, or ask `llm_judge`.",
         licence="Apache 2.0",
         homepage="https://arxiv.org/abs/2409.12941",
         fields={
@@ -191,6 +255,7 @@ BENCHMARKS = (
         split="validation",
         splits=("train", "validation", "test"),
         tasks=("qa",),
+        published="Token F1 of the answer, best of all annotators; as here.",
         licence="CC BY 4.0",
         homepage="https://allenai.org/data/qasper",
         instruction=(
@@ -204,17 +269,15 @@ BENCHMARKS = (
     Benchmark(
         name="drop",
         summary="DROP: questions that need counting, sorting or arithmetic over a passage.",
-        path="ucinlp/drop",
+        path="EleutherAI/drop",
         split="validation",
         splits=("train", "validation"),
-        tasks=("qa",),
+        tasks=("qa", "drop"),
+        published="F1 and exact match of whole answers, spans aligned; computed as published.",
+        main_score="drop_f1",
         licence="CC BY-SA 4.0",
         homepage="https://allenai.org/data/drop",
-        fields={
-            "id": "query_id",
-            "context": "passage",
-            "question": "question",
-            "answer": "answers_spans.spans",
-        },
+        fields={"id": "query_id", "context": "passage", "question": "question"},
+        examples=_drop,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cb_datasets.mapping import LETTERS, add_choices, add_golds, example_from
 from cb_datasets.reading import Row
-from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+from cb_datasets.table import Benchmark, Choice, Example
 
 _WITH_OPTIONS = """
     date_understanding disambiguation_qa geometric_shapes hyperbaton
@@ -103,6 +103,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "test"),
         tasks=("math",),
+        published="Accuracy of the final number; as here.",
         licence="MIT",
         homepage="https://github.com/openai/grade-school-math",
         fields={"question": "question"},
@@ -127,6 +128,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "test"),
         tasks=("math",),
+        published="Accuracy by equivalence of the boxed answer; here by math-verify.",
         licence="MIT",
         homepage="https://github.com/hendrycks/math",
         fields={"question": "problem", "level": "level", "type": "type"},
@@ -139,11 +141,10 @@ BENCHMARKS = (
         path="juletxara/mgsm",
         config="en",
         configs=("bn", "de", "en", "es", "fr", "ja", "ru", "sw", "te", "th", "zh"),
-        revision=PARQUET_EXPORT,
-        files="{config}/{split}/*.parquet",
         split="test",
         splits=("train", "test"),
         tasks=("math",),
+        published="Accuracy of the final number; as here.",
         licence="CC BY-SA 4.0",
         homepage="https://github.com/google-research/url-nlp/tree/main/mgsm",
         fields={"question": "question", "answer": "answer_number"},
@@ -159,6 +160,10 @@ BENCHMARKS = (
         splits=("test",),
         tasks=("qa",),
         tasks_by_config=dict.fromkeys(BBH_CHOICES, ("multiple-choice",)),
+        published=(
+            "Exact match after three worked solutions; here the letter where there are "
+            "options, token F1 elsewhere, no worked solutions."
+        ),
         licence="MIT",
         homepage="https://github.com/suzgunmirac/BIG-Bench-Hard",
         fields={"question": "input"},

@@ -9,25 +9,35 @@ from typing import Any
 from cb_datasets.mapping import add_golds, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 
 SCROLLS = "tau/scrolls"
 SCROLLS_SPLITS = ("train", "validation", "test")
 
 
-def rows_of_one_id(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def rows_of_one_id(
+    rows: Iterable[Mapping[str, Any] | DataError],
+) -> Iterator[list[Mapping[str, Any]] | DataError]:
     """Rows that follow each other and have the same id; one without any stands alone."""
-    for row_id, group in itertools.groupby(rows, key=lambda row: row.get("id")):
+    for row_id, group in itertools.groupby(rows, key=_id_of):
         if row_id is None:
-            yield from ([row] for row in group)
+            yield from (row if isinstance(row, DataError) else [row] for row in group)
         else:
-            yield list(group)
+            yield [row for row in group if not isinstance(row, DataError)]
 
 
-def scrolls_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+def _id_of(row: Mapping[str, Any] | DataError) -> Any:
+    return None if isinstance(row, DataError) else row.get("id")
+
+
+def scrolls_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """SCROLLS repeats a row for each of its golds; they are brought together in `outputs`."""
     for rows in rows_of_one_id(source):
-        yield {**rows[0], "outputs": [row.get("output") for row in rows]}
+        if isinstance(rows, DataError):
+            yield rows
+        else:
+            yield {**rows[0], "outputs": [row.get("output") for row in rows]}
 
 
 def query_and_document(row: Row) -> tuple[str, str]:
@@ -64,6 +74,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "validation", "test"),
         tasks=("summarization",),
+        published="ROUGE-1, 2 and L; quality is the F1 of ROUGE-L here.",
         licence="for research only",
         homepage="https://github.com/Alex-Fabbri/Multi-News",
         instruction="Summarise these articles.",
@@ -77,6 +88,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "validation", "test"),
         tasks=("summarization",),
+        published="ROUGE-1, 2 and L; quality is the F1 of ROUGE-L here.",
         licence="CC BY-NC-SA 4.0",
         homepage="https://github.com/cylnlp/dialogsum",
         instruction="Summarise this dialogue in one or two sentences.",
@@ -93,6 +105,9 @@ BENCHMARKS = (
         splits=SCROLLS_SPLITS,
         unlabelled=("test",),
         tasks=("summarization",),
+        published=(
+            "ROUGE-1, 2 and L (in SCROLLS their geometric mean); quality is the F1 of ROUGE-L here."
+        ),
         licence="MIT",
         homepage="https://github.com/Yale-LILY/QMSum",
         fields={"id": "id"},
@@ -112,6 +127,9 @@ BENCHMARKS = (
         splits=SCROLLS_SPLITS,
         unlabelled=("test",),
         tasks=("summarization",),
+        published=(
+            "ROUGE-1, 2 and L (in SCROLLS their geometric mean); quality is the F1 of ROUGE-L here."
+        ),
         licence="not stated",
         homepage="https://github.com/mingdachen/SummScreen",
         instruction="Write a recap of this episode.",
@@ -125,6 +143,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "validation", "test"),
         tasks=("summarization",),
+        published="ROUGE-1, 2 and L, BERTScore and others; quality is the F1 of ROUGE-L here.",
         licence="CC BY-NC-SA 4.0",
         homepage="https://meetingbank.github.io/",
         instruction="Summarise this part of a meeting.",
@@ -139,6 +158,7 @@ BENCHMARKS = (
         split="test",
         splits=("train", "validation", "test"),
         tasks=("summarization",),
+        published="ROUGE-1, 2 and L; quality is the F1 of ROUGE-L here.",
         licence="not stated; works of the United States government",
         homepage="https://gov-report-data.github.io/",
         instruction="Write an executive summary of this report.",

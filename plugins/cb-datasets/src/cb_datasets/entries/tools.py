@@ -26,14 +26,18 @@ _RENAMED = {"simple": "simple_python", "java": "simple_java", "javascript": "sim
 _INSTRUCTION = "Call the functions that this request needs, with their arguments.\n\n{question}"
 
 
-def _bfcl_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any]]:
+def _bfcl_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """Questions with their expected calls, which BFCL keeps in another file, by id."""
     config = choice.config or ""
     expected: dict[str, Any] = {}
     if config not in (*WITHOUT_CALLS, *EXECUTED):
-        answers = _bfcl_file(source, config, "possible_answer/")
-        expected = {row["id"]: row.get("ground_truth") for row in _json_lines(answers)}
+        for row in _json_lines(_bfcl_file(source, config, "possible_answer/")):
+            if not isinstance(row, DataError):  # a question that lacks its calls will say so
+                expected[row["id"]] = row.get("ground_truth")
     for row in _json_lines(_bfcl_file(source, config, "")):
+        if isinstance(row, DataError):
+            yield row
+            continue
         found = (
             [] if config in WITHOUT_CALLS else row.get("ground_truth") or expected.get(row["id"])
         )
@@ -55,8 +59,11 @@ def _bfcl_file(source: HubDataset, config: str, folder: str) -> Path:
     return source.file(f"{folder}BFCL_v3_{config}.json")
 
 
-def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file that is called .json and has one object per line."""
+def _json_lines(path: Path) -> Iterator[dict[str, Any] | DataError]:
+    """The rows of a file that is called .json and has one object per line.
+
+    In the place of a line that is none stands the error that names it.
+    """
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -64,10 +71,12 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 row = json.loads(line)
             except ValueError as error:
-                raise DataError(f"{path}, line {number}: not valid JSON: {error}") from error
-            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-                raise DataError(f"{path}, line {number}: expected an object with an id")
-            yield row
+                yield DataError(f"{path}, line {number}: not valid JSON: {error}")
+                continue
+            if isinstance(row, dict) and isinstance(row.get("id"), str):
+                yield row
+            else:
+                yield DataError(f"{path}, line {number}: expected an object with an id")
 
 
 def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
@@ -88,6 +97,7 @@ def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         for call in calls
         for name, arguments in call.items()
     ]
+    _add_call_text(example)
     yield example
 
 
@@ -158,6 +168,7 @@ def _apigen(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
             raise row.bad(field, f"expected a list of records, found {described(value)}")
     _add_tools(example, tools)
     example["answer_calls"] = calls
+    _add_call_text(example)
     yield example
 
 
@@ -165,6 +176,26 @@ def _add_tools(example: Example, tools: list[Any]) -> None:
     """The tools, and the text in which a model is shown them."""
     example["tools"] = tools
     example["context"] = json.dumps(tools, ensure_ascii=False, indent=1)
+
+
+def _add_call_text(example: Example) -> None:
+    """The expected calls as the text of an answer: `f(a=1)`, in brackets where there are several.
+
+    Where no call is right there is no such text.
+    """
+    calls = [
+        f"{call.get('name')}({_arguments(call.get('arguments'))})"
+        for call in example["answer_calls"]
+    ]
+    if calls:
+        example["answer"] = calls[0] if len(calls) == 1 else f"[{', '.join(calls)}]"
+        example["answers"] = [example["answer"]]
+
+
+def _arguments(arguments: Any) -> str:
+    if not isinstance(arguments, Mapping):
+        return "" if arguments is None else repr(arguments)
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
 
 
 BENCHMARKS = (
@@ -191,6 +222,7 @@ BENCHMARKS = (
         split="train",
         splits=("train",),
         tasks=("tool-use",),
+        published="Share of right calls, by comparison or by execution; here all by comparison.",
         licence="Apache 2.0",
         homepage="https://gorilla.cs.berkeley.edu/leaderboard.html",
         files="BFCL_v3_{config}.json",
@@ -208,6 +240,7 @@ BENCHMARKS = (
         split="train",
         splits=("train",),
         tasks=("tool-use",),
+        published="Data for training, published without a metric; here the share of right calls.",
         licence="CC BY 4.0",
         homepage="https://apigen-pipeline.github.io/",
         instruction=_INSTRUCTION,
