@@ -151,7 +151,7 @@ def test_tasks_follow_the_config(name, config, tasks):
         ("longbench", "lcc_e", "f1"),
         ("infinitebench", "passkey", "infinitebench"),
         ("infinitebench", "code_debug", "infinitebench"),
-        ("infinitebench", "longbook_sum_eng", "rougeLsum"),
+        ("infinitebench", "longbook_sum_eng", "rouge_lsum"),
         ("nolima", "twohop", "nolima"),
     ],
 )

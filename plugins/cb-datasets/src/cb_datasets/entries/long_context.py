@@ -278,7 +278,7 @@ BENCHMARKS = (
             "are those of this package."
         ),
         main_score="infinitebench",
-        main_score_by_config={"longbook_sum_eng": "rougeLsum"},
+        main_score_by_config={"longbook_sum_eng": "rouge_lsum"},
         licence="Apache 2.0",
         homepage="https://github.com/OpenBMB/InfiniteBench",
         needs=("id", "context", "input", "answer"),

@@ -1,7 +1,7 @@
 """InfiniteBench's own scores: a rule for each of its tasks.
 
 The definitions are those of `src/compute_scores.py` in the repository OpenBMB/InfiniteBench, for
-one example, peculiarities included. Summaries are scored by `rouge` (`rougeLsum`). What that
+one example, peculiarities included. Summaries are scored by `summarization_quality` (`rouge_lsum`). What that
 script does for one model only, leaving out the first number of GPT-4 in `math_calc`, is not done.
 """
 
