@@ -405,6 +405,36 @@ def test_bfcl_accepted_values_within_records(put, tmp_path):
     assert example["answer_calls"] == [{"name": "change", "arguments": arguments}]
 
 
+@pytest.mark.parametrize(("part", "language"), [("java", "Java"), ("javascript", "JavaScript")])
+def test_bfcl_in_other_languages_asks_for_arguments_as_code(put, tmp_path, part, language):
+    """A model is shown parameters that are texts; evaluators are given the types as well."""
+    properties = {
+        "ids": {"type": "ArrayList", "description": "The ids.", "items": {"type": "long"}},
+        "on": {"type": "boolean"},
+    }
+    parameters = {"type": "dict", "properties": properties, "required": ["ids"]}
+    tool = {"name": "A.set", "description": "Sets.", "parameters": parameters}
+    question = [[{"role": "user", "content": "Set them."}]]
+    put(f"BFCL_v4_simple_{part}.json", [{"id": "j0", "question": question, "function": [tool]}])
+    truth = [{"A.set": {"ids": [[1, 2]], "on": [True]}}]
+    put(f"possible_answer/BFCL_v4_simple_{part}.json", [{"id": "j0", "ground_truth": truth}])
+    (example,) = dataset("bfcl", part, data_dir=tmp_path)
+    assert example["language"] == part
+    assert example["signatures"] == [tool]
+    (shown,) = example["tools"]
+    assert shown["description"] == f"Sets. The function is written in {language}."
+    assert shown["parameters"]["required"] == ["ids"]
+    assert shown["parameters"]["properties"] == {
+        "ids": {
+            "type": "string",
+            "description": f"The ids. Written as {language} code, "
+            'type ArrayList of {"type": "long"}.',
+        },
+        "on": {"type": "string", "description": f"Written as {language} code, type boolean."},
+    }
+    assert json.loads(example["context"]) == example["tools"]
+
+
 def test_bfcl_irrelevance_expects_no_call(put, tmp_path):
     """There is no file of answers, because there is nothing to call."""
     question = [[{"role": "user", "content": "What is love?"}]]

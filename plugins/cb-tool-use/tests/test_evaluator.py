@@ -46,7 +46,9 @@ def accuracy(example, *calls):
         ({"city": "new york.", "days": 3}, True),
         ({"city": "New York", "days": 3, "scale": 1}, True),
         ({"city": "New York", "days": 3, "hours": [9, 12]}, True),
+        ({"city": "New York", "days": 3, "hours": []}, True),
         ({"city": "New York", "days": 3, "hours": [12, 9]}, False),
+        ({"city": "New York", "days": 3, "hours": (9, 12)}, False),
         ({"city": "New York", "days": 3.0}, False),
         ({"city": "New York", "days": "3"}, False),
         ({"city": "New York", "days": True}, False),
@@ -78,6 +80,42 @@ def test_calling_nothing_is_right_when_nothing_is_to_be_called():
     assert accuracy(nothing, ("f", {})) == 0.0
     refused = ToolCallMatch().score(nothing, {"response": "None of these tools fits."})
     assert refused.scores["tool_call_accuracy"] == 1.0
+    called = ToolCallMatch().score(nothing, {"response": "[pow(2, 5)]"})
+    assert called.scores["tool_call_accuracy"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        ({"ids": [1, 2], "where": {"City": "new york"}}, True),
+        ({"ids": [2, 1], "where": {"City": "new york"}}, False),
+        ({"ids": 1, "where": {"City": "new york"}}, False),
+        ({"ids": [1, 2], "where": {"City": "Boston"}}, False),
+        ({"ids": [1, 2]}, False),
+    ],
+)
+def test_records_of_plain_expected_calls_are_compared_as_they_are(given, right):
+    """Only in `ground_truth` does a list within a record mean what is accepted."""
+    record = {"ids": [1, 2], "where": {"City": "New York"}}
+    example = {"answer_calls": [{"name": "f", "arguments": {"filter": record}}]}
+    assert accuracy(example, ("f", {"filter": given})) == float(right)
+
+
+def test_expected_arithmetic_is_the_number_it_comes_to():
+    """BFCL's calls to be executed are written as Python, `1/6` among them."""
+    tool = {"name": "odds", "parameters": {"properties": {"p": {"type": "float"}}}}
+    example = {"tools": [tool], "ground_truth": [{"odds": {"p": ["1 / 6"]}}]}
+    for response in ("odds(p=1/6)", "odds(p=0.16666666666666666)"):
+        scored = ToolCallMatch().score(example, {"response": response})
+        assert scored.scores["tool_call_accuracy"] == 1.0
+    assert accuracy(example, ("odds", {"p": "1 / 6"})) == 0.0
+
+
+def test_a_gold_text_beside_the_calls_changes_nothing():
+    """Datasets give the expected calls as `answer`, too, for evaluators of texts."""
+    output = {"response": 'f(a=1, b="x")'}
+    expected = ToolCallMatch().score(SIMPLE, output)
+    assert ToolCallMatch().score({**SIMPLE, "answer": "g(c=2)"}, output) == expected
 
 
 def test_arguments_are_scored_one_by_one():

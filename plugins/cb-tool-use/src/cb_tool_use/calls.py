@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
+from cb_tool_use.call import Call
+from cb_tool_use.languages import PYTHON, Language
 
 _TAGGED = re.compile(r"<(tool_call|function_call|tool)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -16,15 +16,7 @@ _NAMES = ("name", "function", "tool", "function_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "kwargs")
 
 
-@attrs.frozen
-class Call:
-    """One call: a function's name and its arguments by name."""
-
-    name: str
-    arguments: dict[str, Any]
-
-
-def calls_of(output: Mapping[str, Any]) -> list[Call] | None:
+def calls_of(output: Mapping[str, Any], language: Language = PYTHON) -> list[Call] | None:
     """The calls a system made: its `tool_calls`, or those written out in its `response`.
 
     An empty list means that it made none; None, that what it wrote cannot be read as calls.
@@ -36,36 +28,39 @@ def calls_of(output: Mapping[str, Any]) -> list[Call] | None:
     response = output.get("response")
     if not isinstance(response, str) or not response.strip():
         return [] if made is not None or response is not None else None
-    return from_text(response)
+    return from_text(response, language)
 
 
-def from_text(text: str) -> list[Call] | None:
-    """Calls written as JSON or as Python, alone, in fences or between tags."""
+def from_text(text: str, language: Language = PYTHON) -> list[Call] | None:
+    """Calls written as JSON or as code, alone, in fences, between tags, in brackets."""
     tagged = [match[2] for match in _TAGGED.finditer(text)]
     if tagged:
-        return _all(tagged)
-    for part in (text, *(match[1] for match in _FENCED.finditer(text)), *_bracketed(text)):
-        calls = _read(part)
+        return _all(tagged, language)
+    calls = _read(text.strip("`\n "), language, whole=True)
+    if calls is not None:
+        return calls
+    for part in (*(match[1] for match in _FENCED.finditer(text)), *_bracketed(text)):
+        calls = _read(part, language)
         if calls is not None:
             return calls
     return None
 
 
-def _all(parts: Sequence[str]) -> list[Call] | None:
+def _all(parts: Sequence[str], language: Language) -> list[Call] | None:
     """The calls of several texts; None when one of them cannot be read."""
-    read = [_read(part) for part in parts]
+    read = [_read(part, language) for part in parts]
     return None if None in read else [call for calls in read for call in calls or ()]
 
 
-def _read(text: str) -> list[Call] | None:
+def _read(text: str, language: Language, *, whole: bool = False) -> list[Call] | None:
     text = text.strip()
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError):
         lines = text.split("\n")
         if len(lines) > 1 and all(line.startswith("{") for line in lines):
-            return _all(lines)
-        return _from_python(text)
+            return _all(lines, language)
+        return language.read(text, whole=whole)
     items = plain if isinstance(plain, list) else [plain]
     calls = [_from_plain(item) for item in items]
     return None if None in calls else [call for call in calls if call is not None]
@@ -101,38 +96,3 @@ def _from_plain(item: Any) -> Call | None:
     if arguments is None:
         arguments = {}
     return Call(name, dict(arguments)) if isinstance(arguments, Mapping) else None
-
-
-def _from_python(text: str) -> list[Call] | None:
-    """`f(a=1)`, several in lines, or `[f(a=1), g(b="x")]`: parsed, and read as far as literal."""
-    try:
-        statements = ast.parse(text).body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-    nodes: list[ast.expr] = []
-    for statement in statements:
-        if not isinstance(statement, ast.Expr):
-            return None
-        value = statement.value
-        nodes += value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-    if not statements:
-        return None
-    calls = []
-    for node in nodes:
-        if not isinstance(node, ast.Call) or node.args:
-            return None
-        arguments = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                return None
-            arguments[keyword.arg] = _literal(keyword.value)
-        calls.append(Call(ast.unparse(node.func), arguments))
-    return calls
-
-
-def _literal(node: ast.expr) -> Any:
-    """The value of a literal; anything else, such as a variable, as its text."""
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return ast.unparse(node)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cb_tool_use.calls import Call, calls_of
+import attrs
+
+from cb_tool_use.call import Call
+from cb_tool_use.calls import calls_of
+from cb_tool_use.languages import PYTHON, Language, language_of
 from cb_tool_use.matching import Expected, argument_matches, problem_with, same_name
+from cb_tool_use.python import number_in
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
@@ -22,7 +27,7 @@ class ToolCallMatch:
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Compare the calls a system made with those expected, in any order."""
         expected = expected_calls(original)
-        calls = calls_of(processed)
+        calls = calls_of(processed, language_of(original))
         if calls is None:
             if not isinstance(processed.get("response"), str):
                 raise MissingScoreError("there is neither a tool call nor a response")
@@ -64,14 +69,15 @@ class ToolCallMatch:
 
 
 def expected_calls(original: Mapping[str, Any]) -> list[Expected]:
-    """The expected calls: `ground_truth` as BFCL writes it, or `answer_calls`, with the tools'
-    schemas."""
-    schemas = _schemas(original.get("tools"))
+    """The expected calls: `ground_truth` as BFCL writes it, or `answer_calls`, with the schemas
+    of the functions: `signatures`, or else the `tools` that a model is shown."""
+    schemas = _schemas(original.get("signatures") or original.get("tools"))
+    language = language_of(original)
     truth = original.get("ground_truth")
     if isinstance(truth, list) and truth and all(isinstance(call, Mapping) for call in truth):
         pairs = [(str(name), accepted) for call in truth for name, accepted in call.items()]
         if all(isinstance(accepted, Mapping) for _, accepted in pairs):
-            return [_expected(name, accepted, schemas) for name, accepted in pairs]
+            return [_expected(name, accepted, schemas, language) for name, accepted in pairs]
     calls = original.get("answer_calls")
     if not isinstance(calls, list):
         raise MissingScoreError("the example has no expected calls")
@@ -79,22 +85,36 @@ def expected_calls(original: Mapping[str, Any]) -> list[Expected]:
     if read is None:
         raise MissingScoreError("the example's expected calls cannot be read")
     return [
-        _expected(call.name, {name: [value] for name, value in call.arguments.items()}, schemas)
+        attrs.evolve(
+            _expected(call.name, {k: [v] for k, v in call.arguments.items()}, schemas, language),
+            exact=True,
+        )
         for call in read
     ]
 
 
 def _expected(
-    name: str, accepted: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]
+    name: str,
+    accepted: Mapping[str, Any],
+    schemas: Mapping[str, Mapping[str, Any]],
+    language: Language,
 ) -> Expected:
     schema = schemas.get(name, {})
     properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        properties = {}
     required = schema.get("required")
+    listed = {key: v if isinstance(v, list) else [v] for key, v in accepted.items()}
+    for key, values in listed.items():
+        # BFCL's expected calls that are written as Python have `1 / 6` for a number, as text.
+        if language is PYTHON and language.type_of(properties.get(key)) in (int, float):
+            listed[key] = [number_in(value) for value in values]
     return Expected(
         name,
-        {key: value if isinstance(value, list) else [value] for key, value in accepted.items()},
-        properties if isinstance(properties, Mapping) else {},
+        listed,
+        properties,
         frozenset(required if isinstance(required, list) else ()) & accepted.keys(),
+        language,
     )
 
 

@@ -14,32 +14,26 @@ from typing import Any
 
 import attrs
 
-from cb_tool_use.calls import Call
+from cb_tool_use.call import Call
+from cb_tool_use.languages import PYTHON, Language
 
-_TYPES: dict[str, type] = {
-    "string": str,
-    "integer": int,
-    "float": float,
-    "number": float,
-    "boolean": bool,
-    "array": list,
-    "tuple": list,
-    "dict": dict,
-    "object": dict,
-    "any": str,
-}
 _IGNORED = re.compile(r"[ ,./\-_*^]")
 _MAY_BE_LEFT_OUT = ""
 
 
 @attrs.frozen
 class Expected:
-    """An expected call: accepted values per argument, and what the schema says of it."""
+    """An expected call: accepted values per argument, and what the schema says of it.
+
+    Within records, BFCL lists accepted values too; where `exact`, records are as they are.
+    """
 
     name: str
     accepted: Mapping[str, Sequence[Any]]
     properties: Mapping[str, Mapping[str, Any]] = attrs.Factory(dict)
     required: frozenset[str] = frozenset()
+    language: Language = PYTHON
+    exact: bool = False
 
     def may_lack(self, argument: str) -> bool:
         """Whether the argument can be left out."""
@@ -73,44 +67,33 @@ def argument_matches(argument: str, value: Any, expected: Expected) -> bool:
         return False
     if expected.properties and argument not in expected.properties:
         return False
-    schema = expected.properties.get(argument, {})
-    return value_matches(value, expected.accepted[argument], schema)
-
-
-def value_matches(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any]) -> bool:
-    """Whether a value is one of those accepted, and of the right type."""
-    wanted = _TYPES.get(str(schema.get("type", "")).lower())
-    items = schema.get("items")
-    item_type = (
-        _TYPES.get(str(items.get("type", "")).lower()) if isinstance(items, Mapping) else None
-    )
-    if isinstance(value, tuple):
-        value = list(value)
-    if wanted is float and type(value) is int:
-        value = float(value)
-    usual = _usual_type(accepted)
+    language, schema = expected.language, expected.properties.get(argument, {})
+    if language.in_writing and not isinstance(value, str):
+        return False
+    value = language.value(value, schema)
+    accepted = expected.accepted[argument]
+    item_type = language.type_of(schema.get("items")) if isinstance(value, list) else None
+    wanted, usual = language.type_of(schema), _usual_type(accepted)
     if wanted is None:
         wanted = usual
-    stands_for_a_value = usual is not None and usual is not wanted
-    if type(value) is wanted:
-        if isinstance(value, list) and item_type and not _items_fit(value, accepted, item_type):
-            return False
-    elif type(value) is not usual:
+    if type(value) not in (wanted, usual):
         return False
-    else:
-        stands_for_a_value = True
-    if stands_for_a_value:
+    if item_type and type(value) is wanted and not _items_fit(value, accepted, item_type):
+        return False
+    if type(value) is not wanted or usual not in (wanted, None):
         return value in accepted
-    if isinstance(value, list) and item_type is dict:
-        return any(_dicts_match(value, option) for option in accepted if isinstance(option, list))
-    return any(_equal(value, option) for option in accepted)
+    if expected.exact:
+        return any(_alike(value, option) for option in accepted)
+    if item_type is dict:
+        return any(_records_match(value, option, language) for option in accepted)
+    return any(_matches(value, option, language) for option in accepted)
 
 
 def _usual_type(accepted: Sequence[Any]) -> type | None:
     return next((type(option) for option in accepted if option != _MAY_BE_LEFT_OUT), None)
 
 
-def _items_fit(value: list[Any], accepted: Sequence[Any], item_type: type) -> bool:
+def _items_fit(value: Any, accepted: Sequence[Any], item_type: type) -> bool:
     """Whether the items are of the schema's type, or of that of an accepted list's items."""
     for option in accepted:
         if not isinstance(option, list):
@@ -121,38 +104,57 @@ def _items_fit(value: list[Any], accepted: Sequence[Any], item_type: type) -> bo
     return False
 
 
-def _dicts_match(value: list[Any], option: list[Any]) -> bool:
+def _matches(value: Any, option: Any, language: Language) -> bool:
+    """Whether a value is an accepted one. An empty list is as good as leaving the argument out."""
+    if isinstance(value, dict):
+        return isinstance(option, dict) and _record_matches(value, option, language)
+    if isinstance(value, list) and isinstance(option, str):
+        option = list(option)
+    return bool(_plain(value) == _plain(option))
+
+
+def _records_match(value: Any, option: Sequence[Any], language: Language) -> bool:
     return len(value) == len(option) and all(
-        isinstance(item, dict) and isinstance(wanted, dict) and _dict_matches(item, wanted)
+        isinstance(item, dict) and _matches(item, wanted, language)
         for item, wanted in zip(value, option, strict=True)
     )
 
 
-def _dict_matches(value: Mapping[str, Any], option: Mapping[str, Any]) -> bool:
-    """A dict's entries have accepted values each, as a call's arguments have."""
+def _record_matches(
+    value: Mapping[str, Any], option: Mapping[str, Any], language: Language
+) -> bool:
+    """A record's entries have accepted values each, as a call's arguments have."""
+    accepted = {key: _listed(each, language) for key, each in option.items()}
     known = all(
-        key in option and any(_equal(item, each) for each in _listed(option[key]))
+        any(_text(item) == _text(each) for each in accepted.get(key, ()))
         for key, item in value.items()
     )
-    return known and all(
-        key in value or _MAY_BE_LEFT_OUT in _listed(each) for key, each in option.items()
-    )
+    return known and all(key in value or _MAY_BE_LEFT_OUT in each for key, each in accepted.items())
 
 
-def _listed(accepted: Any) -> Sequence[Any]:
+def _listed(accepted: Any, language: Language) -> Sequence[Any]:
+    """The values accepted for an entry of a record."""
+    if language.in_writing and isinstance(accepted, str):
+        # One Java item lists no values but has a text: BFCL's checker takes its letters for them.
+        return [*accepted, _MAY_BE_LEFT_OUT]
     return accepted if isinstance(accepted, list) else [accepted]
-
-
-def _equal(value: Any, option: Any) -> bool:
-    if isinstance(value, dict):
-        return isinstance(option, dict) and _dict_matches(value, option)
-    return bool(_plain(value) == _plain(option))
 
 
 def _plain(value: Any) -> Any:
     """A value as it is compared: texts without what does not matter, also inside a list."""
-    if isinstance(value, str):
-        return _IGNORED.sub("", value).lower().replace("'", '"')
-    if isinstance(value, list):
-        return [_plain(item) if isinstance(item, str) else item for item in value]
-    return value
+    return [_text(item) for item in value] if isinstance(value, list) else _text(value)
+
+
+def _text(value: Any) -> Any:
+    return _IGNORED.sub("", value).lower().replace("'", '"') if isinstance(value, str) else value
+
+
+def _alike(value: Any, option: Any) -> bool:
+    """Whether two values are equal, but for what does not matter in their texts."""
+    if isinstance(value, Mapping) and isinstance(option, Mapping):
+        return value.keys() == option.keys() and all(
+            _alike(item, option[key]) for key, item in value.items()
+        )
+    if isinstance(value, list | tuple) and isinstance(option, list | tuple):
+        return len(value) == len(option) and all(map(_alike, value, option))
+    return bool(_text(value) == _text(option))

@@ -23,6 +23,9 @@ EXECUTED = ("exec_simple", "exec_multiple", "exec_parallel", "exec_parallel_mult
 _RENAMED = {"simple": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
 """How the fourth version of BFCL calls parts of the third."""
 
+LANGUAGES = {"java": "Java", "javascript": "JavaScript"}
+"""Parts of BFCL whose functions are not Python, so that arguments are texts of code."""
+
 _INSTRUCTION = "Call the functions that this request needs, with their arguments.\n\n{question}"
 
 
@@ -87,7 +90,13 @@ def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     messages = [row.record("question", message) for message in turns[0]]
     request = "\n\n".join(_message(m, alone=len(messages) == 1) for m in messages)
     example["question"] = asked(benchmark.instruction, request)
-    _add_tools(example, [tool.values for tool in row.records("function")])
+    tools = row.records("function")
+    if choice.config in LANGUAGES:
+        example["language"] = choice.config
+        example["signatures"] = [tool.values for tool in tools]
+        _add_tools(example, [_in_writing(tool, LANGUAGES[choice.config]) for tool in tools])
+    else:
+        _add_tools(example, [tool.values for tool in tools])
     if row.get("ground_truth") is None:
         raise row.bad("ground_truth", f"no expected call has the id {example['id']}")
     calls = [_accepted(row, call) for call in row.items("ground_truth")]
@@ -99,6 +108,25 @@ def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     ]
     _add_call_text(example)
     yield example
+
+
+def _in_writing(tool: Row, language: str) -> dict[str, Any]:
+    """A function as a model is shown it: with types of JSON, which are texts, and its own told.
+
+    BFCL's checker takes arguments of these languages only as texts, and its prompts say so.
+    """
+    properties = tool.record("parameters", tool.get("parameters.properties")).values
+    shown = {}
+    for name, schema in properties.items():
+        field = tool.record("parameters", schema)
+        inner = field.get("items") or field.get("properties")
+        within = f" of {json.dumps(inner, ensure_ascii=False)}" if inner else ""
+        kind = f"{field.get('type')}{within}"
+        told = f"{field.get('description') or ''} Written as {language} code, type {kind}."
+        shown[name] = {"type": "string", "description": told.strip()}
+    described = f"{tool.get('description') or ''} The function is written in {language}."
+    parameters = {**tool.get("parameters"), "properties": shown}
+    return {**tool.values, "description": described.strip(), "parameters": parameters}
 
 
 def _accepted(row: Row, call: Any) -> Mapping[str, Any]:
