@@ -1,35 +1,36 @@
 """Where in a response the answer stands.
 
 In this order: the last `\\boxed{…}`; what follows the last `####`; what follows the last
-"the answer is"; the whole response when it is a single expression; the last formula between
-dollars; the last number.
+"the answer is" or the "A:" of a line; the whole response when it is a single expression; the
+last formula, unless a later sentence states a number; the last number.
 """
 
 from __future__ import annotations
 
 import re
 
+from cb_math.formulas import formulas, is_prose
+from cb_math.prose import NUMBER, last_number, stated_number
+from cb_math.quantities import quantity
+
 # What may repeat is bounded or cannot match in two ways, so that no text takes long.
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*(?=\S)")
-_HASHES = re.compile(r"####[ \t]*(\S[^\n]*)")
+_HASHES = re.compile(r"####[ \t]*(?P<answer>\S[^\n]*)")
+_HEADING = re.compile(r"\d{1,3}[.)]\s|[A-Za-z]{3,}\s[^\n]*\d|[^\n]*:\**\s*$")
 _STATED = re.compile(
-    r"\b(?:answer|result|solution)\b\s{0,9}(?:is|equals|was|=|:){1,3}[:\s]{0,20}"
-    r"(?:(?:therefore|thus|simply|just|exactly|approximately|about)\b[:\s]{0,20})?"
-    r"(?P<answer>[^\n]+)",
-    re.IGNORECASE,
+    r"(?:\b(?:answer|result|solution)\b[\s*]{0,9}(?:(?:is|equals|was)\b(?!\snot\b)|[=:]){1,3}"
+    r"|^A:)[:*\s]{0,20}(?=[^\s:*])",
+    re.IGNORECASE | re.MULTILINE,
 )
-_FORMULA = re.compile(
-    r"\$\$(.+?)\$\$|\$(.+?)\$|\\\(((?:(?!\\[()]).)+)\\\)"
-    r"|\\\[((?:(?!(?<!\\)\\[\[\]]).)+)\\\]",
-    re.DOTALL,
-)
-_NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?:\s*\\?%)?")
 _SENTENCE_END = re.compile(r"\.(?=\s+[A-Z]|\s*$)|;\s|,\s+(?=(?:so|since|because|which|as)\b)")
-_WORD = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2,}")
-_PROSE = re.compile(
-    r"\b(?:am|an|as|at|be|by|do|he|if|in|is|it|my|no|of|on|or|so|to|up|us|we)\b", re.IGNORECASE
+_LEADING = re.compile(
+    r"(?:therefore|thus|simply|just|only|exactly|approximately|about|option)\b[:\s]+", re.IGNORECASE
 )
+_QUOTES = '*`"“” \t\r\n'
+_CURRENCY = re.compile(r"\\?[$£€]\s?")
+_SAYS_MORE = re.compile(r"=|\b(?:is|are|was|were|has|have|had|will)\b")
 _LONGEST_EXPRESSION = 200
+_LONGEST_PHRASE = 60
 
 
 def final_answer(text: str) -> str | None:
@@ -37,18 +38,13 @@ def final_answer(text: str) -> str | None:
     boxed = last_boxed(text)
     if boxed is not None:
         return boxed.strip() or None
-    for pattern in (_HASHES, _STATED):
-        found = pattern.findall(text)
-        if found and (answer := _cut(found[-1])):
-            return answer
-    stripped = text.strip().strip("*").strip()
-    if _is_expression(stripped):
-        return _cut(stripped)
-    formulas = ["".join(groups).strip() for groups in _FORMULA.findall(text)]
-    if formulas and formulas[-1]:
-        return formulas[-1]
-    numbers = _NUMBER.findall(text)
-    return numbers[-1].strip() if numbers else None
+    return _after_hashes(text) or _after_statement(text) or _whole(text) or _concluding(text)
+
+
+def marked_answer(text: str) -> str | None:
+    """The answer that a worked solution marks, by a box or by `####`, or None."""
+    boxed = last_boxed(text)
+    return (boxed.strip() or None) if boxed is not None else _after_hashes(text)
 
 
 def last_boxed(text: str) -> str | None:
@@ -67,23 +63,80 @@ def last_boxed(text: str) -> str | None:
     return text[start + 1 :]
 
 
-def _cut(text: str) -> str:
-    """A statement without the sentence around it: its formula if it has one, else its start."""
-    text = text.strip().strip("*").strip()
-    formulas = ["".join(groups).strip() for groups in _FORMULA.findall(text)]
-    if formulas and _FORMULA.match(text):
-        return formulas[0]
-    end = _SENTENCE_END.search(text)
-    text = (text[: end.start()] if end else text).strip().strip("*").rstrip(".").strip()
-    if _is_expression(text):
+def _after_hashes(text: str) -> str | None:
+    """GSM8K's mark; the headings of Markdown look the same and are none."""
+    answers = [match["answer"] for match in _HASHES.finditer(text)]
+    if not answers or _HEADING.match(answers[-1]):
+        return None
+    return _direct(answers[-1]) or _concluding(answers[-1])
+
+
+def _after_statement(text: str) -> str | None:
+    """What "the answer is" says, at once or in its sentence.
+
+    "Answer:" may also be the heading of a whole solution, whose end counts then.
+    """
+    statement = None
+    for statement in _STATED.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    if statement is None:
+        return None
+    start = statement.end()
+    said, _, rest = text[start:].partition("\n")
+    for formula in formulas(text):  # which may go on over the end of the line
+        if formula.start == start:
+            return formula.content
+    if direct := _direct(said):
+        return direct
+    sentence = _first_sentence(said)
+    headed = ":" in statement[0]
+    answer = _concluding(text[start:]) if headed else _concluding(sentence) or _concluding(rest)
+    announces = len(sentence) > _LONGEST_PHRASE or sentence.endswith(":")
+    return answer or (None if announces else sentence or None)
+
+
+def _whole(text: str) -> str | None:
+    return _direct(text) if _is_expression(_bare(text)) else None
+
+
+def _concluding(text: str) -> str | None:
+    """The last formula, or the number that the sentences after it come to."""
+    found = formulas(text)
+    if not found:
+        return last_number(text)
+    return stated_number(text[found[-1].end :]) or found[-1].content
+
+
+def _direct(text: str) -> str | None:
+    """The formula, the expression or the number that a line begins with."""
+    text = _bare(text)
+    if leading := _LEADING.match(text):
+        text = _bare(text[leading.end() :])
+    found = formulas(text)
+    if found and found[0].start == 0:
+        return found[0].content
+    text = _first_sentence(text)
+    if _is_expression(text) and not formulas(text):
         return text
-    number = _NUMBER.search(text)
-    return formulas[0] if formulas else number[0].strip() if number else text
+    currency = _CURRENCY.match(text)
+    number = NUMBER.match(text, currency.end() if currency else 0)
+    if number is None or _SAYS_MORE.search(text, number.end()):
+        return None
+    return number[0].strip()
+
+
+def _first_sentence(text: str) -> str:
+    end = _SENTENCE_END.search(text)
+    return _bare(_bare(text[: end.start()] if end else text).rstrip("."))
+
+
+def _bare(text: str) -> str:
+    """A text without quotation marks and emphasis around it."""
+    return text.strip().strip(_QUOTES).strip()
 
 
 def _is_expression(text: str) -> bool:
     """Whether a text is a formula or a number, perhaps with a unit, and not a sentence."""
     if not 0 < len(text) <= _LONGEST_EXPRESSION or "\n" in text:
         return False
-    words = _WORD.findall(text)
-    return len(words) <= 1 or (max(map(len, words)) == 2 and not _PROSE.search(text))
+    return not is_prose(text) or not is_prose(quantity(text).value)

@@ -1,6 +1,7 @@
 """When two answers are the same, as far as it can be told without algebra.
 
-`decided` is quick and sure, or says that it does not know; then it is math-verify's turn.
+`decided` is quick and sure, or says that it does not know; then it is math-verify's turn, with
+what `for_algebra` makes of them.
 """
 
 from __future__ import annotations
@@ -9,34 +10,67 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
+from cb_math.quantities import PERCENT, Quantity, differ, quantity
+
 _RELATIVE_TOLERANCE = Fraction(1, 1_000_000)
-_NOISE = re.compile(r"\\(?:left|right|displaystyle|textstyle|quad|qquad|,|!|;|:|\s)|[$\s~]|\\$")
-_FRACTION = re.compile(r"\\[dt]?frac\{(-?\d+)\}\{(-?\d+)\}|\\[dt]?frac(\d)(\d)|(-?\d+)/(\d+)")
-_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_DECIMAL = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
-_UNIT = re.compile(
-    r"^(?P<value>.*?[\d})])\s*\\?[,~ ]?\s*"
-    r"(?:\\(?:text|mathrm|mbox|textrm)\{\s*(?P<wrapped>[^{}]+?)\s*\}|(?P<bare>[A-Za-z]+(?:\^\d)?))"
-    r"(?P<power>\^\{?\d\}?)?\.?$"
+_TEN = Fraction(10)
+_INVISIBLE = re.compile(r"\\(?:left|right|displaystyle|textstyle)(?![A-Za-z])|\\[,!]|\\?\$")
+_MARK = re.compile(r"(,)\\! ?| ?\{ ?([,:]) ?\} ?")  # of thousands, and of a time
+_SPACING = re.compile(r"(?:\\(?:quad|qquad)(?![A-Za-z])|\\[;:\s]|[\s~])+")
+_FONT = re.compile(r"\\(?:text|textrm|textbf|textit|mathrm|mbox)\s*\{([^{}]*)\}")
+_DEGREE = re.compile(r"\^\{\\circ\}|°|\\degree(?![A-Za-z])")
+_NOT_BETWEEN_DIGITS = re.compile(r"(?<!\d) | (?!\d)")
+_LIST = re.compile(r"\d,\s+\d")
+_FRACTION = re.compile(
+    r"(?:(?P<whole>\d+) ?)?\\frac(?:\{(?P<above>-?\d+)\}\{(?P<below>-?\d+)\}|(?P<a>\d)(?P<b>\d))"
+    r"|(?:(?P<units>\d+) )?(?P<over>\d+)/(?P<under>\d+)"
 )
-_DEGREES = re.compile(r"(?:\^\{?\\circ\}?|°|\\degree|\s+degrees?)$")
-_CURRENCY = re.compile(r"^(?:\\(?=[\d.])|[£€¥])")  # of an escaped dollar the stroke is left
-_SHORTEST_UNIT = 2
-_LONGEST_WITH_UNIT = 200
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?:\.\d+)?")
+_DECIMAL = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+_SCIENTIFIC = re.compile(r"(?P<factor>.+?)(?:\\times|\\cdot|×|\*)10\^\{?(?P<power>-?\d{1,3})\}?")
+_REPEATING = re.compile(r"(?P<whole>\d*)\.(?P<once>\d*)\\overline\{(?P<again>\d+)\}")
+_MULTIPLE = re.compile(r"-?[\d.,]+(?P<letters>[a-zA-Z]+)")
+_AMBIGUOUS = frozenset(
+    [*"mgshlLJNWVKCFe", "pi", "in", "mi", "mg"]
+)  # numbers, or units without a space
 
 
 def decided(gold: str, answer: str) -> bool | None:
     """True or False when it is sure, None when algebra is needed."""
     if squeezed(gold) == squeezed(answer):
         return True
-    gold_value, gold_unit = split_unit(gold)
-    answer_value, answer_unit = split_unit(answer)
-    if gold_unit and answer_unit and gold_unit != answer_unit:
+    left, right = quantity(gold), quantity(answer)
+    if differ(left.unit, right.unit):
         return False
-    left, right = number(gold_value), number(answer_value)
-    if left is None or right is None:
-        return None
-    return _same(left, right)
+    if squeezed(left.value) == squeezed(right.value):
+        return True
+    one, other = number(left.value), number(right.value)
+    if one is not None and other is not None:
+        percentages = (left.unit == PERCENT) - (right.unit == PERCENT)
+        return _same(one, other) or (
+            percentages != 0 and _same(one, other * _TEN ** (2 * percentages))
+        )
+    if (one is None) != (other is None) and _is_multiple(
+        left.value if one is None else right.value
+    ):
+        return False
+    return None
+
+
+def for_algebra(gold: str, answer: str) -> list[tuple[str, str]]:
+    """Pairs of which one has to be equal: the values without their units.
+
+    A percentage beside something that is none is so much, or so many hundredths.
+    """
+    left, right = quantity(gold), quantity(answer)
+    pairs = [(left.value, right.value)]
+    if (left.unit == PERCENT) != (right.unit == PERCENT):
+        pairs.append((_in_hundredths(left), _in_hundredths(right)))
+    return pairs
+
+
+def _in_hundredths(part: Quantity) -> str:
+    return f"({part.value})/100" if part.unit == PERCENT else part.value
 
 
 def _same(left: Fraction, right: Fraction) -> bool:
@@ -46,56 +80,49 @@ def _same(left: Fraction, right: Fraction) -> bool:
     return abs(left - right) <= _RELATIVE_TOLERANCE * max(abs(left), abs(right))
 
 
+def _is_multiple(text: str) -> bool:
+    """Whether a text is a number times variables, where math-verify takes 4t for 4 tonnes."""
+    match = _MULTIPLE.fullmatch(squeezed(text))
+    return match is not None and match["letters"] not in _AMBIGUOUS
+
+
 def squeezed(text: str) -> str:
-    """A text without what only changes how a formula looks."""
-    text = _NOISE.sub("", text.strip().rstrip("."))
-    return text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac").replace("−", "-")
-
-
-def split_unit(text: str) -> tuple[str, str]:
-    """A value and its unit, in lower case; an empty text when it has none."""
-    text = text.strip()
-    if len(text) > _LONGEST_WITH_UNIT:
-        return text, ""
-    degrees = _DEGREES.search(text)
-    if degrees:
-        return text[: degrees.start()], "degrees"
-    match = _UNIT.match(text)
-    if match is None:
-        return text, ""
-    unit = (match["wrapped"] or match["bare"]).strip()
-    if len(unit) < _SHORTEST_UNIT and match["wrapped"] is None:
-        return text, ""  # a single bare letter is a variable
-    power = (match["power"] or "").strip("^{}")
-    return match["value"], unit.lower().rstrip("s") + (f"^{power}" if power else "")
+    """A text without what only changes how a formula looks; "3 1/2" keeps its space."""
+    text = _SPACING.sub(" ", text.strip().rstrip("."))
+    text = _INVISIBLE.sub("", _MARK.sub(r"\1\2", text))
+    text = _DEGREE.sub(r"^\\circ", _FONT.sub(r" \1 ", text))
+    text = text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac").replace("−", "-")
+    return _NOT_BETWEEN_DIGITS.sub("", _SPACING.sub(" ", text).strip())
 
 
 def number(text: str) -> Fraction | None:
-    """The number that a text is, all of it: 1,000 and 50% and \\frac{1}{2}; None for the rest."""
-    text = _CURRENCY.sub("", squeezed(text))
+    """The number that a text is, all of it: 1,000 and \\frac{1}{2} and 3 1/2; None for the rest."""
+    if _LIST.search(text):
+        return None
+    text = squeezed(text)
     sign = -1 if text.startswith("-") else 1
-    text = text.lstrip("+-") if text[:1] in ("+", "-") else text
-    text = _CURRENCY.sub("", text)
-    percent = text.endswith("%")
-    text = text.removesuffix("%").removesuffix("\\")
-    value = _unsigned(text)
-    return None if value is None else sign * value / (100 if percent else 1)
+    text = text[1:] if text[:1] in ("+", "-") else text
+    scientific = _SCIENTIFIC.fullmatch(text)
+    value = _unsigned(scientific["factor"] if scientific else text)
+    if value is None:
+        return None
+    return sign * value * _TEN ** int(scientific["power"] if scientific else 0)
 
 
 def _unsigned(text: str) -> Fraction | None:
     match = _FRACTION.fullmatch(text)
     if match is not None:
-        above, below = (_exact(part) for part in match.groups() if part is not None)
-        return above / below if below else None
+        parts = [_exact(part) for part in match.groups() if part is not None]
+        *whole, above, below = parts  # a mixed number has a whole part
+        return sum(whole, above / below) if below else None
+    if repeating := _REPEATING.fullmatch(text):
+        once, again = repeating["once"], repeating["again"]
+        period = _exact(again) / (_TEN ** len(again) - 1)
+        return _exact(f"{repeating['whole'] or 0}.{once}0") + period / _TEN ** len(once)
     if _GROUPED.fullmatch(text):
-        return _exact(text.replace(",", ""))
+        return _exact(text.replace(",", "").replace(" ", ""))
     return _exact(text) if _DECIMAL.fullmatch(text) else None
 
 
 def _exact(digits: str) -> Fraction:
     return Fraction(Decimal(digits))  # which, unlike int, has no limit on digits
-
-
-def is_percentage(text: str) -> bool:
-    """Whether a text says so many per cent."""
-    return squeezed(text).endswith("%")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from cb_math._workers import Workers
-from cb_math.answers import final_answer
-from cb_math.comparison import decided, is_percentage
+from cb_math.answers import final_answer, marked_answer
+from cb_math.comparison import decided, for_algebra
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
@@ -15,27 +15,36 @@ _workers = Workers()
 
 
 class MathEquivalence:
-    """Whether a response comes to the gold answer, as mathematics and not as text."""
+    """Whether a response comes to the gold answer, as mathematics and not as text.
+
+    `timeout_s` limits one comparison. A response without an answer is wrong; with
+    `unreadable="missing"` it has no score instead.
+    """
 
     name = "math_equivalence"
     emits = ("math_equiv",)
     applies_to = ("math",)
     needs = ("answer",)
 
-    def __init__(self, timeout_s: float = 5.0) -> None:
+    def __init__(
+        self, timeout_s: float = 5.0, unreadable: Literal["wrong", "missing"] = "wrong"
+    ) -> None:
         if timeout_s <= 0:
             raise ValueError(f"timeout_s is a positive number of seconds, not {timeout_s}")
+        if unreadable not in ("wrong", "missing"):
+            raise ValueError(f'unreadable is "wrong" or "missing", not {unreadable!r}')
         self.timeout_s = timeout_s
+        self.unreadable = unreadable
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Compare the response's last answer with each gold; one that is equal is enough."""
         golds = _golds(original)
         response = processed.get("response")
-        if not isinstance(response, str) or not response.strip():
+        if not isinstance(response, str):
             raise MissingScoreError("there is no response to look at")
         answer = final_answer(response)
         if answer is None:
-            raise MissingScoreError("no answer was found in the response")
+            return self._without_answer(response)
         equal = any(self.equivalent(gold, answer) for gold in golds)
         return Scored({"math_equiv": float(equal)}, {}, {"answer": answer})
 
@@ -44,23 +53,24 @@ class MathEquivalence:
         sure = decided(gold, answer)
         if sure is not None:
             return sure
-        if is_percentage(gold) != is_percentage(answer) and "%" in gold + answer:
-            # math-verify takes 50% for 50 as well as for 0.5.
-            gold, answer = _per_hundred(gold), _per_hundred(answer)
-        return _workers.equal(gold, answer, self.timeout_s)
+        pairs = for_algebra(gold, answer)
+        return any(_workers.equal(*pair, self.timeout_s) for pair in pairs)
 
-
-def _per_hundred(text: str) -> str:
-    if not is_percentage(text):
-        return text
-    return f"({text.replace('$', '').rstrip('. ').removesuffix('%').removesuffix(chr(92))})/100"
+    def _without_answer(self, response: str) -> Scored:
+        said = (
+            "no answer was found in the response" if response.strip() else "the response is empty"
+        )
+        if self.unreadable == "missing":
+            raise MissingScoreError(said)
+        return Scored({"math_equiv": 0.0}, {}, {"answer": None, "reason": said})
 
 
 def _golds(original: Mapping[str, Any]) -> list[str]:
+    """The golds as they are; of a worked solution, the answer that it marks."""
     found = original.get("answers") or original.get("answer")
     listed = found if isinstance(found, list | tuple) else [found]
     golds = [
-        final_answer(str(gold)) or str(gold).strip()
+        marked_answer(str(gold)) or str(gold).strip()
         for gold in listed
         if isinstance(gold, str | int | float) and not isinstance(gold, bool) and str(gold).strip()
     ]
