@@ -161,7 +161,7 @@ def test_choices_are_found(response, gold, score):
         ("50%", "0.5", 1.0),
         ("1000", "1,000", 1.0),
         ("42", r"\boxed{42}", 1.0),
-        ("50%", "50", 0.0),
+        ("50%", "50", 1.0),
         # context-bench gave 1.0 to the next four and 0.0 to the rest
         ("12", "1,2", 0.0),
         (r"\displaystyle 5", r"\displaystyle 7", 0.0),
