@@ -255,6 +255,8 @@ class Memo:
             return done
         known: Recalled | None = work.recalled
         if known is not None:
+            if len(known.scores) == len(self._evaluators):
+                return done  # nothing is new
             payload = known.payload
         else:
             try:

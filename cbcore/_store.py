@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +146,7 @@ class Store:
             return {}
         query = f"SELECT rowid, key, value, checksum FROM {table} WHERE rowid > ? LIMIT ?"  # noqa: S608
         rows = self._database.execute(query, (place, len(wanted))).fetchall()
-        found = self._sound(table, (row for row in rows if row[1] in wanted))
+        found = self._sound(table, [row for row in rows if row[1] in wanted])
         if found:
             self._places[table] = rows[-1][0]
         return found
@@ -160,10 +160,15 @@ class Store:
         return self._sound(table, rows)
 
     def _sound(
-        self, table: str, rows: Iterable[tuple[int, bytes, Any, int | None]]
+        self, table: str, rows: Sequence[tuple[int, bytes, Any, int | None]]
     ) -> dict[bytes, bytes]:
         """The values that are as they were put; the others are counted, and put anew."""
-        found = {}
+        try:
+            found = {key: v for _, key, v, checksum in rows if _checksum(key, v) == checksum}
+        except TypeError:  # damage can make a number of a value
+            found = {}
+        if len(found) == len(rows):
+            return found
         for _, key, value, checksum in rows:
             if _is_sound(key, value, checksum):
                 found[key] = value
@@ -305,9 +310,9 @@ class Store:
         return StoreError(f"the store {self.path} cannot be {verb}: {text}", hint=hint)
 
 
-def _checksum(key: bytes, value: bytes) -> int:
+def _checksum(key: bytes, value: bytes, crc32: Callable[..., int] = zlib.crc32) -> int:
     """Of both: a damaged index leads to a sound value that is another's."""
-    return zlib.crc32(value, zlib.crc32(key))
+    return crc32(value, crc32(key))
 
 
 def _is_sound(key: Any, value: Any, checksum: int | None) -> bool:
