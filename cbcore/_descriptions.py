@@ -74,7 +74,7 @@ class _At:
     def below(self, name: str) -> _At:
         if self.depth >= _MAX_DEPTH:
             raise UnidentifiableError(f"{name!r} is nested too deeply to be compared")
-        return attrs.evolve(self, depth=self.depth + 1)
+        return _At(self.depth + 1, self.own_only)
 
 
 class _OpaqueError(UnidentifiableError):
@@ -117,7 +117,7 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
         if not is_public and (not users_own or key.startswith("__")):
             continue
         try:
-            inside = at if is_public else attrs.evolve(at, own_only=True)
+            inside = at if is_public else _At(at.depth, own_only=True)
             described[key] = _plain(key, value, inside)
         except UnidentifiableError as error:
             if is_public and not isinstance(error, _OpaqueError):
@@ -202,8 +202,8 @@ def _reduced(value: Any, at: _At, name: str) -> Any:
 
 # -- what changes while it is used ---------------------------------------------------------------
 
-_state: dict[int, tuple[weakref.ref[Any], dict[str, Any]]] = {}
-"""For objects that were used: the attributes that this changed, as they were before."""
+_state: dict[int, tuple[weakref.ref[Any], dict[str, tuple[Any, Any]]]] = {}
+"""For objects that were used: the attributes that this changed, as they were before and after."""
 _ABSENT = object()
 
 
@@ -229,13 +229,11 @@ def note_use(parts: list[tuple[Any, Mapping[str, Any] | None, dict[str, Any]]]) 
             reference = weakref.ref(obj, functools.partial(_forget, id(obj)))
         except (UnidentifiableError, TypeError):
             continue
-        changed = {k for k in {*before, *after} if before.get(k, _ABSENT) != after.get(k, _ABSENT)}
+        pairs = {k: (before.get(k, _ABSENT), after.get(k, _ABSENT)) for k in {*before, *after}}
+        changed = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
         if changed:
             earlier = _state[id(obj)][1] if id(obj) in _state else {}
-            _state[id(obj)] = (
-                reference,
-                {**earlier, **{key: before.get(key, _ABSENT) for key in changed}},
-            )
+            _state[id(obj)] = (reference, {**earlier, **changed})
 
 
 def _forget(key: int, _: object) -> None:
@@ -243,9 +241,15 @@ def _forget(key: int, _: object) -> None:
 
 
 def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
-    reference, before = _state.get(id(obj), (None, {}))
+    """The attributes, those as they were before that are still as the last use left them."""
+    reference, changed = _state.get(id(obj), (None, {}))
     if reference is None or reference() is not obj:
         return described
+    before = {
+        key: earlier
+        for key, (earlier, left) in changed.items()
+        if described.get(key, _ABSENT) == left
+    }
     return {k: v for k, v in {**described, **before}.items() if v is not _ABSENT}
 
 
@@ -254,7 +258,8 @@ def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(name: str, value: Any, at: _At) -> Any:
     """A value as plain data, secrets replaced, functions and objects by what defines them."""
-    value = visible(name, value)
+    if not isinstance(value, list | tuple):  # whose items are looked at one by one
+        value = visible(name, value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     at = at.below(name)

@@ -260,6 +260,10 @@ def test_what_use_changes_is_state_and_what_changes_between_uses_is_not():
         thing._made_later = "index"
         note_use(parts)
         assert identity_of(thing) == before
+    thing._calls = 7
+    assert identity_of(thing) != before
+    thing._calls = 2
+    assert identity_of(thing) == before
     thing._k = 2
     assert identity_of(thing) != before
 
