@@ -13,6 +13,7 @@ import attrs
 from cbcore import executors
 from cbcore._calls import AsyncCaller, SyncCaller, is_async
 from cbcore._examples import Work, number
+from cbcore._limits import Budget
 from cbcore._scoring import Done, RowMaker, Wired, ascore, score
 from cbcore.results import EvalRow
 
@@ -52,6 +53,7 @@ class Lane:
         self._scoring_takes_long = False
         self._unscored: list[Done] = []
         self._unclaimed: list[Done] = []
+        self.n_recalled = 0
         self._done: Iterator[Done] = iter(())
 
     def rows(self) -> Iterator[EvalRow]:
@@ -59,21 +61,18 @@ class Lane:
         work = number(self._source.examples, self._source.tag, repeats=repeats)
         if self._memo is not None:
             work = self._memo.recall(work)
-        if self._budget is not None:
-            work = self._budget.admit(work)
         self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
         if self._source.pooled:
             self._done = self._pooled(self._done)
-        if self._memo is None and self._budget is None:
-            return map(self._make_row, self._done)
-        return map(self._finished, self._done)
+        return map(self._make_row if self._memo is None else self._finished, self._done)
 
     def _finished(self, done: Done) -> EvalRow:
         if self._memo is not None:
             self._memo.remember(done)
         row = self._make_row(done)
-        if self._budget is not None:
-            self._budget.settle(done.work, row)
+        if done.work.recalled is not None:
+            row.recalled = True
+            self.n_recalled += 1
         return row
 
     @property
@@ -85,6 +84,8 @@ class Lane:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""
         if isinstance(self._done, Generator):
             self._done.close()
+        if self._budget is not None:
+            self._budget.abandon()
         if not self._waiting and not self._scoring_takes_long:
             yield from (self._finished(score(done, self._direct)) for done in self._unscored)
         elif self._memo is not None:
@@ -95,6 +96,9 @@ class Lane:
     def _called(self, work: Iterator[Work]) -> Iterator[Done]:
         """Work through the system, and what can score at once, by the executor that suits it."""
         system, options, direct = self._system, self._run.options, self._direct
+        gate = None
+        if self._budget is not None:
+            work = gate = self._budget.admit(work)
         if is_async(system):
             done = executors.run_async(
                 AsyncCaller(system, options.timeout_s),
@@ -102,7 +106,9 @@ class Lane:
                 in_flight=self._in_flight,
                 loop=self._run.loop(),
                 unclaimed=self._unscored,
+                gate=gate,
             )
+            done = self._settled(done)
             return self._scored(done) if direct else done
         unclaimed = self._unscored if self._waiting else self._unclaimed
         call = _CallAndScore(SyncCaller(system, options.timeout_s), direct)
@@ -110,8 +116,29 @@ class Lane:
             made: Iterator[Done] = options.executor.map(call, work, in_flight=self._in_flight)
             return made
         if self._in_flight == 1:
-            return executors.run_inline(call, work)
-        return executors.run_in_threads(call, work, in_flight=self._in_flight, unclaimed=unclaimed)
+            return self._settled(executors.run_inline(call, work))
+        return self._settled(
+            executors.run_in_threads(
+                call, work, in_flight=self._in_flight, unclaimed=unclaimed, gate=gate
+            )
+        )
+
+    def _settled(self, done: Iterator[Done]) -> Iterator[Done]:
+        """Calls that are over, each with what it spent taken from the budget at once.
+
+        Not when its row is made: a row may wait for a judge, or for other repeats, and these
+        for the budget.
+        """
+        return done if self._budget is None else self._settling(self._budget, done)
+
+    def _settling(self, budget: Budget, done: Iterator[Done]) -> Iterator[Done]:
+        try:
+            for item in done:
+                budget.settle(item.work, self._make_row(attrs.evolve(item, scores=[])))
+                yield item
+        finally:
+            if isinstance(done, Generator):
+                done.close()
 
     def _scored(self, done: Iterator[Done]) -> Iterator[Done]:
         """What awaited calls returned through the evaluators that can score at once.
@@ -121,9 +148,6 @@ class Lane:
         """
         try:
             for item in done:
-                if item is executors.HOLD:
-                    yield item
-                    continue
                 self._unscored.append(item)
                 started = time.perf_counter()
                 score(item, self._direct)

@@ -9,7 +9,6 @@ import attrs
 
 from cbcore._examples import Work
 from cbcore.exceptions import RunError
-from cbcore.executors import HOLD
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter
 
@@ -73,6 +72,7 @@ class Budget:
     so far took beyond its own; its cost is the highest so far. The first call is made alone,
     to learn what calls take, and a call that would not fit waits until those under way have
     shown what they really take. So a system whose calls take alike stays within the budget.
+    A call is over when its system has answered: what scores the answer is not waited for.
     """
 
     counter: TokenCounter
@@ -91,19 +91,27 @@ class Budget:
     def limited(self) -> bool:
         return self.tokens is not None or self.usd is not None
 
-    def admit(self, works: Iterable[Work]) -> Iterator[Work]:
+    def admit(self, works: Iterable[Work]) -> Admission:
         """Let work through while the budget lasts; `exhausted` then says why it stopped."""
-        for work in works:
-            if work.problem is None and work.recalled is None:
-                while self._under_way and (not self._calls or self._refusal(work)):
-                    yield HOLD
-                self.exhausted = self._refusal(work)
-                if self.exhausted:
-                    return
-                work.reserved_tokens = self._estimate(work)
-                self._reserved += work.reserved_tokens
-                self._under_way += 1
-            yield work
+        return Admission(self, iter(works))
+
+    def holds(self, work: Work) -> bool:
+        """Whether work has to wait for calls under way to show what they take."""
+        if _is_free(work) or not self._under_way:
+            return False
+        return not self._calls or self._refusal(work) is not None
+
+    def take(self, work: Work) -> bool:
+        """Set aside what a call is expected to spend; False when it is too much."""
+        if _is_free(work):
+            return True
+        self.exhausted = self._refusal(work)
+        if self.exhausted:
+            return False
+        work.reserved_tokens = self._estimate(work)
+        self._reserved += work.reserved_tokens
+        self._under_way += 1
+        return True
 
     def _estimate(self, work: Work) -> int:
         return self.counter.visible(work.example) + self._most_extra_tokens
@@ -126,7 +134,7 @@ class Budget:
 
     def settle(self, work: Work, row: EvalRow) -> None:
         """Replace a finished call's estimate by what it really spent."""
-        if work.problem is not None or work.recalled is not None:
+        if _is_free(work):
             return
         self._reserved -= work.reserved_tokens
         self._under_way -= 1
@@ -139,3 +147,43 @@ class Budget:
         usd = cost if isinstance(cost, int | float) else 0.0
         self._spent_usd += usd
         self._most_usd = max(self._most_usd, usd)
+
+    def abandon(self) -> None:
+        """Count calls whose end nobody waited for as having spent what was set aside for them."""
+        self._spent_tokens += self._reserved
+        self._spent_usd += self._most_usd * self._under_way
+        self._reserved = self._under_way = 0
+
+
+def _is_free(work: Work) -> bool:
+    """Whether no call is made: the example cannot be used, or its output is stored."""
+    return work.problem is not None or work.recalled is not None
+
+
+@attrs.define
+class Admission:
+    """Work, as a budget lets it through; as a gate it says when the next has to wait."""
+
+    _budget: Budget
+    _works: Iterator[Work]
+    _next: Work | None = None
+
+    def __iter__(self) -> Admission:
+        return self
+
+    def __next__(self) -> Work:
+        work = self._seen()
+        if work is None or not self._budget.take(work):
+            raise StopIteration
+        self._next = None
+        return work
+
+    def holds(self) -> bool:
+        work = self._seen()
+        return work is not None and self._budget.holds(work)
+
+    def _seen(self) -> Work | None:
+        """The next work, which stays the next; None at the end."""
+        if self._next is None:
+            self._next = next(self._works, None)
+        return self._next

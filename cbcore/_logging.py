@@ -49,6 +49,12 @@ def _show_plugin_loggers() -> None:
     shown.propagate = False
 
 
+def log_info(message: str) -> None:
+    """Tell what few want to know; where nobody asked, it costs nothing."""
+    if settings.threshold <= _LEVELS.index("info"):
+        get_logger().info(message)
+
+
 def get_logger() -> Any:
     """The logger of `cb`. structlog is imported here, so that light commands never pay for it."""
     import structlog

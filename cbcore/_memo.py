@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 
+from cbcore._descriptions import described_parts, note_use
 from cbcore._examples import Work
 from cbcore._scoring import Done, Wired
 from cbcore._store import Store
@@ -84,23 +85,48 @@ class StoredSystem:
 
 
 class Identities:
-    """The identities of a run's components. Those that have none are told once, and why."""
+    """The identities of a run's components. Those that have none are told once, and why.
+
+    They are asked for by the name of a system or, for an evaluator, by that and its wiring.
+    """
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
-        self._known: dict[int, bytes | None] = {}
+        self._told: set[str] = set()
+        self._known: dict[tuple[str, int | None], bytes | None] = {}
+        self._used: list[Any] = []
 
-    def of(self, component: Any, record: Mapping[str, Any] | None) -> bytes | None:
+    def of(
+        self,
+        component: Any,
+        record: Mapping[str, Any] | None,
+        *,
+        system: str,
+        wiring: int | None = None,
+    ) -> bytes | None:
         if isinstance(component, StoredSystem):
             return component.stored_identity
-        key = id(component)
+        key = (system, wiring)
         if key not in self._known:
-            try:
-                self._known[key] = identity_of(component, record=record)
-            except UnidentifiableError as error:
-                self._known[key] = None
-                self._warn(f"nothing is stored for {component.name!r}: {error}")
+            self._known[key] = self._identified(component, record)
         return self._known[key]
+
+    def _identified(self, component: Any, record: Mapping[str, Any] | None) -> bytes | None:
+        try:
+            found = identity_of(component, record=record)
+            self._used += described_parts(component, record)
+        except UnidentifiableError as error:
+            message = f"nothing is stored for {component.name!r}: {error}"
+            if message not in self._told:
+                self._told.add(message)
+                self._warn(message)
+            return None
+        return found
+
+    def note_use(self) -> None:
+        """At the end of the run: what it changed in its components is no part of what they are."""
+        note_use(self._used)
+        self._used.clear()
 
 
 class Memo:
@@ -117,7 +143,7 @@ class Memo:
     ) -> None:
         self._store = store
         self._system = system[:_PREFIX]
-        self._evaluators = {id(wired): identity[:_PREFIX] for wired, identity in evaluators}
+        self._evaluators = {wired.key: identity[:_PREFIX] for wired, identity in evaluators}
         # A system that is new to the store is not looked up example by example.
         self._is_known = store.holds_any("outputs", self._system)
         self._in_batches = [w for w, _ in evaluators if hasattr(w.evaluator, "score_batch")]
@@ -168,13 +194,13 @@ class Memo:
             if known is None:
                 (latency,) = _LATENCY.unpack_from(value)
                 known = recalled[work.key] = Recalled(value[_LATENCY.size :], latency, work.example)
-                for wired in self._evaluators:
-                    wanted[self._score_key(wired, work, known.payload)] = (known, wired)
+                for evaluator in self._evaluators:
+                    wanted[self._score_key(evaluator, work, known.payload)] = (known, evaluator)
             work.recalled = known  # shared by examples of equal content
         for key, value in self._store.get("scores", list(wanted)).items():
-            known, wired = wanted[key]
+            known, evaluator = wanted[key]
             kept = from_bytes(value)
-            known.scores[wired] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+            known.scores[evaluator] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
 
     def _score_together(self, wired: Wired, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
@@ -183,7 +209,7 @@ class Memo:
         """
         unseen, examples, outputs = [], [], []
         for work in works:
-            if id(wired) not in work.recalled.scores:
+            if wired.key not in work.recalled.scores:
                 output = work.recalled.output()
                 if wired.applies_to(work.example, output):
                     unseen.append(work)
@@ -198,9 +224,9 @@ class Memo:
             return
         for work, scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
-                key = self._score_key(id(wired), work, work.recalled.payload)
+                key = self._score_key(wired.key, work, work.recalled.payload)
                 self._keep_scores(key, scores)
-                work.recalled.scores[id(wired)] = scores
+                work.recalled.scores[wired.key] = scores
 
     @property
     def fingerprint(self) -> str:
@@ -229,6 +255,8 @@ class Memo:
             return done
         known: Recalled | None = work.recalled
         if known is not None:
+            if len(known.scores) == len(self._evaluators):
+                return done  # nothing is new
             payload = known.payload
         else:
             try:
@@ -244,14 +272,14 @@ class Memo:
                 return done
             self._store.put("outputs", work.key, _LATENCY.pack(done.latency) + payload)
         for wired, scores in done.scores:
-            if id(wired) not in self._evaluators:
+            if wired.key not in self._evaluators:
                 continue
-            if known is None or id(wired) not in known.scores:
-                self._keep_scores(self._score_key(id(wired), work, payload), scores)
+            if known is None or wired.key not in known.scores:
+                self._keep_scores(self._score_key(wired.key, work, payload), scores)
         return done
 
-    def _score_key(self, wired: int, work: Work, payload: bytes) -> bytes:
-        return self._evaluators[wired] + content_key(work.digest + payload)
+    def _score_key(self, evaluator: int, work: Work, payload: bytes) -> bytes:
+        return self._evaluators[evaluator] + content_key(work.digest + payload)
 
     def _keep_scores(self, key: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

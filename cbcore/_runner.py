@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cbcore._announcing import Observers
 from cbcore._examples import Replayable
 from cbcore._lanes import Lane
 from cbcore._limits import Budget, ErrorLimit
+from cbcore._logging import log_info
 from cbcore._memo import Identities, Memo
 from cbcore._rows import DiskRows, JoinedRows
 from cbcore._runs import RunRecord
@@ -87,14 +89,14 @@ class Run:
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
     store: Store | None = None
     record: RunRecord | None = None
-    described: Mapping[int, Mapping[str, Any]] = attrs.Factory(dict)
+    described: Mapping[str, Mapping[str, Any]] = attrs.Factory(dict)
     suites: Any = None
     _failures: dict[str, str] = attrs.Factory(dict)
+    _recalled: Counter[str] = attrs.Factory(Counter)
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
     _bound: dict[tuple[str, int], Wired] = attrs.Factory(dict)
-    _records: dict[int, Mapping[str, Any] | None] = attrs.Factory(dict)
     budget: Budget = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
     _identities: Identities = attrs.field(init=False)
@@ -108,6 +110,7 @@ class Run:
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
         failure: BaseException | None = None
+        self._identify()
         self._save_record("running")
         self._tell(self._started())
         try:
@@ -115,6 +118,7 @@ class Run:
         except (KeyboardInterrupt, CBError) as error:
             failure = error
         self._tell_unread_columns()
+        self._tell_recalled()
         failure = self._close(failure)
         result = self._result(failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
@@ -161,6 +165,8 @@ class Run:
             for row in lane.salvaged():
                 self._keep(row)
             raise
+        finally:
+            self._recalled[system.name] += lane.n_recalled
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
         if self.budget.exhausted:
@@ -190,10 +196,9 @@ class Run:
         """A source with its evaluators as they score one system's rows."""
 
         def bound(wired: Wired) -> Wired:
-            key = (system.name, id(wired))
+            key = (system.name, wired.key)
             if key not in self._bound:
-                self._bound[key] = made = wired.for_system(system.name)
-                self._records[id(made.evaluator)] = self.described.get(id(wired.evaluator))
+                self._bound[key] = wired.for_system(system.name)
             return self._bound[key]
 
         return attrs.evolve(
@@ -210,16 +215,31 @@ class Run:
         evaluators = [
             (wired, known)
             for wired in source.evaluators
-            if (known := self.identity(wired.evaluator)) is not None
+            if (known := self._evaluator_identity(system, wired)) is not None
         ]
         return Memo(self.store, identity, evaluators, secrets=self.secrets, warn=self.warn)
 
-    def identity(self, component: Any) -> bytes | None:
-        """What keys a component's results in the store; None without one, or without a store."""
+    def identity(self, system: Any) -> bytes | None:
+        """What keys a system's results in the store; None without one, or without a store."""
         if self.store is None:
             return None
-        record = self._records.get(id(component), self.described.get(id(component)))
-        return self._identities.of(component, record)
+        record = self.described.get(system.name)
+        return self._identities.of(system, record, system=system.name)
+
+    def _evaluator_identity(self, system: Any, wired: Wired) -> bytes | None:
+        return self._identities.of(
+            wired.evaluator, wired.record, system=system.name, wiring=wired.key
+        )
+
+    def _identify(self) -> None:
+        """Find all identities before the first call: what cannot be stored is told in time."""
+        if self.store is None:
+            return
+        for system in self.systems:
+            self.identity(system)
+            for source in self.sources:
+                for wired in self.source_for(system, source).evaluators:
+                    self._evaluator_identity(system, wired)
 
     # -- beginning and end ---------------------------------------------------------------------
 
@@ -239,8 +259,16 @@ class Run:
         for evaluator, field in unread:
             self.warn(f"{evaluator} never looked at {field!r}: {field}_column had no effect")
 
+    def _tell_recalled(self) -> None:
+        if self.store is not None:
+            counts = [
+                f"{name} {self._recalled[name]} of {len(r)}" for name, r in self._rows.items()
+            ]
+            log_info(f"rows that came from the store: {', '.join(counts)}")
+
     def _close(self, failure: BaseException | None) -> BaseException | None:
         """Close connections and the store. What fails now counts only if nothing did before."""
+        self._identities.note_use()
         if self._loop is not None:
             self._close_components(self._loop)
         if self.store is not None:
@@ -275,7 +303,8 @@ class Run:
             for rows in self._rows.values():
                 total += len(rows)
                 errored += sum(row.error is not None for row in rows)
-            self.record.finish(state, _reason(failure, self.secrets), total, errored)
+            recalled = self._recalled.total()
+            self.record.finish(state, _reason(failure, self.secrets), total, errored, recalled)
         self.store.save_run(self.record)
 
     def _started(self) -> RunStarted:

@@ -26,11 +26,16 @@ class RunRecord:
     state: str = "running"
     ended: str = ""
 
-    def finish(self, state: str, reason: str, total: int, errored: int) -> None:
+    def finish(self, state: str, reason: str, total: int, errored: int, recalled: int = 0) -> None:
         """Note how the run ended and what came of it."""
         self.state = state
         self.ended = now()
-        self.manifest["rows"] = {"total": total, "errored": errored, "ok": total - errored}
+        self.manifest["rows"] = {
+            "total": total,
+            "errored": errored,
+            "ok": total - errored,
+            "recalled": recalled,
+        }
         if reason:
             self.manifest["reason"] = reason
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from cbcore.secrets import hide, is_secret_name, redact, visible
 from cbcore.tokens import TokenCounter
 
 _NOTHING: Mapping[int, Any] = {}
+_next_key = itertools.count().__next__
 _USAGE_KEYS = ("usage", "api_usage")
 
 
@@ -23,7 +25,9 @@ class Wired:
     """An evaluator and how it came to score a dataset.
 
     One that was wired automatically passes over examples and outputs that lack a field it
-    needs; one that was asked for has to say why it cannot score them.
+    needs; one that was asked for has to say why it cannot score them. `record` is what a result
+    says of the evaluator. `key` tells this wiring from all others, also after it was sent to
+    another process and back.
     """
 
     evaluator: Any
@@ -31,12 +35,17 @@ class Wired:
     needs: tuple[str, ...] = ()
     emits: tuple[str, ...] = ()
     needs_output: tuple[str, ...] = ()
+    record: Mapping[str, Any] | None = None
+    key: int = attrs.field(factory=_next_key)
 
     @classmethod
-    def of(cls, evaluator: Any, *, automatic: bool = False) -> Wired:
+    def of(
+        cls, evaluator: Any, *, automatic: bool = False, record: Mapping[str, Any] | None = None
+    ) -> Wired:
         return cls(
             evaluator,
             automatic=automatic,
+            record=record,
             needs=tuple(getattr(evaluator, "needs", ())),
             emits=tuple(getattr(evaluator, "emits", ())),
             needs_output=tuple(getattr(evaluator, "needs_output", ())),
@@ -67,7 +76,7 @@ class Done:
 
     @property
     def known_scores(self) -> Mapping[int, Any]:
-        """Scores the store already had, by the evaluator's wiring."""
+        """Scores the store already had, by the key of the evaluator's wiring."""
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
 
@@ -78,8 +87,8 @@ def score(done: Done, evaluators: Iterable[Wired]) -> Done:
         example = done.work.example
         known = done.known_scores
         for wired in evaluators:
-            if id(wired) in known:
-                done.scores.append((wired, known[id(wired)]))
+            if wired.key in known:
+                done.scores.append((wired, known[wired.key]))
             elif wired.applies_to(example, done.output):
                 try:
                     scores = wired.evaluator.score(example, done.output)
@@ -95,8 +104,8 @@ async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
         example = done.work.example
         known = done.known_scores
         for wired in evaluators:
-            if id(wired) in known:
-                done.scores.append((wired, known[id(wired)]))
+            if wired.key in known:
+                done.scores.append((wired, known[wired.key]))
             elif wired.applies_to(example, done.output):
                 try:
                     scores = await wired.evaluator.ascore(example, done.output)

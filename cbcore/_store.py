@@ -2,7 +2,7 @@
 
 Outputs and scores are content-addressed and kept apart. Writes are committed in batches, by
 number and by time; what was committed survives `kill -9`, and several processes may use one
-store at once.
+store at once. Everything has a checksum: what was damaged on the disk counts as not stored.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from cbcore._runs import RunRecord
 from cbcore.exceptions import StoreError
 from cbcore.identity import canonical_bytes, from_bytes
 from cbcore.results import json_safe
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 had no checksums."""
 FILE_NAME = "store.sqlite3"
 TABLES = ("outputs", "scores")
 
@@ -44,6 +47,8 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder).expanduser() / FILE_NAME
         self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
+        self._damaged: dict[str, set[bytes]] = {table: set() for table in TABLES}
+        self.n_damaged = 0
         self._places: dict[str, int] = {}
         self._lock = threading.RLock()
         self._closed = threading.Event()
@@ -54,6 +59,7 @@ class Store:
             self._database = sqlite3.connect(
                 self.path, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False
             )
+            self._database.text_factory = _text
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
         try:
@@ -90,15 +96,31 @@ class Store:
         database.execute("PRAGMA wal_autocheckpoint=16000")
         database.execute("PRAGMA cache_size=-16384")  # KiB: look-ups jump about the index
         if version < SCHEMA_VERSION:  # an up-to-date store opens without a write: disks are full
-            for table in TABLES:
-                database.execute(
-                    f"CREATE TABLE IF NOT EXISTS {table} (key BLOB UNIQUE, value BLOB NOT NULL)"
-                )
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                self._make_tables()
+                database.execute("COMMIT")
+            except BaseException:
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
+                raise
+
+    def _make_tables(self) -> None:
+        """Make what is missing. What older versions stored has no checksum, and stays."""
+        database = self._database
+        for table in TABLES:
             database.execute(
-                "CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, started TEXT, "
-                "ended TEXT, state TEXT, manifest BLOB NOT NULL)"
+                f"CREATE TABLE IF NOT EXISTS {table} (key BLOB UNIQUE, value BLOB NOT NULL)"
             )
-            database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, started TEXT, "
+            "ended TEXT, state TEXT, manifest BLOB NOT NULL)"
+        )
+        for table in (*TABLES, "runs"):
+            columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+            if "checksum" not in columns:
+                database.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+        database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def get(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values stored under these keys; absent ones are left out.
@@ -122,20 +144,38 @@ class Store:
         place = self._places.pop(table, None)
         if place is None:
             return {}
-        query = f"SELECT rowid, key, value FROM {table} WHERE rowid > ? LIMIT ?"  # noqa: S608
+        query = f"SELECT rowid, key, value, checksum FROM {table} WHERE rowid > ? LIMIT ?"  # noqa: S608
         rows = self._database.execute(query, (place, len(wanted))).fetchall()
-        found = {key: value for _, key, value in rows if key in wanted}
+        found = self._sound(table, [row for row in rows if row[1] in wanted])
         if found:
             self._places[table] = rows[-1][0]
         return found
 
     def _look_up(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         marks = ",".join("?" * len(keys))
-        query = f"SELECT rowid, key, value FROM {table} WHERE key IN ({marks})"  # noqa: S608
+        query = f"SELECT rowid, key, value, checksum FROM {table} WHERE key IN ({marks})"  # noqa: S608
         rows = self._database.execute(query, keys).fetchall()
         if rows:
-            self._places[table] = max(rowid for rowid, _, _ in rows)
-        return {key: value for _, key, value in rows}
+            self._places[table] = max(row[0] for row in rows)
+        return self._sound(table, rows)
+
+    def _sound(
+        self, table: str, rows: Sequence[tuple[int, bytes, Any, int | None]]
+    ) -> dict[bytes, bytes]:
+        """The values that are as they were put; the others are counted, and put anew."""
+        try:
+            found = {key: v for _, key, v, checksum in rows if _checksum(key, v) == checksum}
+        except TypeError:  # damage can make a number of a value
+            found = {}
+        if len(found) == len(rows):
+            return found
+        for _, key, value, checksum in rows:
+            if _is_sound(key, value, checksum):
+                found[key] = value
+            elif key not in self._damaged[table]:
+                self._damaged[table].add(key)
+                self.n_damaged += 1
+        return found
 
     def holds_any(self, table: str, prefix: bytes) -> bool:
         """Whether any stored key starts with a prefix."""
@@ -171,9 +211,11 @@ class Store:
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 for table, rows in self._waiting.items():
+                    anew = [(key,) for key in self._damaged[table] if key in rows]
+                    self._database.executemany(f"DELETE FROM {table} WHERE key = ?", anew)  # noqa: S608
                     self._database.executemany(
-                        f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608
-                        rows.items(),
+                        f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)",  # noqa: S608
+                        [(key, value, _checksum(key, value)) for key, value in rows.items()],
                     )
                 self._database.execute("COMMIT")
             except BaseException as error:
@@ -200,23 +242,23 @@ class Store:
     def save_run(self, record: RunRecord) -> None:
         """Write down a run, at once, under its id."""
         self.commit()
+        manifest = canonical_bytes(json_safe(record.manifest))
         values = (
-            record.run_id,
-            record.started,
-            record.ended,
-            record.state,
-            canonical_bytes(json_safe(record.manifest)),
+            *(record.run_id, record.started, record.ended, record.state),
+            *(manifest, _checksum(record.run_id.encode(), manifest)),
         )
         try:
             with self._lock:
-                self._database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", values)
+                self._database.execute(
+                    "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", values
+                )
         except sqlite3.Error as error:
             raise self._failure("written", error) from error
 
     def runs(self, prefix: str = "") -> list[RunRecord]:
-        """The runs whose id starts with a prefix, newest first."""
+        """The runs whose id starts with a prefix, newest first; damaged records are left out."""
         query = (
-            "SELECT run_id, started, ended, state, manifest FROM runs "
+            "SELECT run_id, started, ended, state, manifest, checksum FROM runs "
             "WHERE substr(run_id, 1, ?) = ? ORDER BY started DESC, rowid DESC"
         )
         try:
@@ -224,13 +266,28 @@ class Store:
                 found = self._database.execute(query, (len(prefix), prefix)).fetchall()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
-        return [
-            RunRecord(run_id, started, from_bytes(manifest), state=state, ended=ended)
-            for run_id, started, ended, state, manifest in found
-        ]
+        records = []
+        for run_id, started, ended, state, manifest, checksum in found:
+            try:
+                sound = _is_sound(run_id.encode(), manifest, checksum)
+                read = from_bytes(manifest) if sound else None
+            except ValueError:
+                read = None
+            if isinstance(read, dict):
+                records.append(RunRecord(run_id, started, read, state=state, ended=ended))
+            else:
+                self.n_damaged += 1
+        return records
 
     def close(self) -> None:
-        """Commit and close."""
+        """Commit and close; what was found damaged is told now, in one line."""
+        if self.n_damaged:
+            from cbcore._logging import get_logger
+
+            values = "value was" if self.n_damaged == 1 else "values were"
+            get_logger().warning(
+                f"{self.n_damaged} {values} damaged in {self.path} and taken as not stored"
+            )
         with self._lock:
             self._closed.set()
             try:
@@ -251,6 +308,23 @@ class Store:
         elif "not a database" in text or "malformed" in text:
             hint = f"move {self.path} away, or {hint}"
         return StoreError(f"the store {self.path} cannot be {verb}: {text}", hint=hint)
+
+
+def _checksum(key: bytes, value: bytes, crc32: Callable[..., int] = zlib.crc32) -> int:
+    """Of both: a damaged index leads to a sound value that is another's."""
+    return crc32(value, crc32(key))
+
+
+def _is_sound(key: Any, value: Any, checksum: int | None) -> bool:
+    """Whether a value is as it was put. Older versions put no checksum."""
+    if type(key) is not bytes or type(value) is not bytes:
+        return False
+    return checksum is None or checksum == _checksum(key, value)
+
+
+def _text(content: bytes) -> str:
+    """Text as it stands; damage shows in the checksum, not as an error of the whole store."""
+    return content.decode("utf-8", "replace")
 
 
 def _commit_regularly(store: weakref.ref[Store], closed: threading.Event) -> None:

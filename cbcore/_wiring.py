@@ -50,7 +50,10 @@ def wire(
     return Source(
         tag=dataset.record["name"],
         examples=dataset.value,
-        evaluators=[Wired.of(b.value, automatic=i < n_automatic) for i, b in enumerate(shared)],
+        evaluators=[
+            Wired.of(b.value, automatic=i < n_automatic, record=b.record)
+            for i, b in enumerate(shared)
+        ],
     )
 
 

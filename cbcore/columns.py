@@ -132,7 +132,7 @@ class Mapped:
 
     def __getattr__(self, name: str) -> Any:
         # An identity of the evaluator's own would leave the mapping out of it.
-        if name.startswith("_") or name == "identity":
+        if name.startswith("_") or name in ("identity", "identity_files"):
             raise AttributeError(name)
         own = getattr(self.evaluator, name)
         scoring = {"score": self._score, "ascore": self._ascore, "score_batch": self._score_batch}

@@ -107,7 +107,7 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         warn=request.warnings.append,
         store=Store(request.cache_dir) if request.cache_dir is not None else None,
         record=_record(request, config, host) if request.cache_dir is not None else None,
-        described={id(b.value): b.record for b in (*parts.systems, *parts.evaluators.values())},
+        described={built.name: built.record for built in parts.systems},
     )
 
 

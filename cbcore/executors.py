@@ -4,6 +4,9 @@ All three take calls in the order of the dataset, keep a bounded number under wa
 results back in that order, whatever finishes first. A call reports its own failures in what
 it returns; a `BaseException` that escapes it ends the run. When a run ends early, results that
 were ready but not yet due are put into `unclaimed`, so that what was paid for is not lost.
+
+A `Gate` is asked before an item is taken while others are under way: when it holds, nothing is
+taken until another result was given back.
 """
 
 from __future__ import annotations
@@ -14,13 +17,19 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _WINDOW_PER_WORKER = 4
 """Examples held per worker, so that one slow call does not idle the others."""
+
+
+class Gate(Protocol):
+    """Says whether the next item has to wait for one under way to finish."""
+
+    def holds(self) -> bool: ...
 
 
 def run_inline(call: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -34,6 +43,7 @@ def run_in_threads(
     *,
     in_flight: int,
     unclaimed: list[Result] | None = None,
+    gate: Gate | None = None,
 ) -> Iterator[Result]:
     """Calls in `in_flight` threads.
 
@@ -61,7 +71,8 @@ def run_in_threads(
             threading.Thread(target=work, name=f"cb-worker-{started}", daemon=True).start()
 
     try:
-        yield from _in_order(items, submit, finished, in_flight * _WINDOW_PER_WORKER, unclaimed)
+        window = in_flight * _WINDOW_PER_WORKER
+        yield from _in_order(items, submit, finished, window, unclaimed, gate)
     finally:
         _drain(tasks)
         for _ in range(started):
@@ -75,6 +86,7 @@ def run_async(
     in_flight: int,
     loop: LoopThread,
     unclaimed: list[Result] | None = None,
+    gate: Gate | None = None,
 ) -> Iterator[Result]:
     """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
     pending: deque[tuple[int, Item]] = deque()
@@ -120,7 +132,8 @@ def run_async(
             worker.cancel()
 
     try:
-        yield from _in_order(items, submit, finished, in_flight * _WINDOW_PER_WORKER, unclaimed)
+        window = in_flight * _WINDOW_PER_WORKER
+        yield from _in_order(items, submit, finished, window, unclaimed, gate)
     finally:
         loop.loop.call_soon_threadsafe(stop)
 
@@ -166,8 +179,6 @@ class LoopThread:
 
 
 _END: Any = object()
-HOLD: Any = object()
-"""Yielded by a source that has nothing to give until another result has been taken."""
 
 
 class _Escaped:
@@ -224,6 +235,7 @@ def _in_order(
     finished: _Finished,
     window: int,
     unclaimed: list[Result] | None,
+    gate: Gate | None,
 ) -> Iterator[Result]:
     """Keep up to `window` items submitted and yield their results in the order given."""
     source = iter(items)
@@ -233,19 +245,16 @@ def _in_order(
     try:
         while True:
             while not exhausted and submitted - wanted < window:
+                if gate is not None and submitted > wanted and gate.holds():
+                    break
                 item = next(source, _END)
                 if item is _END:
                     exhausted = True
-                elif item is HOLD:
-                    break
                 else:
                     submit(submitted, item)
                     submitted += 1
             if wanted == submitted:
-                if exhausted:
-                    return
-                yield HOLD  # what is waited for is further down the line
-                continue
+                return
             while wanted not in ready:
                 ready.update(finished.get())
             result = ready.pop(wanted)

@@ -1,39 +1,47 @@
 """What makes two components the same one, so that stored results can be trusted.
 
-The identity of a component covers everything that can change what it returns: its class and
-that class's source, its owner and version, and its parameters. It never holds a secret. An
-object can declare its own, as an attribute `identity`.
+The identity of a component covers everything that can change what it returns: its owner and
+version, its parameters, its attributes, and its code. Of somebody's own code that is the module
+of the class and every own module it imports; private attributes count as well. It never holds a
+secret.
+
+Three attributes let an object say more of itself:
+
+- `identity`: plain data that stands for all of the above.
+- `identity_files`: files it reads, whose content counts too.
+- `name_is_label`: True where its name changes nothing of what it returns.
 """
 
 from __future__ import annotations
 
-import enum
-import functools
-import inspect
 import json
-import types
 from collections.abc import Mapping
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import orjson
 
+from cbcore._descriptions import described
+from cbcore._sources import UnidentifiableError, digest_of_maker
 from cbcore.chains import Chain, Renamed
-from cbcore.introspection import public_attributes, type_path
-from cbcore.secrets import visible
 
-_MAX_DEPTH = 6
+__all__ = (
+    "UnidentifiableError",
+    "canonical_bytes",
+    "content_key",
+    "from_bytes",
+    "identity_of",
+    "plain_bytes",
+)
+
+_SCHEME = 2
+"""Changed whenever identities mean something else, so that none of before is taken for one."""
 _OPTIONS = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-
-
-class UnidentifiableError(ValueError):
-    """Nothing tells this object from another of its kind; the message says why."""
 
 
 def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
@@ -48,9 +56,10 @@ def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
         records = (record or {}).get("stages") or [None] * len(obj.stages)
         stages = [identity_of(s, record=r) for s, r in zip(obj.stages, records, strict=True)]
         return content_key(b"chain" + b"".join(stages))
-    facts: dict[str, Any] = {"object": _described(obj, 0)}
+    facts: dict[str, Any] = {"scheme": _SCHEME, "object": described(obj, record)}
     if record is not None:
         facts |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
+        facts["maker"] = digest_of_maker(str(record.get("component")))
     return content_key(canonical_bytes(facts))
 
 
@@ -100,76 +109,3 @@ def _check_plain(value: Any) -> None:
 def content_key(content: bytes) -> bytes:
     """The address of something in the store: a digest of its content."""
     return blake2b(content, digest_size=16).digest()
-
-
-def _described(obj: Any, depth: int) -> Any:
-    declared = getattr(obj, "identity", None)
-    if declared is not None:
-        return {
-            "declared": _plain("identity", declared() if callable(declared) else declared, depth)
-        }
-    return {
-        "type": type_path(obj),
-        "source": _source_of(type(obj)),  # type: ignore[arg-type]
-        "attributes": {
-            key: _plain(key, value, depth + 1)
-            for key, value in public_attributes(obj).items()
-            if key != "name"
-        },
-    }
-
-
-def _plain(name: str, value: Any, depth: int) -> Any:
-    """A value as plain data, secrets replaced, functions and objects by what defines them."""
-    if depth > _MAX_DEPTH:
-        raise UnidentifiableError(f"{name!r} is nested too deeply to be compared")
-    value = visible(name, value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(name, item, depth + 1) for item in value]
-    if isinstance(value, Mapping):
-        return {str(k): _plain(str(k), v, depth + 1) for k, v in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((_plain(name, item, depth + 1) for item in value), key=repr)
-    if isinstance(value, bytes | Path | type | enum.Enum):
-        return repr(value)
-    if isinstance(value, functools.partial):
-        return [_plain(name, part, depth + 1) for part in (value.func, value.args, value.keywords)]
-    if isinstance(value, types.MethodType):
-        function = _plain(name, value.__func__, depth + 1)
-        return [function, _described(value.__self__, depth + 1)]
-    if isinstance(value, types.FunctionType):
-        return _function(value, depth)
-    if isinstance(value, types.BuiltinFunctionType | types.ModuleType):
-        return repr(value).partition(" at 0x")[0]
-    return _described(value, depth + 1)
-
-
-def _function(function: types.FunctionType, depth: int) -> Any:
-    captured = [cell.cell_contents for cell in function.__closure__ or ()]
-    # Settings at module level, as in notebooks; what else is global has code of its own.
-    used = {n: function.__globals__.get(n) for n in function.__code__.co_names}
-    settings = {n: value for n, value in used.items() if isinstance(value, str | int | float)}
-    return {
-        "function": f"{function.__module__}.{function.__qualname__}",
-        "code": [function.__code__.co_code.hex(), list(map(repr, function.__code__.co_names))],
-        "constants": [repr(c).partition(" at 0x")[0] for c in function.__code__.co_consts],
-        "defaults": _plain("defaults", function.__defaults__, depth + 1),
-        "captured": [_plain("captured", value, depth + 1) for value in captured],
-        "settings": _plain("settings", settings, depth + 1),
-    }
-
-
-@functools.lru_cache(maxsize=256)
-def _source_of(cls: type) -> str:
-    """A digest of the class's module; for classes typed at a prompt, of their own source."""
-    if cls.__module__ == "builtins":
-        return "builtin"
-    try:
-        path = inspect.getsourcefile(cls)
-        if path is not None and Path(path).is_file():
-            return content_key(Path(path).read_bytes()).hex()
-        return content_key(inspect.getsource(cls).encode()).hex()
-    except (OSError, TypeError) as error:
-        raise UnidentifiableError(f"the source of {cls.__qualname__} cannot be read") from error

@@ -62,13 +62,18 @@ def _type_text(annotation: Any) -> str:
 
 def public_attributes(obj: object) -> dict[str, Any]:
     """The public data attributes of an instance, whether kept in `__dict__` or in slots."""
+    return {k: v for k, v in instance_attributes(obj).items() if not k.startswith("_")}
+
+
+def instance_attributes(obj: object) -> dict[str, Any]:
+    """All data attributes of an instance, private ones too, kept in `__dict__` or in slots."""
     found: dict[str, Any] = {}
     for cls in reversed(type(obj).__mro__):
         slots = cls.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:
-            if not slot.startswith("_") and hasattr(obj, slot):
+            if not slot.startswith("__") and hasattr(obj, slot):
                 found[slot] = getattr(obj, slot)
-    found.update((k, v) for k, v in getattr(obj, "__dict__", {}).items() if not k.startswith("_"))
+    found.update(getattr(obj, "__dict__", {}))
     return found
 
 

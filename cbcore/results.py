@@ -32,7 +32,9 @@ class EvalRow:
     """One system on one example.
 
     A row with `error` set was not measured: it has no scores, and metrics leave it out.
-    `missing` says, score by score, why an otherwise good row lacks a score.
+    `missing` says, score by score, why an otherwise good row lacks a score. `recalled` rows come
+    from the store: the system was not called for them. That is no part of what was measured, so
+    equal rows may differ in it.
     `dataclasses.asdict`, `fields` and `replace` work on rows as on those of a dataclass.
     """
 
@@ -51,6 +53,7 @@ class EvalRow:
     response: str | None = None
     response_tokens: int = 0
     repeat: int = 0
+    recalled: bool = attrs.field(default=False, eq=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain data, in field order."""
@@ -91,11 +94,17 @@ class Counts:
     total: int
     scored: int
     errored: int
+    recalled: int = 0
 
     @property
     def missing(self) -> int:
         """Rows that were processed but lack the score."""
         return self.total - self.scored - self.errored
+
+    @property
+    def called(self) -> int:
+        """Rows that are not from the store."""
+        return self.total - self.recalled
 
 
 @attrs.define
@@ -129,7 +138,7 @@ class EvalResult:
         return grouped
 
     def counts(self, score_field: str | None = None) -> dict[str, Counts]:
-        """Scored, errored and total rows per system, for one score or for any."""
+        """Scored, errored, recalled and total rows per system, for one score or for any."""
         found = {}
         for system, rows in self.rows_by_system().items():
             errored = sum(row.error is not None for row in rows)
@@ -138,7 +147,8 @@ class EvalResult:
                 and (score_field in row.scores if score_field else bool(row.scores))
                 for row in rows
             )
-            found[system] = Counts(total=len(rows), scored=scored, errored=errored)
+            recalled = sum(row.recalled for row in rows)
+            found[system] = Counts(len(rows), scored, errored, recalled)
         return found
 
     def filter(self, **wanted: Any) -> EvalResult:

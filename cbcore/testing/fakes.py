@@ -20,6 +20,8 @@ _WAIT_S = 60.0
 class FakeSystem:
     """Answers with a text, or with what a function makes of the example; remembers its calls."""
 
+    name_is_label = True
+
     def __init__(
         self, response: str | Callable[[Example], str] = "Paris", *, name: str = "fake"
     ) -> None:
@@ -40,6 +42,8 @@ class FakeSystem:
 
 class FaultySystem(FakeSystem):
     """Raises for some examples, by id, or for all of them."""
+
+    name_is_label = True
 
     def __init__(
         self,
@@ -62,6 +66,8 @@ class FaultySystem(FakeSystem):
 class WrongSystem:
     """Returns whatever it is told to, such as a list or None where a dict is due."""
 
+    name_is_label = True
+
     def __init__(self, output: Any = None, *, name: str = "wrong") -> None:
         self.name = name
         self.output = output
@@ -72,6 +78,8 @@ class WrongSystem:
 
 class MutatingSystem:
     """Changes the example it is given, outside and inside, and returns that same example."""
+
+    name_is_label = True
 
     def __init__(self, *, name: str = "mutating") -> None:
         self.name = name
@@ -88,6 +96,8 @@ class MutatingSystem:
 
 class SlowSystem(FakeSystem):
     """Takes as long as the test wants: every call waits until `release` lets it go on."""
+
+    name_is_label = True
 
     def __init__(self, *, name: str = "slow") -> None:
         super().__init__(name=name)
@@ -124,6 +134,8 @@ class AsyncFakeSystem:
 
     A call ends once `together` of them have begun, and at once from then on.
     """
+
+    name_is_label = True
 
     def __init__(
         self, response: str = "Paris", *, together: int = 1, name: str = "async-fake"

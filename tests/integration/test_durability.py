@@ -14,6 +14,7 @@ import textwrap
 import threading
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store
+from cbcore.compose import Request, compose
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
 
 BENCH = '''
@@ -713,6 +715,7 @@ class Model:
     """Counts calls outside itself, so that counting does not change what it is."""
 
     calls = 0
+    name_is_label = True
 
     def __init__(self, model="a", base_url="http://one", options=None, name="model"):
         self.model = model
@@ -729,6 +732,7 @@ class Strict:
     """An evaluator with a parameter."""
 
     asked = 0
+    name_is_label = True
     emits = ("strict",)
 
     def __init__(self, level=1, name="strict"):
@@ -797,6 +801,79 @@ def test_the_same_system_twice_in_one_run_is_called_once(tmp_path, counts):
     assert counts() == (6, 6)
     one, two = result.rows_by_system().values()
     assert [row.response for row in one] == [row.response for row in two]
+
+
+NAMED = """
+class Model:
+    def __init__(self, name="good"):
+        self.name = name
+
+    def process(self, example):
+        return {"response": example["answer"] if self.name == "good" else "no idea"}
+"""
+HELPED = """
+from pathlib import Path
+
+import helper
+
+
+class Helped:
+    name = "helped"
+    identity_files = ("prompt.txt",)
+
+    def process(self, example):
+        return {"response": helper.ANSWER + Path("prompt.txt").read_text()}
+"""
+
+
+def responses(workplace, *systems):
+    """What systems answer to one example, each with whether it came from the store."""
+    named = [option for system in systems for option in ("-s", system)]
+    done = workplace.cb("run", *named, "-d", "data.jsonl", "-n", "1", "-o", "jsonl")
+    assert done.returncode == 0, done.stderr
+    rows = map(json.loads, done.stdout.splitlines())
+    return [(row["response"], row["recalled"]) for row in rows]
+
+
+def test_systems_of_one_class_that_differ_in_their_name_are_told_apart(workplace):
+    """A name may be the model that is asked."""
+    workplace.write("data.jsonl", JSONL)
+    workplace.write("named.py", NAMED)
+    good, bad = "py:./named.py:Model,name=good", "py:./named.py:Model,name=bad"
+    assert responses(workplace, good, bad) == [("Paris", False), ("no idea", False)]
+    assert responses(workplace, good, bad) == [("Paris", True), ("no idea", True)]
+
+
+def test_a_changed_helper_or_prompt_is_asked_again(workplace):
+    """The module it imports and the file it names are part of a system."""
+    workplace.write("data.jsonl", JSONL)
+    workplace.write("own.py", HELPED)
+    for helper, prompt in [("a", "1"), ("b", "1"), ("b", "2")]:
+        workplace.write("helper.py", f"ANSWER = {helper!r}")
+        workplace.write("prompt.txt", prompt)
+        for recalled in (False, True):
+            assert responses(workplace, "py:own:Helped") == [(helper + prompt, recalled)]
+
+
+def test_what_cannot_be_stored_is_told_before_the_first_call(tmp_path):
+    """When it is known, and not when all is paid."""
+    told = []
+
+    class Typed:
+        name = "typed"
+        identity_files = ("absent.txt",)
+
+        def process(self, example):
+            assert any("'absent.txt'" in message for message in told)
+            return {"response": "Paris"}
+
+        def score(self, original, processed):
+            return {"typed": 1.0}
+
+    request = Request(systems=[Typed()], datasets=[DATA], evaluators=[Typed()], cache_dir=tmp_path)
+    result = attrs.evolve(compose(request), warn=told.append).execute()
+    assert [row.error for row in result.rows] == [None] * len(DATA)
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize(("version", "calls"), [("1.0", 0), ("1.1", 3)])

@@ -17,7 +17,7 @@ def loop():
     thread.close()
 
 
-def _run(kind, call, items, in_flight, loop):
+def _run(kind, call, items, in_flight, loop, gate=None):
     """Run a plain function through the executor of that kind."""
 
     async def acall(item):
@@ -27,8 +27,8 @@ def _run(kind, call, items, in_flight, loop):
     if kind == "inline":
         return run_inline(call, items)
     if kind == "threads":
-        return run_in_threads(call, items, in_flight=in_flight)
-    return run_async(acall, items, in_flight=in_flight, loop=loop)
+        return run_in_threads(call, items, in_flight=in_flight, gate=gate)
+    return run_async(acall, items, in_flight=in_flight, loop=loop, gate=gate)
 
 
 KINDS = ("inline", "threads", "async")
@@ -112,6 +112,35 @@ def test_items_are_pulled_lazily(kind, loop):
     assert pulled <= 5 + 2 * 4
     if hasattr(results, "close"):
         results.close()
+
+
+class AtMost:
+    """A gate that lets so many items be under way."""
+
+    def __init__(self, most):
+        self.most = most
+        self.taken = self.given = 0
+
+    def items(self, n):
+        for item in range(n):
+            self.taken += 1
+            yield item
+
+    def holds(self):
+        return self.taken - self.given >= self.most
+
+
+@pytest.mark.parametrize("kind", ["threads", "async"])
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_a_gate_holds_items_back_until_a_result_is_given(kind, most, loop):
+    """Never the only one: with nothing under way there is nothing to wait for."""
+    gate = AtMost(most)
+    results = _run(kind, lambda x: x, gate.items(30), 4, loop, gate)
+    for expected in range(30):
+        assert next(results) == expected
+        assert gate.taken - gate.given <= max(most, 1)
+        gate.given += 1
+    assert next(results, None) is None
 
 
 @pytest.mark.parametrize("kind", ["threads", "async"])

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
+import threading
+import types
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cbcore._descriptions import described_parts, note_use
 from cbcore.chains import Renamed, chain
 from cbcore.identity import UnidentifiableError, canonical_bytes, content_key, identity_of
 from cbcore.secrets import Secret
@@ -63,12 +68,21 @@ def test_any_parameter_change_changes_the_identity(name, one, other):
     assert (identity_of(Thing(**{name: one})) == identity_of(Thing(**{name: other}))) is same
 
 
-def test_the_display_name_is_not_part_of_the_identity():
-    """Renaming a system does not call it again."""
-    thing = Thing(model="a")
-    renamed = Thing(model="a")
-    renamed.name = "other"
-    assert identity_of(thing) == identity_of(renamed) == identity_of(Renamed(thing, "third"))
+class Labelled(Thing):
+    name_is_label = True
+
+
+class Inherits(Labelled):
+    pass
+
+
+@pytest.mark.parametrize(("kind", "counts"), [(Thing, True), (Labelled, False), (Inherits, True)])
+def test_a_name_counts_unless_its_class_calls_it_a_label(kind, counts):
+    """A name may be the model that is asked; a subclass has to say again that it is not."""
+    one, other = kind(model="a"), kind(model="a")
+    other.name = "other"
+    assert (identity_of(one) != identity_of(other)) is counts
+    assert identity_of(one) == identity_of(Renamed(one, "third"))
 
 
 def test_version_and_parameters_of_the_record_count():
@@ -138,3 +152,171 @@ def test_an_object_without_readable_source_has_no_identity():
     exec("class Typed:\n    name = 'typed'", namespace)
     with pytest.raises(UnidentifiableError, match="source of Typed"):
         identity_of(namespace["Typed"]())
+
+
+# -- what is kept in private -------------------------------------------------------------------
+
+
+class Private:
+    """Keeps what it is given under other names, as most classes do."""
+
+    name = "private"
+
+    def __init__(self, k=1, **more):
+        self._keep = k
+        self._lock = threading.Lock()
+        self.__dict__.update(more)
+
+    def process(self, example):
+        return example
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 2),
+        ([1, {"a": 2}], [1, {"a": 3}]),
+        (re.compile("a"), re.compile("b")),
+        (Decimal("1.0"), Decimal("2.0")),
+        (b"a", b"b"),
+        (lambda: 1, lambda: 2),
+        (Thing(k=1), Thing(k=2)),
+        (Thing(_k=1), Thing(_k=2)),
+        (ValueError("a"), ValueError("b")),
+    ],
+)
+def test_private_attributes_of_own_objects_count(one, other):
+    """Whatever the parameter is called that they were set from."""
+    assert identity_of(Private(one)) != identity_of(Private(other))
+    assert identity_of(Private(one)) == identity_of(Private(one))
+
+
+def foreign(**attributes):
+    """An object of a package that was installed."""
+    module = types.ModuleType("installed_somewhere")
+    exec("class Client:\n    pass", vars(module))
+    client = module.Client()
+    vars(client).update(attributes)
+    return client
+
+
+def test_a_parameter_that_nothing_shows_leaves_no_identity():
+    """It may be inside an object that cannot be looked into, so nothing is taken for the same."""
+
+    class Asks:
+        name = "asks"
+
+        def __init__(self, url="u"):
+            self._client = foreign(_url=url)
+
+    class Says(Asks):
+        def __init__(self, url="u"):
+            super().__init__(url)
+            self._url = url
+
+    with pytest.raises(UnidentifiableError, match=r"nothing tells what 'url' of .*Asks was"):
+        identity_of(Asks("a"))
+    assert identity_of(Says("a")) == identity_of(Says("a")) != identity_of(Says("b"))
+    made = {"component": "py:./asks.py:Asks", "plugin": "python", "version": None}
+    records = [{**made, "params": {"url": url}} for url in "ab"]
+    assert len({identity_of(Asks(), record=record) for record in records}) == 2
+
+
+def test_a_secret_in_private_is_no_part_of_the_identity():
+    """As in public."""
+    one, other = Private(_api_key="sk-one-0000000000"), Private(_api_key="sk-two-0000000000")
+    assert identity_of(one) == identity_of(other)
+
+
+def test_attributes_of_a_plugin_are_its_own_business():
+    """Its version and parameters identify it; what it keeps in private may be anything."""
+    record = {"component": "thing", "plugin": "cb-thing", "version": "1", "params": {}}
+    assert identity_of(Private(1), record=record) == identity_of(Private(2), record=record)
+
+
+def test_what_a_class_took_from_its_function_counts():
+    """Two classes of one source, made with different values."""
+
+    def make(k):
+        class Local:
+            name = "local"
+
+            def process(self, example):
+                return {"response": k}
+
+        return Local()
+
+    assert identity_of(make(1)) == identity_of(make(1)) != identity_of(make(2))
+
+
+def test_what_use_changes_is_state_and_what_changes_between_uses_is_not():
+    """A counter or a cache does not call a system again; another setting does."""
+    thing = Thing(k=1, _calls=0, _cache={})
+    before = identity_of(thing)
+    for _ in range(2):
+        parts = described_parts(Renamed(chain([thing, Thing()]), "c"), None)
+        thing._calls += 1
+        thing._cache["x"] = 1
+        thing._made_later = "index"
+        note_use(parts)
+        assert identity_of(thing) == before
+    thing._calls = 7
+    assert identity_of(thing) != before
+    thing._calls = 2
+    assert identity_of(thing) == before
+    thing._k = 2
+    assert identity_of(thing) != before
+
+
+# -- code and files ----------------------------------------------------------------------------
+
+
+class Reads:
+    name = "reads"
+
+    def __init__(self, *files):
+        self.identity_files = files
+
+
+def test_declared_files_count_by_their_content(tmp_path, monkeypatch):
+    """By path, pattern and folder, from the working folder or absolute."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    for name in ("prompt.txt", "parts/a.txt"):
+        (tmp_path / name).write_text("one")
+    everyone = [Reads("prompt.txt"), Reads(tmp_path / "prompt.txt"), Reads("*.txt")]
+    inside = [Reads("parts"), Reads("parts/*"), Reads("**/a.txt")]
+    before = [identity_of(reads) for reads in everyone + inside]
+    assert before == [identity_of(reads) for reads in everyone + inside]
+    (tmp_path / "prompt.txt").write_text("other")
+    changed = [identity_of(reads) for reads in everyone + inside]
+    assert [a != b for a, b in zip(before, changed, strict=True)] == [True] * 3 + [False] * 3
+    (tmp_path / "parts" / "a.txt").write_text("other")
+    assert all(identity_of(reads) != old for reads, old in zip(inside, changed[3:], strict=True))
+
+
+def test_files_stand_beside_the_class_too(tmp_path, monkeypatch):
+    """Wherever the run is started."""
+    monkeypatch.chdir(tmp_path)
+    assert identity_of(Reads("test_identity.py")) != identity_of(Reads("test_memo.py"))
+
+
+def test_files_count_beside_a_declared_identity(tmp_path):
+    """What is declared says nothing of them."""
+    reads = Reads(tmp_path / "prompt.txt")
+    reads.identity = "v1"
+    (tmp_path / "prompt.txt").write_text("one")
+    before = identity_of(reads)
+    (tmp_path / "prompt.txt").write_text("other")
+    assert identity_of(reads) != before
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [(("absent.txt",), "'absent.txt', which identity_files of Reads names, is not there")]
+    + [((wrong,), "is no list of paths") for wrong in (1, None)],
+)
+def test_files_that_are_not_there_leave_no_identity(files, reason):
+    """Nobody can say what will be read."""
+    with pytest.raises(UnidentifiableError, match=reason):
+        identity_of(Reads(*files))

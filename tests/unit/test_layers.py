@@ -44,6 +44,7 @@ LAYERS = (
         "hf",
     }
     | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"}
+    | {"_descriptions", "_sources"}
     | {"_explaining", "_health", "_installing", "_known", "_lockfile", "_manifests", "_origins"}
     | {"_projects", "_rules", "_tracing", "_tracking", "suites"},
     {

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from cbcore._examples import Work
 from cbcore._limits import Budget, ErrorLimit
 from cbcore.exceptions import RunError
-from cbcore.executors import HOLD
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter, Words
 
@@ -142,10 +141,12 @@ def test_the_first_call_is_made_alone():
     """Until it has come back nobody knows what calls take: the rest is held."""
     limit = budget(tokens=1000)
     admitted = limit.admit(work(10))
+    assert not admitted.holds()
     first = next(admitted)
-    assert next(admitted) is HOLD
+    assert admitted.holds()
     limit.settle(first, row(input_tokens=10, output_tokens=10))
-    assert all(next(admitted) is not HOLD for _ in range(5))
+    assert not admitted.holds()
+    assert [item.index for item in admitted] == list(range(1, 10))
 
 
 def test_calls_under_way_are_taken_into_account():
@@ -154,10 +155,35 @@ def test_calls_under_way_are_taken_into_account():
     admitted = limit.admit(work(10))
     limit.settle(next(admitted), row(input_tokens=10, output_tokens=10))
     under_way = [next(admitted) for _ in range(3)]
-    assert next(admitted) is HOLD
+    assert admitted.holds()
     for item in under_way:
         limit.settle(item, row(input_tokens=10, output_tokens=1))
-    assert next(admitted) is not HOLD
+    assert not admitted.holds()
+    assert next(admitted).index == 4
+
+
+def test_what_waits_is_neither_lost_nor_asked_for_twice():
+    """Asking whether the next has to wait looks at it, and leaves it the next."""
+    limit = budget(tokens=1000)
+    admitted = limit.admit(work(3))
+    seen = [(admitted.holds(), next(admitted).index, admitted.holds()) for _ in range(2)]
+    assert seen == [(False, 0, True), (True, 1, True)]
+    assert next(admitted).index == 2
+    assert not admitted.holds()
+    assert next(admitted, None) is None
+
+
+def test_calls_that_are_abandoned_count_as_they_were_expected():
+    """Nobody knows what became of them, so the next does not wait for them, and they are paid."""
+    limit = budget(tokens=35)
+    admitted = limit.admit(work(10))
+    limit.settle(next(admitted), row(input_tokens=10, output_tokens=10))
+    next(admitted)
+    limit.abandon()
+    others = limit.admit(work(10))
+    assert not others.holds()
+    assert [item.index for item in others] == [0]
+    assert "(20 spent)" in limit.exhausted
 
 
 def test_stored_results_and_unusable_examples_are_free():
@@ -216,11 +242,13 @@ def test_the_budget_holds_whatever_overlaps(sizes, overlap, response, tokens):
         spent += size + response
         limit.settle(item, row(input_tokens=size, output_tokens=size, response_tokens=response))
 
-    for item in limit.admit(works):
-        if item is not HOLD:
-            under_way.append(item)
-        if item is HOLD or len(under_way) >= overlap:
+    admitted = limit.admit(works)
+    while True:
+        while under_way and (len(under_way) >= overlap or admitted.holds()):
             settle()
+        if (item := next(admitted, None)) is None:
+            break
+        under_way.append(item)
     while under_way:
         settle()
     assert spent <= tokens or spent == (sizes[0] if sizes else 0) + response

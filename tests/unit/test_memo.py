@@ -84,7 +84,7 @@ def test_scores_are_found_for_their_evaluator_example_and_output(memo):
     first = [(wired, b"wired---"), (other, b"other---")]
     learn(memo(evaluators=first), "a", scores=[(wired, {"s": 0.5}), (nameless, {"s": 1.0})])
     (work,) = memo(evaluators=first).recall(works("a"))
-    assert work.recalled.scores == {id(wired): {"s": 0.5}}
+    assert work.recalled.scores == {wired.key: {"s": 0.5}}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, 
     evaluators = [(wired, b"wired---")]
     learn(memo(evaluators=evaluators), "a", scores=[(wired, scores)])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
-    assert work.recalled.scores == ({id(wired): scores} if kept else {})
+    assert work.recalled.scores == ({wired.key: scores} if kept else {})
     assert told == []
 
 
@@ -122,7 +122,7 @@ def test_secrets_are_taken_out_of_the_details_of_scores(memo):
     told_all = Scored({"s": 0.5}, details={"why": "the key is sk-12345678"})
     learn(memo(evaluators=evaluators, secrets=["sk-12345678"]), "a", scores=[(wired, told_all)])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
-    assert "sk-12345678" not in str(work.recalled.scores[id(wired)].details)
+    assert "sk-12345678" not in str(work.recalled.scores[wired.key].details)
 
 
 def test_failures_are_not_stored(memo, store):
@@ -145,7 +145,7 @@ def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
         Done(work, work.recalled.output(), 0.25, scores=[(old, {"s": 0.1}), (new, {"s": 0.9})])
     )
     (work,) = memo(evaluators=both).recall(works("a"))
-    assert work.recalled.scores == {id(old): {"s": 0.1}, id(new): {"s": 0.9}}
+    assert work.recalled.scores == {old.key: {"s": 0.1}, new.key: {"s": 0.9}}
     store.commit()
     assert (store.count("outputs"), store.count("scores")) == (1, 2)
 
@@ -157,7 +157,7 @@ def test_examples_of_equal_content_share_what_is_known(memo):
     learn(memo(evaluators=evaluators), "a", scores=[(wired, {"s": 0.5})])
     seen = list(memo(evaluators=evaluators).recall(works("x", "a", "a", "a", "a")))
     assert [bool(work.recalled) for work in seen] == [False, True, True, True, True]
-    assert all(work.recalled.scores == {id(wired): {"s": 0.5}} for work in seen[1:])
+    assert all(work.recalled.scores == {wired.key: {"s": 0.5}} for work in seen[1:])
 
 
 # -- repeats -----------------------------------------------------------------------------------
@@ -216,8 +216,9 @@ def test_a_component_without_identity_is_told_once_with_the_reason():
     exec("class Typed:\n    name = 'typed'", namespace)
     typed, known = namespace["Typed"](), Evaluator()
     identities = Identities(told.append)
-    assert [identities.of(typed, None), identities.of(typed, None)] == [None, None]
-    assert identities.of(known, None) == identities.of(known, None) is not None
+    assert [identities.of(typed, None, system=name) for name in "aab"] == [None] * 3
+    assert identities.of(known, None, system="c") == identities.of(known, None, system="d")
+    assert identities.of(known, None, system="c") is not None
     assert len(told) == 1
     assert told[0].startswith("nothing is stored for 'typed': ")
 
@@ -225,7 +226,7 @@ def test_a_component_without_identity_is_told_once_with_the_reason():
 def test_a_stored_system_has_an_identity_and_nothing_else():
     """It answers for an earlier run; what is not stored it cannot say."""
     system = StoredSystem("old", b"\x01" * 16)
-    assert Identities(pytest.fail).of(system, None) == b"\x01" * 16
+    assert Identities(pytest.fail).of(system, None, system="old") == b"\x01" * 16
     with pytest.raises(ProcessError, match="no output is stored for this example"):
         system.process({"context": "c"})
 
@@ -309,7 +310,7 @@ def test_stored_outputs_are_scored_many_at_once_and_only_once(memo):
     wired = Wired.of(Together())
     evaluators = [(wired, b"wired---")]
     seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
-    assert all(work.recalled.scores == {id(wired): {"s": 1.0}} for work in seen)
+    assert all(work.recalled.scores == {wired.key: {"s": 1.0}} for work in seen)
     assert sum(wired.evaluator.batches) == 40
     assert max(wired.evaluator.batches) >= 8
     asked = list(wired.evaluator.batches)

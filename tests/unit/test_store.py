@@ -5,18 +5,23 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
-from cbcore import _store, evaluate
+from cbcore import _logging, _store, evaluate
 from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store
 from cbcore.exceptions import StoreError
+from cbcore.results import EvalResult
 
 
 class Counting:
     """A system that counts its calls outside itself: its identity does not change."""
 
     calls = 0
+
+    name_is_label = True
 
     def __init__(self, answer="Paris", name="counting"):
         self.answer = answer
@@ -199,3 +204,142 @@ def test_two_stores_on_one_file_see_each_other(tmp_path):
 def test_the_pause_between_commits_grows_with_what_they_cost(took_s, pause_s):
     """Slow calls are safe at once; fast ones do not pay for it with more than a twentieth."""
     assert _store._pause_after(took_s) == pytest.approx(pause_s)
+
+
+# -- damage ------------------------------------------------------------------------------------
+
+
+def changed(folder, table, change):
+    """Replace every value of a table by what `change` makes of it, behind the store's back."""
+    database = sqlite3.connect(folder / FILE_NAME)
+    for rowid, value in database.execute(f"SELECT rowid, value FROM {table}").fetchall():
+        database.execute(f"UPDATE {table} SET value = ? WHERE rowid = ?", (change(value), rowid))
+    database.commit()
+    database.close()
+
+
+def measured(result):
+    return [(row.example_id, row.response, row.scores, row.error) for row in result.rows]
+
+
+def flipped(value):
+    return value[:-2] + bytes([value[-2] ^ 4]) + value[-1:]
+
+
+DAMAGE = [flipped, lambda value: b"", lambda value: value + b" ", lambda _: 7]
+DAMAGE += [lambda value: value.decode("latin-1"), lambda value: value[::-1]]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize(("table", "calls"), [("outputs", 10), ("scores", 0)])
+def test_a_damaged_value_is_asked_again_and_told_once(tmp_path, capsys, table, calls, damage):
+    """Neither a crash nor another number; the run after that finds all of it."""
+    first = run(tmp_path)
+    changed(tmp_path, table, damage)
+    for warnings in (1, 0):
+        again = run(tmp_path)
+        assert measured(again) == measured(first)
+        assert Counting.calls == 10 + calls
+        assert capsys.readouterr().err.count("10 values were damaged") == warnings
+    assert [row.recalled for row in again.rows] == [True] * 10
+
+
+def test_a_value_under_the_key_of_another_is_damage(tmp_path):
+    """As when an index leads to the wrong row: the value is whole, and not what was asked for."""
+    store = Store(tmp_path)
+    for key in (b"a", b"b"):
+        store.put("outputs", key, b"value of " + key)
+    store.close()
+    changed(tmp_path, "outputs", lambda _: b"value of a")
+    store = Store(tmp_path)
+    assert store.get("outputs", [b"a", b"b"]) == {b"a": b"value of a"}
+    assert store.n_damaged == 1
+    store.close()
+
+
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_no_flipped_bit_goes_unnoticed(value, data):
+    """Wherever it is."""
+    bit = data.draw(st.integers(0, 8 * len(value) - 1))
+    damaged = bytearray(value)
+    damaged[bit // 8] ^= 1 << bit % 8
+    checksum = _store._checksum(b"key", value)
+    assert _store._is_sound(b"key", value, checksum)
+    assert not _store._is_sound(b"key", bytes(damaged), checksum)
+
+
+def test_a_damaged_record_of_a_run_leaves_the_others_readable(tmp_path, capsys):
+    """It is left out, and told."""
+    kept, lost = run(tmp_path).config["run_id"], run(tmp_path).config["run_id"]
+    for manifest in (b"{", b"[]", b"{}", "text"):
+        database = sqlite3.connect(tmp_path / FILE_NAME)
+        database.execute("UPDATE runs SET manifest = ? WHERE run_id = ?", (manifest, lost))
+        database.commit()
+        database.close()
+        store = Store(tmp_path)
+        assert [record.run_id for record in store.runs()] == [kept]
+        store.close()
+        assert "1 value was damaged" in capsys.readouterr().err
+
+
+OLD_SCHEMA = """
+    CREATE TABLE outputs (key BLOB UNIQUE, value BLOB NOT NULL);
+    CREATE TABLE scores (key BLOB UNIQUE, value BLOB NOT NULL);
+    CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT, ended TEXT, state TEXT,
+                       manifest BLOB NOT NULL);
+    INSERT INTO outputs VALUES (x'6f6c64', x'76616c7565');
+    INSERT INTO runs VALUES ('old', '2026-01-01T00:00:00Z', '', 'finished', x'7b7d');
+    PRAGMA user_version=1;
+"""
+
+
+def test_a_store_without_checksums_is_taken_over(tmp_path):
+    """What it holds stays readable, so that its runs can be scored anew; new values have one."""
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    database.executescript(OLD_SCHEMA)
+    database.close()
+    for _ in range(2):
+        store = Store(tmp_path)
+        assert store.get("outputs", [b"old"]) == {b"old": b"value"}
+        assert [record.run_id for record in store.runs()] == ["old"]
+        store.close()
+    first = run(tmp_path)
+    assert run(tmp_path).rows == first.rows
+    assert Counting.calls == 10
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    without = database.execute("SELECT count(*) FROM outputs WHERE checksum IS NULL").fetchone()
+    assert without == (1,)
+    database.close()
+
+
+# -- what came from it -------------------------------------------------------------------------
+
+
+def test_rows_from_the_store_say_so(tmp_path):
+    """Row by row, counted, in JSON and in the record of the run; it is no part of what they are."""
+    first = run(tmp_path, data=DATA[:4])
+    again = run(tmp_path)
+    assert [row.recalled for row in first.rows] == [False] * 4
+    assert [row.recalled for row in again.rows] == [True] * 4 + [False] * 6
+    assert again.rows[:4] == first.rows
+    (counts,) = again.counts().values()
+    assert (counts.total, counts.recalled, counts.called) == (10, 4, 6)
+    (counts,) = again.filter(recalled=True).counts().values()
+    assert counts.total == 4
+    read = EvalResult.from_json(again.to_json())
+    assert [row.recalled for row in read.rows] == [row.recalled for row in again.rows]
+    store = Store(tmp_path)
+    assert [record.manifest["rows"]["recalled"] for record in store.runs()] == [4, 0]
+    store.close()
+
+
+@pytest.mark.parametrize("rows", ["memory", "disk"])
+def test_what_came_from_the_store_is_told_to_those_who_ask(tmp_path, capsys, monkeypatch, rows):
+    """One line of information, with the rows of each system."""
+    monkeypatch.setattr(_logging, "settings", _logging.LogSettings(threshold=1))
+    run(tmp_path, [Counting()], DATA[:3], rows=rows)
+    systems = [Counting(name="a"), Counting("Rome", name="b")]
+    result = run(tmp_path, systems, rows=rows)
+    told = capsys.readouterr().err.splitlines()
+    assert "rows that came from the store: a 3 of 10, b 0 of 10" in told[-1]
+    assert sum(row.recalled for row in result.rows) == 3

@@ -19,6 +19,9 @@ class {{ cookiecutter.__class }}:
     When not even the first sentence fits, its first words are kept.
     """
 
+    # The name changes nothing of what it returns, so that renaming it calls nothing again.
+    name_is_label = True
+
     def __init__(self, max_words: int = 100, *, name: str | None = None) -> None:
         if max_words < 1:
             raise ValueError(f"max_words is {max_words}: it must be at least 1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cb_reporters import Html, Markdown, Table
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
 
@@ -130,6 +131,18 @@ def test_facts_and_title(result):
         ("score", "f1"),
         ("run", "r1"),
     )
+
+
+def test_what_came_from_the_store_is_a_fact(result):
+    """Beside the rows in the headline, and for each system among the details."""
+    for row in result.rows[2:4]:
+        row.recalled = True
+    view = View.of(result)
+    assert view.facts[1:3] == (("rows", "5"), ("from the store", "2"))
+    assert view.details[-1].header == "from the store"
+    assert view.details[-1].cells == ("0", "2")
+    for reporter in (Table(width=200), Markdown(), Html()):
+        assert "from the store" in reporter.render(result)
 
 
 def test_details(result):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 
@@ -10,7 +11,7 @@ import pytest
 from cbcore import evaluate
 from cbcore._plan import plan
 from cbcore.compose import Request, compose
-from cbcore.exceptions import ConfigError, UsageError
+from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
 from cbcore.results import EvalResult
 from cbcore.suites.model import (
     AggregateMetric,
@@ -263,6 +264,39 @@ def test_an_awaited_evaluator_scores_a_vote_and_is_closed(data):
     result = run(leaf, systems=[Parrot("Paris", "Rome", "Paris")])
     assert lines(result)["t"]["liked", "vote"] == (1.0, 1)
     assert judge.closed
+
+
+class AwaitedParrot(Parrot):
+    """As a parrot that is awaited, and answers later calls first."""
+
+    async def aprocess(self, example):
+        output = super().process(example)
+        for _ in range(len(self._asked) % 3):
+            await asyncio.sleep(0)
+        return output
+
+
+@pytest.mark.parametrize("kind", [Parrot, AwaitedParrot])
+@pytest.mark.parametrize("max_workers", [1, 4])
+@pytest.mark.parametrize("judges", [(), (Judge(),)])
+def test_a_vote_and_a_budget_do_not_wait_for_each_other(data, kind, max_workers, judges):
+    """Repeats wait for the last of them, which waits for the budget: not for their rows."""
+    vote = FilterPipeline("vote", (FilterStep("majority_vote"),))
+    each = FilterPipeline("each", ())
+    leaf = task("t", data("d", quiz(6)), **ASKED, filters=(vote, each), repeats=3)
+    options = {"max_workers": max_workers, "evaluators": judges or None, "tokenizer": "words"}
+    free = run(leaf, systems=[kind("B")], **options)
+    within = run(leaf, systems=[kind("B")], budget_tokens=10_000, **options)
+    assert lines(within) == lines(free)
+    assert len(within.rows) == 18
+    per_call = sum(row.output_tokens + row.response_tokens for row in free.rows) / 18
+    with pytest.raises(RunStoppedError, match="would exceed the budget") as stopped:
+        run(leaf, systems=[kind("B")], budget_tokens=int(per_call * 7.5), **options)
+    rows = stopped.value.result.rows
+    assert len(rows) == 7
+    assert [(row.example_id, row.repeat) for row in rows] == [
+        (row.example_id, row.repeat) for row in free.rows[:7]
+    ]
 
 
 def test_repeats_of_an_example_count_as_one(data):

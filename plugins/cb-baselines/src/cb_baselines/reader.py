@@ -23,6 +23,8 @@ class Extractive:
     has lost.
     """
 
+    name_is_label = True
+
     def __init__(self, *, name: str | None = None) -> None:
         self.name = name or "extractive"
 

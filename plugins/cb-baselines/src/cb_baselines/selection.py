@@ -19,6 +19,8 @@ from cbcore.tokens import DEFAULT_ENCODING
 class Bm25:
     """Keeps the sentences that BM25 ranks highest for the question, in their original order."""
 
+    name_is_label = True
+
     def __init__(
         self,
         max_tokens: int = 200,
@@ -61,6 +63,8 @@ class Bm25:
 class TfIdf:
     """Keeps the sentences closest to the question by TF-IDF cosine, in their original order."""
 
+    name_is_label = True
+
     def __init__(
         self,
         max_tokens: int = 200,
@@ -93,6 +97,8 @@ class RandomSelection:
     The draw depends on the seed and the example's id only, so that it is the same in every
     run, whatever the order or the thread.
     """
+
+    name_is_label = True
 
     def __init__(
         self,

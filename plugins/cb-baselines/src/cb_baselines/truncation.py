@@ -32,6 +32,8 @@ class Truncate:
     budget too small for that keeps the beginning). A context that fits is kept as it is.
     """
 
+    name_is_label = True
+
     def __init__(
         self,
         max_tokens: int = 512,

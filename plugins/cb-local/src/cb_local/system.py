@@ -31,6 +31,8 @@ class Local:
     `model`, `n_ctx` (tokens of prompt and answer together) and `n_threads`. They take turns.
     """
 
+    name_is_label = True
+
     def __init__(
         self,
         model: str = BUNDLED,

@@ -36,6 +36,8 @@ class OpenAI:
     pieces, and rows tell when the first one came.
     """
 
+    name_is_label = True
+
     def __init__(
         self,
         base_url: str,

@@ -39,6 +39,7 @@ class Parquet:
                 *((name, pyarrow.string()) for name in ("system", "example_id", "dataset")),
                 *((name, pyarrow.int64()) for name in _INTEGERS),
                 ("latency", pyarrow.float64()),
+                ("recalled", pyarrow.bool_()),
                 *((name, pyarrow.string()) for name in ("error", "response")),
                 *((_column(name), pyarrow.float64()) for name in scores),
                 *((name, pyarrow.string()) for name in ("missing", "metadata")),
@@ -55,7 +56,7 @@ _INTEGERS = ("repeat", "input_tokens", "output_tokens", "response_tokens")
 
 
 def _flat(row: EvalRow, scores: list[str]) -> dict[str, Any]:
-    flat = {name: getattr(row, name) for name in (*_INTEGERS, "latency")}
+    flat = {name: getattr(row, name) for name in (*_INTEGERS, "latency", "recalled")}
     for name in ("system", "example_id", "dataset", "error", "response"):
         value = getattr(row, name)
         flat[name] = None if value is None else _storable(str(value))

@@ -114,6 +114,9 @@ class View:
         if result.timing:
             times = tuple(formats.finite(result.timing.get(system)) for system in systems)
             details.append(_column("timing", Display("run time", formats.duration), times))
+        if any(c.recalled for c in counts):
+            display = Display("from the store", formats.count)
+            details.append(_column("recalled", display, tuple(c.recalled for c in counts)))
         return cls(
             title=_title(result, systems),
             facts=tuple(_facts(result, counts)),
@@ -266,6 +269,8 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
     if config.get("started"):
         yield "started", formats.moment(str(config["started"]))
     yield "rows", f"{sum(c.total for c in counts):,}"
+    if recalled := sum(c.recalled for c in counts):
+        yield "from the store", f"{recalled:,}"
     yield "scored", f"{sum(c.scored for c in counts):,}"
     yield "errored", f"{sum(c.errored for c in counts):,}"
     if missing := sum(c.missing for c in counts):

@@ -22,6 +22,8 @@ class ClaudeCLI:
     fails or takes too long raises `ProcessError`, so that the row has an error and no answer.
     """
 
+    name_is_label = True
+
     def __init__(
         self,
         name: str = "claude",

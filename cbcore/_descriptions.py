@@ -1,0 +1,303 @@
+"""What an object is made of, as plain data: to tell it from another of its kind.
+
+Objects of the user's own code are described by all they keep, private attributes too; those of
+plugins and other packages by what they show. Functions are described by their code, secrets by
+where they came from.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import enum
+import functools
+import sys
+import types
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore._sources import (
+    UnidentifiableError,
+    digest_of,
+    digest_of_class,
+    digests_of_files,
+    file_of_class,
+    is_own,
+    own_code_digest,
+)
+from cbcore.chains import Chain, Renamed
+from cbcore.introspection import (
+    instance_attributes,
+    parameters_of,
+    public_attributes,
+    type_path,
+)
+from cbcore.secrets import visible
+
+_MAX_DEPTH = 6
+_WITHOUT_SETTINGS = {
+    "_asyncio",
+    "_contextvars",
+    "_queue",
+    "_thread",
+    "_weakref",
+    "asyncio",
+    "concurrent",
+    "contextvars",
+    "logging",
+    "queue",
+    "threading",
+    "weakref",
+}
+"""Modules of Python whose objects say how something is done, never what comes of it."""
+
+
+def described(obj: Any, record: Mapping[str, Any] | None = None) -> Any:
+    """All that an object says of itself: what it declares, or its class, code and attributes.
+
+    Raises `UnidentifiableError` where that cannot tell it from another.
+    """
+    return _described(obj, _At(), record)
+
+
+@attrs.frozen
+class _At:
+    """Where a description has got to. Under a private attribute only own objects are looked into:
+    those of other packages hold connections and caches there."""
+
+    depth: int = 0
+    own_only: bool = False
+
+    def below(self, name: str) -> _At:
+        if self.depth >= _MAX_DEPTH:
+            raise UnidentifiableError(f"{name!r} is nested too deeply to be compared")
+        return _At(self.depth + 1, self.own_only)
+
+
+class _OpaqueError(UnidentifiableError):
+    """An object of another package shows nothing of what it was made with."""
+
+
+# -- objects -----------------------------------------------------------------------------------
+
+
+def _described(obj: Any, at: _At, record: Mapping[str, Any] | None = None) -> Any:
+    facts: dict[str, Any]
+    declared = getattr(obj, "identity", None)
+    if declared is not None:
+        given = declared() if callable(declared) else declared
+        facts = {"declared": _plain("identity", given, at)}
+    else:
+        facts = {
+            "type": type_path(obj),
+            "source": digest_of_class(type(obj)),
+            "attributes": _attributes(obj, at, record),
+        }
+        if "<locals>" in type(obj).__qualname__:
+            facts["captured"] = list(_captured(type(obj), at))
+    if files := getattr(obj, "identity_files", None):
+        facts["files"] = digests_of_files(files, type(obj))
+    return facts
+
+
+def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What an object keeps, described; where that cannot tell how it was made, an error."""
+    kept = instance_attributes(obj)
+    parameters = [p.name for p in parameters_of(type(obj))]
+    users_own = _is_users_own(obj, record)
+    described: dict[str, Any] = {}
+    opaque: dict[str, Any] = {}
+    for key, value in kept.items():
+        if key == "identity_files" or (key == "name" and _is_label(obj)):
+            continue
+        is_public = not key.startswith("_") or key[1:] in parameters
+        if not is_public and (not users_own or key.startswith("__")):
+            continue
+        try:
+            inside = at if is_public else _At(at.depth, own_only=True)
+            described[key] = _plain(key, value, inside)
+        except UnidentifiableError as error:
+            if is_public and not isinstance(error, _OpaqueError):
+                raise
+            described[key] = type_path(value)
+            opaque[key] = value
+    if users_own and opaque and not _is_made_by_name(obj, record):
+        _check_parameters(obj, parameters, described.keys() - opaque.keys(), next(iter(opaque)))
+    return _as_before_use(obj, described)
+
+
+def _is_label(obj: Any) -> bool:
+    """Whether a class says that its name changes nothing; for its subclasses it cannot."""
+    return vars(type(obj)).get("name_is_label") is True
+
+
+def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) -> None:
+    """Refuse an object of which a parameter may be hidden where nobody can look."""
+    for name in parameters:
+        if name != "name" and name not in known and f"_{name}" not in known:
+            raise UnidentifiableError(
+                f"nothing tells what {name!r} of {type(obj).__qualname__} was, and {opaque!r} "
+                "cannot be looked into: keep it in an attribute, or declare `identity`"
+            )
+
+
+def _is_users_own(obj: Any, record: Mapping[str, Any] | None) -> bool:
+    """Whether an object is of the user's own code; a plugin answers for its own attributes."""
+    if record is not None and record.get("plugin") != "python":
+        return False
+    file = file_of_class(type(obj))  # type: ignore[arg-type]
+    return file is not None and is_own(file)
+
+
+def _is_made_by_name(obj: Any, record: Mapping[str, Any] | None) -> bool:
+    """Whether an object was made from a spec, so that its record has all it was given."""
+    return record is not None and record.get("component") != type_path(obj)
+
+
+def _captured(cls: type, at: _At) -> Iterator[Any]:
+    """Single values that the methods of a class made in a function took from there."""
+    for function in vars(cls).values():
+        for cell in getattr(function, "__closure__", None) or ():
+            try:
+                value = cell.cell_contents
+            except ValueError:  # not set yet
+                continue
+            if value is None or isinstance(value, bool | int | float | str | types.FunctionType):
+                yield _plain("captured", value, at)
+
+
+def _object(value: Any, at: _At, name: str) -> Any:
+    """An object that something is made of."""
+    file = file_of_class(type(value))  # type: ignore[arg-type]
+    if getattr(value, "identity", None) is not None or (file is not None and is_own(file)):
+        return _described(value, at.below(name))
+    package = type(value).__module__.partition(".")[0]
+    if package in _WITHOUT_SETTINGS:
+        return type_path(value)
+    if package == "builtins" or package in sys.stdlib_module_names:
+        return _reduced(value, at.below(name), name)
+    if at.own_only and instance_attributes(value):
+        raise _OpaqueError(f"{name!r} is an object of {package}")
+    if public_attributes(value):
+        return _described(value, at.below(name))
+    source = None if file is None else digest_of_class(type(value))
+    return [source, _reduced(value, at.below(name), name)]
+
+
+def _reduced(value: Any, at: _At, name: str) -> Any:
+    """An object by what it would be made from again, as a copy would be."""
+    try:
+        reduce = copyreg.dispatch_table.get(type(value))
+        made = value.__reduce_ex__(2) if reduce is None else reduce(value)
+        if isinstance(made, str):
+            return [type_path(value), made]
+        made_of = [list(part) if isinstance(part, Iterator) else part for part in made]
+        return [type_path(value), *(_plain(name, part, at) for part in made_of)]
+    except Exception as error:
+        raise _OpaqueError(f"{name!r} is a {type_path(value)}") from error
+
+
+# -- what changes while it is used ---------------------------------------------------------------
+
+_state: dict[int, tuple[weakref.ref[Any], dict[str, tuple[Any, Any]]]] = {}
+"""For objects that were used: the attributes that this changed, as they were before and after."""
+_ABSENT = object()
+
+
+def described_parts(
+    obj: Any, record: Mapping[str, Any] | None
+) -> list[tuple[Any, Mapping[str, Any] | None, dict[str, Any]]]:
+    """The attributes of a component, or of every stage of a chain, as its identity has them."""
+    obj = obj.system if isinstance(obj, Renamed) else obj
+    if isinstance(obj, Chain):
+        records = (record or {}).get("stages") or [None] * len(obj.stages)
+        stages = zip(obj.stages, records, strict=True)
+        return [part for stage, own in stages for part in described_parts(stage, own)]
+    if getattr(obj, "identity", None) is not None:
+        return []
+    return [(obj, record, _attributes(obj, _At(), record))]
+
+
+def note_use(parts: list[tuple[Any, Mapping[str, Any] | None, dict[str, Any]]]) -> None:
+    """Remember what changed since: counters and caches are state, and no part of what it is."""
+    for obj, record, before in parts:
+        try:
+            after = _attributes(obj, _At(), record)
+            reference = weakref.ref(obj, functools.partial(_forget, id(obj)))
+        except (UnidentifiableError, TypeError):
+            continue
+        pairs = {k: (before.get(k, _ABSENT), after.get(k, _ABSENT)) for k in {*before, *after}}
+        changed = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+        if changed:
+            earlier = _state[id(obj)][1] if id(obj) in _state else {}
+            _state[id(obj)] = (reference, {**earlier, **changed})
+
+
+def _forget(key: int, _: object) -> None:
+    _state.pop(key, None)
+
+
+def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
+    """The attributes, those as they were before that are still as the last use left them."""
+    reference, changed = _state.get(id(obj), (None, {}))
+    if reference is None or reference() is not obj:
+        return described
+    before = {
+        key: earlier
+        for key, (earlier, left) in changed.items()
+        if described.get(key, _ABSENT) == left
+    }
+    return {k: v for k, v in {**described, **before}.items() if v is not _ABSENT}
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _plain(name: str, value: Any, at: _At) -> Any:
+    """A value as plain data, secrets replaced, functions and objects by what defines them."""
+    if not isinstance(value, list | tuple):  # whose items are looked at one by one
+        value = visible(name, value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    at = at.below(name)
+    if isinstance(value, list | tuple):
+        return [_plain(name, item, at) for item in value]
+    if isinstance(value, Mapping):
+        return {str(k): _plain(str(k), v, at) for k, v in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((_plain(name, item, at) for item in value), key=repr)
+    if isinstance(value, bytes | bytearray):
+        return [type(value).__name__, digest_of(bytes(value))]
+    if isinstance(value, Path | type | enum.Enum):
+        return repr(value)
+    if isinstance(value, functools.partial):
+        return [_plain(name, part, at) for part in (value.func, value.args, value.keywords)]
+    if isinstance(value, types.MethodType):
+        return [_plain(name, value.__func__, at), _plain(name, value.__self__, at)]
+    if isinstance(value, types.FunctionType):
+        return _function(value, at)
+    if isinstance(value, types.BuiltinFunctionType | types.ModuleType):
+        return repr(value).partition(" at 0x")[0]
+    return _object(value, at, name)
+
+
+def _function(function: types.FunctionType, at: _At) -> Any:
+    captured = [cell.cell_contents for cell in function.__closure__ or ()]
+    # Settings at module level, as in notebooks; what else is global has code of its own.
+    used = {n: function.__globals__.get(n) for n in function.__code__.co_names}
+    settings = {n: value for n, value in used.items() if isinstance(value, str | int | float)}
+    facts = {
+        "function": f"{function.__module__}.{function.__qualname__}",
+        "code": [function.__code__.co_code.hex(), list(map(repr, function.__code__.co_names))],
+        "constants": [repr(c).partition(" at 0x")[0] for c in function.__code__.co_consts],
+        "defaults": _plain("defaults", function.__defaults__, at),
+        "captured": [_plain("captured", value, at) for value in captured],
+        "settings": _plain("settings", settings, at),
+    }
+    file = function.__code__.co_filename
+    if is_own(file):
+        facts["source"] = own_code_digest(function.__module__, file)
+    return facts

@@ -1,0 +1,302 @@
+"""The code and the files that an object rests on, and what is in them.
+
+Own is what was neither installed as a package nor comes with Python or `cb`. Of own modules the
+imports are followed, as they are written, to whatever else is own. A file is read once: again
+only when its module was loaded anew or, where it is not loaded, when the file was changed. So
+the digest is that of the code that runs, also when it is edited meanwhile.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import glob
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+_INSTALLED = {"site-packages", "dist-packages"}
+_COMPUTED_IMPORTS = {
+    "__import__",
+    "exec_module",
+    "import_module",
+    "load_module",
+    "run_module",
+    "run_path",
+    "spec_from_file_location",
+}
+"""Functions that import what a string says; where that is computed, nobody can read it off."""
+
+
+class UnidentifiableError(ValueError):
+    """Nothing tells this object from another of its kind; the message says why."""
+
+
+def digest_of(content: bytes) -> str:
+    """A short digest of some content."""
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+@functools.lru_cache(maxsize=1024)
+def is_own(path: str) -> bool:
+    """Whether a file is of somebody's own, rather than installed."""
+    file = Path(path)
+    if _INSTALLED & set(file.parts) or not file.is_file():
+        return False
+    return not any(folder in file.parents for folder in _not_own())
+
+
+@functools.lru_cache(maxsize=1)
+def _not_own() -> frozenset[Path]:
+    places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    cb = Path(__file__).parent
+    return frozenset([cb, cb.resolve(), *(Path(place) for place in places if place)])
+
+
+def own_code_digest(module: str, path: str) -> str:
+    """A digest of an own module and of all own modules that it imports, directly or not."""
+    found: dict[str, str] = {}
+    waiting = [(module, path)]
+    while waiting:
+        name, file = waiting.pop()
+        if file in found:
+            continue
+        try:
+            content = _content(name, file)
+        except OSError as error:
+            raise UnidentifiableError(f"{file} cannot be read") from error
+        # The first has many names: as a script, by its path, as part of a package.
+        found[file] = f"{name} {content.digest}" if found else content.digest
+        waiting += _imported(name, file, content)
+    return digest_of("\n".join(sorted(found.values())).encode())
+
+
+def file_digest(path: str | Path) -> str:
+    """A digest of a file's content. Raises OSError where it cannot be read."""
+    found = Path(path).stat()
+    return _digest_as_of(str(path), found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest_as_of(path: str, *_: int) -> str:
+    digest = blake2b(digest_size=16)
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@attrs.frozen
+class _Content:
+    """What a file held when it was read: for a loaded module, when it was first looked at."""
+
+    as_of: Any
+    digest: str
+    imports: tuple[tuple[int, str], ...] = ()
+    computes_imports: bool = False
+
+
+_contents: dict[str, _Content] = {}
+
+
+def _content(module: str, path: str) -> _Content:
+    known = _contents.get(path)
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        # Loading a module anew gives it another spec, equal to the last but not the same.
+        as_of = getattr(loaded, "__spec__", None) or loaded
+        is_current = known is not None and known.as_of is as_of
+    else:
+        stat = Path(path).stat()
+        as_of = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        is_current = known is not None and known.as_of == as_of
+    if known is None or not is_current:
+        known = _contents[path] = _read(path, as_of)
+    return known
+
+
+def _read(path: str, as_of: Any) -> _Content:
+    source = Path(path).read_bytes()
+    digest = digest_of(source)
+    try:
+        tree = ast.parse(source) if path.endswith(".py") else None
+    except (SyntaxError, ValueError):
+        tree = None
+    if tree is None:
+        return _Content(as_of, digest)
+    imports: dict[tuple[int, str], None] = {}
+    computes_imports = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports |= {(0, alias.name): None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            joined = (f"{base}.{alias.name}" if base else alias.name for alias in node.names)
+            imports |= {(node.level, name): None for name in (base, *joined)}
+        elif isinstance(node, ast.Call) and _called(node) in _COMPUTED_IMPORTS:
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                imports[0, first.value] = None
+            else:
+                computes_imports = True
+    return _Content(as_of, digest, tuple(imports), computes_imports)
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _imported(module: str, path: str, content: _Content) -> Iterator[tuple[str, str]]:
+    """The own modules that a module imports, with the packages they are in."""
+    package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
+    for level, name in content.imports:
+        full = name
+        if level:
+            parents = package.split(".")
+            full = ".".join([*parents[: len(parents) - level + 1], *([name] if name else [])])
+        parts = full.split(".")
+        for end in range(1, len(parts) + 1):
+            dotted = ".".join(parts[:end])
+            file = _file_of(dotted)
+            if file is not None and is_own(file):
+                yield dotted, file
+    if content.computes_imports:
+        yield from _loaded_beside(path)
+
+
+def _loaded_beside(path: str) -> Iterator[tuple[str, str]]:
+    """Own modules loaded so far from the folder of a module, or of its outermost package."""
+    folder = Path(path).parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and folder in Path(file).parents and is_own(file):
+            yield name, file
+
+
+def _file_of(module: str) -> str | None:
+    """The file of a module, without importing it; None where there is none."""
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        file = getattr(loaded, "__file__", None)
+        return file if isinstance(file, str) else None
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return None
+    parent, _, name = module.rpartition(".")
+    if not parent:
+        spec = _spec_of(module)
+        return spec.origin if spec is not None and spec.has_location else None
+    for folder in _folders_of(parent):
+        for file in (Path(folder, name, "__init__.py"), Path(folder, f"{name}.py")):
+            if file.is_file():
+                return str(file)
+    return None
+
+
+def _folders_of(package: str) -> Iterable[str]:
+    loaded = sys.modules.get(package)
+    if loaded is not None:
+        return list(getattr(loaded, "__path__", ()))
+    parent, _, name = package.rpartition(".")
+    if parent:
+        return [str(Path(folder, name)) for folder in _folders_of(parent)]
+    spec = _spec_of(package)
+    return list(spec.submodule_search_locations or ()) if spec is not None else ()
+
+
+def _spec_of(module: str) -> Any:
+    try:
+        return importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):  # a finder of somebody's own may do anything
+        return None
+
+
+# -- classes, makers and files -----------------------------------------------------------------
+
+
+def digest_of_class(cls: type) -> list[str]:
+    """Digests of the code of a class and, where they are own, of what it inherits and imports."""
+    own = {
+        (base.__module__, file): None
+        for base in cls.__mro__
+        if (file := file_of_class(base)) is not None and is_own(file)
+    }
+    found = [own_code_digest(module, file) for module, file in own]
+    is_installed = file_of_class(cls) not in [file for _, file in own]
+    return [_installed_source(cls), *found] if is_installed else found
+
+
+@functools.lru_cache(maxsize=256)
+def _installed_source(cls: type) -> str:
+    """A digest of the class's module; for classes typed at a prompt, of their own source."""
+    if cls.__module__ == "builtins":
+        return "builtin"
+    try:
+        path = inspect.getsourcefile(cls)
+        if path is not None and Path(path).is_file():
+            return file_digest(path)
+        return digest_of(inspect.getsource(cls).encode())
+    except (OSError, TypeError) as error:
+        raise UnidentifiableError(f"the source of {cls.__qualname__} cannot be read") from error
+
+
+@functools.lru_cache(maxsize=256)
+def file_of_class(cls: Any) -> str | None:
+    """The file a class was written in; None where there is none."""
+    if cls.__module__ == "builtins":
+        return None
+    try:
+        return inspect.getsourcefile(cls)
+    except (OSError, TypeError):
+        return None
+
+
+def digest_of_maker(component: str) -> str | None:
+    """A digest of the own code that `py:module:Name` names; what it makes may be of any class."""
+    if not component.startswith("py:"):
+        return None
+    module = component.removeprefix("py:").rpartition(":")[0]
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if module.endswith(".py"):
+        path = Path(module).expanduser().resolve()
+        module, file = f"cb_user_{path.stem}", str(path)
+    return own_code_digest(module, file) if file is not None and is_own(file) else None
+
+
+def digests_of_files(wanted: Any, cls: type) -> list[str]:
+    """Digests of the files an object names: paths and patterns, beside its class or from here."""
+    patterns = [wanted] if isinstance(wanted, str | Path) else wanted
+    if not isinstance(patterns, list | tuple) or not all(
+        isinstance(pattern, str | Path) for pattern in patterns
+    ):
+        raise UnidentifiableError(f"identity_files of {cls.__qualname__} is no list of paths")
+    source = file_of_class(cls)
+    folders = [*([Path(source).parent] if source else []), Path.cwd()]
+    found: list[str] = []
+    for pattern in patterns:
+        files = sorted({file for folder in folders for file in _matching(folder, pattern)})
+        if not files:
+            raise UnidentifiableError(
+                f"{str(pattern)!r}, which identity_files of {cls.__qualname__} names, is not there"
+            )
+        try:
+            found += [f"{Path(file).name} {file_digest(file)}" for file in files]
+        except OSError as error:
+            raise UnidentifiableError(f"{error.filename} cannot be read") from error
+    return found
+
+
+def _matching(folder: Path, pattern: str | Path) -> Iterator[str]:
+    rooted = str(Path(glob.escape(str(folder)), Path(pattern).expanduser()))
+    for match in glob.iglob(rooted, recursive=True):  # noqa: PTH207 - of any root
+        inside = Path(match).rglob("*") if Path(match).is_dir() else [Path(match)]
+        yield from (str(file.resolve()) for file in inside if file.is_file())
