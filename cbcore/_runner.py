@@ -6,8 +6,9 @@ Components are handed in ready to use; nothing here looks a name up.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ from cbcore.results import EvalResult, EvalRow
 from cbcore.secrets import redact
 from cbcore.summary import summarize
 from cbcore.tokens import TokenCounter
+
+_ANY_TEXT = "warm"
 
 
 @attrs.frozen
@@ -93,6 +96,7 @@ class Run:
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
+    _warm: set[int] = attrs.Factory(set)
     _bound: dict[tuple[str, int], Wired] = attrs.Factory(dict)
     _records: dict[int, Mapping[str, Any] | None] = attrs.Factory(dict)
     budget: Budget = attrs.field(init=False)
@@ -123,6 +127,7 @@ class Run:
         return result
 
     def _execute_systems(self) -> None:
+        self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows()
         with contextlib.ExitStack() as spools:
@@ -229,6 +234,18 @@ class Run:
             self._loop = executors.LoopThread()
         return self._loop
 
+    def warm_up(self, component: Any) -> None:
+        """Let a component prepare itself, once, so that no call is charged for it."""
+        if id(component) in self._warm or not hasattr(component, "warm_up"):
+            return
+        self._warm.add(id(component))
+        try:
+            begun = component.warm_up()
+            if inspect.isawaitable(begun):
+                self.loop().call(_awaited(begun))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+            self.warn(f"warming up {component.name!r} failed: {describe_exception(error)}")
+
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
         unread = {
@@ -323,6 +340,10 @@ class Run:
             suites=suites,
             metrics=self.metrics,
         )
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
 
 
 def _state(failure: BaseException | None) -> str:
