@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from cbcore import timing
+from cbcore import _waits
 from cbcore._examples import Work, private_copy
 from cbcore._scoring import Done
 from cbcore.components import describe_exception
@@ -49,7 +49,7 @@ class SyncCaller:
         """What is called: the function itself, or one that also returns what it waited."""
         if self._is_plain:
             return function
-        measure: Any = timing.among_threads if self._shared else timing.alone
+        measure: Any = _waits.among_threads if self._shared else _waits.alone
         measured = functools.partial(measure, function)
         return measured if self._timeout_s is None else _TimedCalls(measured, self._timeout_s)
 
@@ -64,12 +64,12 @@ class SyncCaller:
             if self._is_plain:
                 output = call(example)
                 took = time.perf_counter() - started
-                waited = timing.taken_waits()
+                waited = _waits.taken_waits()
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started
         except _FAILURES as error:
-            took = time.perf_counter() - started - timing.taken_waits()
+            took = time.perf_counter() - started - _waits.taken_waits()
             return _failed(error, work, self._system, took)
         return _checked(output, work, took, waited)
 
@@ -89,7 +89,7 @@ class AsyncCaller:
             return settled
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
-        waits = timing.new_waits()
+        waits = _waits.new_waits()
         started = time.perf_counter()
         try:
             if self._timeout_s is None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from cbcore import timing
+from cbcore import _waits
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
@@ -154,12 +154,12 @@ class _Passage:
 
 async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> Any:
     """Call a stage beside the event loop. Waiting for a thread is not the stage's time."""
-    waits = timing.current_waits()
+    waits = _waits.current_waits()
     asked = time.perf_counter()
 
     def call() -> tuple[Any, float]:
         waits.add(time.perf_counter() - asked)
-        return timing.among_threads(function, example)
+        return _waits.among_threads(function, example)
 
     output, waited = await asyncio.to_thread(call)
     waits.add(waited)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cbcore import timing
+from cbcore import _waits
 from cbcore.chains import AsyncChain, Chain, Renamed, chain
 from cbcore.exceptions import ProcessError, UsageError
 from cbcore.protocols import AsyncSystem, System
@@ -260,7 +260,7 @@ def test_waiting_for_a_thread_is_not_the_time_of_a_stage():
     """A called stage of an awaited chain: what passed before it was begun is told apart."""
 
     async def waited():
-        waits = timing.new_waits()
+        waits = _waits.new_waits()
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(1) as pool:
             loop.set_default_executor(pool)

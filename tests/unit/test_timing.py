@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from cbcore import _calls, timing
+from cbcore import _calls, _waits
 from cbcore._calls import AsyncCaller, SyncCaller
 from cbcore._examples import Work
 from cbcore.timing import waiting
@@ -53,11 +53,11 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(timing, "time", made)
+    monkeypatch.setattr(_waits, "time", made)
     monkeypatch.setattr(_calls, "time", made)
-    monkeypatch.setattr(timing, "_times_given_way", lambda: made.switches)
-    monkeypatch.setattr(timing, "_sample", (0.0, 0.0))
-    monkeypatch.setattr(timing, "_last_took", {})
+    monkeypatch.setattr(_waits, "_times_given_way", lambda: made.switches)
+    monkeypatch.setattr(_waits, "_sample", (0.0, 0.0))
+    monkeypatch.setattr(_waits, "_last_took", {})
     return made
 
 
@@ -161,7 +161,7 @@ def test_calls_on_one_loop_wait_each_for_themselves(clock):
 
 def test_waits_that_overlap_count_once(clock):
     """Two tasks of one call that wait at the same time."""
-    waits = timing.Waits()
+    waits = _waits.Waits()
     waits.begin()
     clock.sleep(1.0)
     waits.begin()
@@ -176,17 +176,17 @@ def test_tasks_of_a_call_wait_for_it():
     """A task and a thread that the call starts share what it waited."""
 
     async def run():
-        waits = timing.new_waits()
+        waits = _waits.new_waits()
 
         async def task():
             with waiting():
                 pass
-            return timing.current_waits()
+            return _waits.current_waits()
 
         def thread():
             with waiting():
                 pass
-            return timing.current_waits()
+            return _waits.current_waits()
 
         assert await asyncio.create_task(task()) is waits
         assert await asyncio.to_thread(thread) is waits
@@ -200,10 +200,10 @@ def test_tasks_of_a_call_wait_for_it():
 @pytest.fixture
 def _beside_others():
     """As if seven more threads were inside calls."""
-    timing._inside.update(dict.fromkeys(range(-7, 0)))
+    _waits._inside.update(dict.fromkeys(range(-7, 0)))
     yield
     for thread in range(-7, 0):
-        del timing._inside[thread]
+        del _waits._inside[thread]
 
 
 def computing(clock):
@@ -240,7 +240,7 @@ def test_a_thread_that_gave_way_rarely_did_not_wait_for_others(clock):
 @pytest.mark.usefixtures("_beside_others")
 def test_where_switches_are_not_counted_a_fair_share_is_assumed(clock, monkeypatch, own, latency):
     """A thread that got less than its share of the processor slept for the rest."""
-    monkeypatch.setattr(timing, "_times_given_way", lambda: math.nan)
+    monkeypatch.setattr(_waits, "_times_given_way", lambda: math.nan)
 
     def does():
         clock.compute(own)
@@ -261,13 +261,13 @@ def test_threads_leave_no_trace():
         raise ValueError("boom")
 
     def work():
-        timing.among_threads(str, 1)
+        _waits.among_threads(str, 1)
         with pytest.raises(ValueError, match="boom"):
-            timing.among_threads(fail, 1)
+            _waits.among_threads(fail, 1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert timing._inside == {}
+    assert _waits._inside == {}
