@@ -201,11 +201,12 @@ def _settled(work: Work) -> Done | None:
 
 def _checked(output: Any, work: Work, took: float, waited: float) -> Done:
     """An output with its latency: the time inside the system, without what it waited."""
-    if not isinstance(output, dict):
-        kind = type(output).__name__
-        return Done(work, None, took - waited, f"the system returned {kind}, not a dict")
     if waited:
         took = max(0.0, took - waited)
+    if not isinstance(output, dict):
+        kind = type(output).__name__
+        return Done(work, None, took, f"the system returned {kind}, not a dict")
+    if waited:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         output = {**output, "metadata": {**known, "waited_s": waited}}

@@ -185,23 +185,23 @@ class RowMaker:
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
         usages = [
-            output[field]
+            _added_up(output[field])
             for field in USAGE_FIELDS
             if output.get(field) and output[field] != example.get(field)
         ]
-        answered = output.get("response") is not None or bool(output.get("tool_calls"))
-        for usage in usages if answered else ():
-            row.metadata.update(self._plain(_added_up(usage)))
-            if "turns" not in example:
-                self._count_behind_endpoint(row, _added_up(usage))
         stages = output.get("stage_usage")
-        if stages is None and not answered:
+        if output.get("response") is not None or output.get("tool_calls"):
+            for usage in usages:
+                row.metadata.update(self._plain(usage))
+                if "turns" not in example:
+                    self._count_behind_endpoint(row, usage)
+        elif stages is None:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
-            by_stage = [{"stage": one["stage"], **_added_up(one["usage"])} for one in stages]
-            row.metadata["stage_usage"] = [self._plain(usage) for usage in by_stage]
-            usages = by_stage
-        spent = [n for usage in map(_added_up, usages) for n in _counts(usage).values()]
+            named = [stage for stage in stages if isinstance(stage, Mapping)]
+            usages = [{"stage": s.get("stage"), **_added_up(s.get("usage"))} for s in named]
+            row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
+        spent = [n for usage in usages for n in _counts(usage).values()]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
 

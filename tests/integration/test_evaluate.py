@@ -253,6 +253,21 @@ def test_a_compressors_own_calls_are_its_cost_and_not_what_it_hands_on(reader):
         assert row.metadata["spent_tokens"] == 940
 
 
+@pytest.mark.parametrize("stages", ["text", [3], [{}], [{"stage": "a", "usage": "many"}], {}])
+def test_usage_of_another_shape_does_no_harm(stages):
+    """What cannot be read is not counted."""
+
+    class Odd:
+        name = "odd"
+
+        def process(self, example):
+            return {"response": "x", "usage": {"prompt_tokens": "many"}, "stage_usage": stages}
+
+    (row,) = evaluate([Odd()], examples(1), [], []).rows
+    assert (row.error, row.response) == (None, "x")
+    assert "spent_tokens" not in row.metadata
+
+
 def test_a_budget_counts_what_all_stages_spent():
     """The calls of a compressor are paid for, too."""
     data = [{"id": i, "context": "a b c d e"} for i in range(5)]
