@@ -15,32 +15,34 @@ Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 
+_LOCK = threading.Lock()
+"""A call may wait in several threads. One lock for all: waiting is rare, and calls are many."""
+
+
 class Waits:
     """Seconds that one call spent waiting. Waits that overlap count once."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._under_way = 0
-        self._since = 0.0
-        self._lock = threading.Lock()  # a call may wait in several threads
+    seconds = 0.0
+    _under_way = 0
+    _since = 0.0
 
     def begin(self) -> None:
         """From now on, or still, it is waiting."""
-        with self._lock:
+        with _LOCK:
             if not self._under_way:
                 self._since = time.perf_counter()
             self._under_way += 1
 
     def end(self) -> None:
         """The other end of `begin`."""
-        with self._lock:
+        with _LOCK:
             self._under_way -= 1
             if not self._under_way:
                 self.seconds += time.perf_counter() - self._since
 
     def add(self, seconds: float) -> None:
         """Seconds that were found to have been waiting afterwards."""
-        with self._lock:
+        with _LOCK:
             self.seconds += seconds
 
 
