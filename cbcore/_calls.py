@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import queue
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
+from cbcore import _waits
 from cbcore._examples import Work, private_copy
 from cbcore._scoring import Done
 from cbcore.components import describe_exception
@@ -26,17 +28,30 @@ def is_async(system: Any) -> bool:
 
 
 class SyncCaller:
-    """Calls a system that blocks. With a time limit, in threads that can be left behind."""
+    """Calls a system that blocks. With a time limit, in threads that can be left behind.
 
-    def __init__(self, system: Any, timeout_s: float | None = None) -> None:
+    `shared` says that several threads call at once, and wait for each other.
+    """
+
+    def __init__(
+        self, system: Any, timeout_s: float | None = None, *, shared: bool = False
+    ) -> None:
         self._system = system
         self._timeout_s = timeout_s
-        self._single = self._timed(system.process)
+        self._shared = shared
+        # One call after another, in this very thread, needs nobody to measure it from inside.
+        self._is_plain = timeout_s is None and not shared
+        self._single = self._measured(system.process)
         conversation = getattr(system, "process_conversation", None)
-        self._conversation = self._timed(conversation) if conversation else self._single
+        self._conversation = self._measured(conversation) if conversation else self._single
 
-    def _timed(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        return function if self._timeout_s is None else _TimedCalls(function, self._timeout_s)
+    def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """What is called: the function itself, or one that also returns what it waited."""
+        if self._is_plain:
+            return function
+        measure: Any = _waits.among_threads if self._shared else _waits.alone
+        measured = functools.partial(measure, function)
+        return measured if self._timeout_s is None else _TimedCalls(measured, self._timeout_s)
 
     def __call__(self, work: Work) -> Done:
         settled = _settled(work)
@@ -46,10 +61,17 @@ class SyncCaller:
         call = self._conversation if "turns" in example else self._single
         started = time.perf_counter()
         try:
-            output = call(example)
+            if self._is_plain:
+                output = call(example)
+                took = time.perf_counter() - started
+                waited = _waits.taken_waits()
+            else:
+                output, waited = call(example)
+                took = time.perf_counter() - started
         except _FAILURES as error:
-            return _failed(error, work, self._system, time.perf_counter() - started)
-        return _checked(output, work, time.perf_counter() - started)
+            took = time.perf_counter() - started - _waits.taken_waits()
+            return _failed(error, work, self._system, took)
+        return _checked(output, work, took, waited)
 
 
 class AsyncCaller:
@@ -67,6 +89,7 @@ class AsyncCaller:
             return settled
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
+        waits = _waits.new_waits()
         started = time.perf_counter()
         try:
             if self._timeout_s is None:
@@ -76,8 +99,9 @@ class AsyncCaller:
         except _FAILURES as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
-            return _failed(error, work, self._system, time.perf_counter() - started)
-        return _checked(output, work, time.perf_counter() - started)
+            took = time.perf_counter() - started - waits.seconds
+            return _failed(error, work, self._system, took)
+        return _checked(output, work, time.perf_counter() - started, waits.seconds)
 
     async def _limited(self, awaitable: Awaitable[Any]) -> Any:
         try:
@@ -175,15 +199,22 @@ def _settled(work: Work) -> Done | None:
     return None
 
 
-def _checked(output: Any, work: Work, latency: float) -> Done:
-    if isinstance(output, dict):
-        return Done(work, output, latency)
-    kind = type(output).__name__
-    return Done(work, None, latency, f"the system returned {kind}, not a dict")
+def _checked(output: Any, work: Work, took: float, waited: float) -> Done:
+    """An output with its latency: the time inside the system, without what it waited."""
+    if waited:
+        took = max(0.0, took - waited)
+    if not isinstance(output, dict):
+        kind = type(output).__name__
+        return Done(work, None, took, f"the system returned {kind}, not a dict")
+    if waited:
+        metadata = output.get("metadata")
+        known = metadata if isinstance(metadata, Mapping) else {}
+        output = {**output, "metadata": {**known, "waited_s": waited}}
+    return Done(work, output, took)
 
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Done:
-    return Done(work, None, latency, _explain(error, work, system))
+    return Done(work, None, max(0.0, latency), _explain(error, work, system))
 
 
 def _explain(error: BaseException, work: Work, system: Any) -> str:

@@ -61,10 +61,21 @@ class Lane:
         work = number(self._source.examples, self._source.tag, repeats=repeats)
         if self._memo is not None:
             work = self._memo.recall(work)
+        work = self._warmed_up(work)
         self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
         if self._source.pooled:
             self._done = self._pooled(self._done)
         return map(self._make_row if self._memo is None else self._finished, self._done)
+
+    def _warmed_up(self, works: Iterator[Work]) -> Iterator[Work]:
+        """The same work; the system is ready when the first of it has to be called for."""
+        for work in works:
+            if work.problem is None and work.recalled is None:
+                self._run.warm_up(self._system)
+                yield work
+                yield from works
+                return
+            yield work
 
     def _finished(self, done: Done) -> EvalRow:
         if self._memo is not None:
@@ -111,7 +122,8 @@ class Lane:
             done = self._settled(done)
             return self._scored(done) if direct else done
         unclaimed = self._unscored if self._waiting else self._unclaimed
-        call = _CallAndScore(SyncCaller(system, options.timeout_s), direct)
+        shared = options.executor is not None or self._in_flight > 1
+        call = _CallAndScore(SyncCaller(system, options.timeout_s, shared=shared), direct)
         if options.executor is not None:
             made: Iterator[Done] = options.executor.map(call, work, in_flight=self._in_flight)
             return made

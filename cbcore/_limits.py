@@ -139,8 +139,7 @@ class Budget:
         self._reserved -= work.reserved_tokens
         self._under_way -= 1
         self._calls += 1
-        spent = row.output_tokens if row.error is None else row.input_tokens
-        spent += row.response_tokens
+        spent = _spent_tokens(row)
         self._spent_tokens += spent
         self._most_extra_tokens = max(self._most_extra_tokens, spent - row.input_tokens)
         cost = row.metadata.get("cost_usd")
@@ -187,3 +186,11 @@ class Admission:
         if self._next is None:
             self._next = next(self._works, None)
         return self._next
+
+
+def _spent_tokens(row: EvalRow) -> int:
+    """What endpoints counted, of all stages; else what the row counts."""
+    reported = row.metadata.get("spent_tokens")
+    if isinstance(reported, int):
+        return reported
+    return (row.output_tokens if row.error is None else row.input_tokens) + row.response_tokens

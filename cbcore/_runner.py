@@ -6,9 +6,10 @@ Components are handed in ready to use; nothing here looks a name up.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ from cbcore.results import EvalResult, EvalRow
 from cbcore.secrets import redact
 from cbcore.summary import summarize
 from cbcore.tokens import TokenCounter
+
+_ANY_TEXT = "warm"
 
 
 @attrs.frozen
@@ -96,6 +99,7 @@ class Run:
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
+    _warm: set[int] = attrs.Factory(set)
     _bound: dict[tuple[str, int], Wired] = attrs.Factory(dict)
     budget: Budget = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
@@ -127,6 +131,7 @@ class Run:
         return result
 
     def _execute_systems(self) -> None:
+        self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows()
         with contextlib.ExitStack() as spools:
@@ -249,6 +254,18 @@ class Run:
             self._loop = executors.LoopThread()
         return self._loop
 
+    def warm_up(self, component: Any) -> None:
+        """Let a component prepare itself, once, so that no call is charged for it."""
+        if id(component) in self._warm or not hasattr(component, "warm_up"):
+            return
+        self._warm.add(id(component))
+        try:
+            begun = component.warm_up()
+            if inspect.isawaitable(begun):
+                self.loop().call(_awaited(begun))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+            self.warn(f"warming up {component.name!r} failed: {describe_exception(error)}")
+
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
         unread = {
@@ -352,6 +369,10 @@ class Run:
             suites=suites,
             metrics=self.metrics,
         )
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
 
 
 def _state(failure: BaseException | None) -> str:

@@ -9,15 +9,17 @@ from typing import Any
 import attrs
 
 from cbcore._examples import Work
+from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.results import EvalRow, Scored, json_safe
 from cbcore.secrets import hide, is_secret_name, redact, visible
-from cbcore.tokens import TokenCounter
+from cbcore.texts import with_rewritten_twin
+from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
 _NOTHING: Mapping[int, Any] = {}
 _next_key = itertools.count().__next__
-_USAGE_KEYS = ("usage", "api_usage")
+_COUNTED = ("prompt_tokens", "completion_tokens")
 
 
 @attrs.frozen
@@ -123,6 +125,10 @@ class RowMaker:
         self._counter = counter
         self._secrets = tuple(secrets)
         self._open_keys: dict[str, bool] = {}
+        # Who counts the same texts in the same way; with other fields, nobody does.
+        self._counts_like = (
+            getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
+        )
 
     def row(self, done: Done) -> EvalRow:
         work, output = done.work, done.output
@@ -148,15 +154,14 @@ class RowMaker:
         row.output_tokens = row.input_tokens
         for field in self._counter.text_fields:
             if field in output and output[field] != example.get(field):
-                row.output_tokens = self._counter.visible({**example, **output})
+                after = with_rewritten_twin(example, {**example, **output})
+                row.output_tokens = self._counter.visible(after)
                 break
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
             row.metadata.update(self._plain(metadata))
-        for key in _USAGE_KEYS:
-            usage = output.get(key)
-            if usage is not None:
-                self._keep_usage(row, _added_up(usage))
+        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+            self._keep_usage(row, example, output)
         replies = output.get("turn_responses")
         if replies is not None:
             row.metadata["turn_responses"] = self._plain({"turns": replies})["turns"]
@@ -184,13 +189,41 @@ class RowMaker:
             self._open_keys[key] = known
         return known
 
-    def _keep_usage(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
-        row.metadata.update(self._plain(usage))
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if isinstance(prompt, int):
+    def _keep_usage(
+        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> None:
+        """What endpoints counted: of the answer by name, of all else as what it took."""
+        usages = [
+            _added_up(output[field])
+            for field in USAGE_FIELDS
+            if output.get(field) and output[field] != example.get(field)
+        ]
+        stages = output.get("stage_usage")
+        if output.get("response") is not None or output.get("tool_calls"):
+            for usage in usages:
+                row.metadata.update(self._plain(usage))
+                if "turns" not in example:
+                    self._count_behind_endpoint(row, usage)
+        elif stages is None:
+            stages = [{"stage": self._system, "usage": usage} for usage in usages]
+        if isinstance(stages, list | tuple):
+            named = [stage for stage in stages if isinstance(stage, Mapping)]
+            usages = [{"stage": s.get("stage"), **_added_up(s.get("usage"))} for s in named]
+            row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
+        spent = [n for usage in usages for n in _counts(usage).values()]
+        if spent:
+            row.metadata["spent_tokens"] = sum(spent)
+
+    def _count_behind_endpoint(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
+        """Where a proxy shortens unseen, take the count of the model behind it.
+
+        Only that of the run's own tokenizer, or two counters would be compared; and only where
+        it is less than the text that was sent, as a chat template alone makes it more.
+        """
+        prompt = _counts(usage).get("prompt_tokens", row.output_tokens)
+        if prompt < row.output_tokens and usage.get("tokenizer") == self._counts_like is not None:
             row.output_tokens = prompt
-        if isinstance(completion, int):
-            row.response_tokens = completion
+            row.metadata["output_tokens_by"] = "endpoint"
 
     def _keep_scores(self, row: EvalRow, wired: Wired, scores: Any) -> None:
         if isinstance(scores, BaseException):
@@ -239,7 +272,14 @@ def _added_up(usage: Any) -> Mapping[str, Any]:
         for key, value in turn.items() if isinstance(turn, Mapping) else ():
             if isinstance(value, int | float):
                 total[key] = total.get(key, 0) + value
+            else:
+                total[key] = value
     return total
+
+
+def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
+    """The tokens of prompt and completion, as far as they were reported."""
+    return {key: usage[key] for key in _COUNTED if isinstance(usage.get(key), int)}
 
 
 def _reason(error: BaseException) -> str:

@@ -16,8 +16,9 @@ Example: TypeAlias = dict[str, Any]
 
 Output: TypeAlias = dict[str, Any]
 """What a system returns: `response` when it answers, `context` when it rewrites the context,
-`contexts` when it retrieves, `usage` (`prompt_tokens`, `completion_tokens`) when an endpoint
-reported it, and `metadata` for anything worth keeping in the row."""
+`contexts` when it retrieves, `usage` (`prompt_tokens`, `completion_tokens` and, where known, the
+name of the `tokenizer` that counted) when an endpoint reported it, and `metadata` for anything
+worth keeping in the row."""
 
 Scores: TypeAlias = dict[str, float]
 """Score name → finite number. A score that cannot be given is left out or raised, never 0."""
@@ -25,7 +26,13 @@ Scores: TypeAlias = dict[str, float]
 
 @runtime_checkable
 class System(Protocol):
-    """The thing under test: takes an example, returns what became of it."""
+    """The thing under test: takes an example, returns what became of it.
+
+    Latency is the time inside `process`. What only the first call would take (loading a model,
+    opening a client) belongs into an optional `warm_up()`, plain or `async`, which is called
+    once before the first call that is measured; when it fails, a warning is told and the run
+    goes on. A system that waits for a turn says so with `cbcore.timing.waiting`.
+    """
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cbcore.exceptions import MissingExtraError
+from cbcore.texts import context_twin
 
 DEFAULT_ENCODING = "o200k_base"
 TEXT_FIELDS = ("context", "question", "turns")
@@ -64,8 +65,19 @@ class Words:
         return len(text.split())
 
 
+_NEEDS_MERGING = "Qwzyxtrblvk"
+"""A word that is no token. Encoders prepare, for a tenth of a second, when the first comes."""
+
+
 @functools.lru_cache(maxsize=4)
 def _load_encoder(encoding: str) -> Callable[[str], Any]:
+    """What encodes a text, ready: the first text takes no longer than the next."""
+    encode = _find_encoder(encoding)
+    encode(_NEEDS_MERGING)
+    return encode
+
+
+def _find_encoder(encoding: str) -> Callable[[str], Any]:
     try:
         import splintr
     except ImportError:
@@ -92,6 +104,7 @@ class TokenCounter:
         if isinstance(text_fields, str):
             text_fields = (text_fields,)
         self.text_fields = tuple(text_fields) if text_fields is not None else TEXT_FIELDS
+        self._counts_context = "context" in self.text_fields
         self._count = tokenizer.count
         self._seen: dict[int, int] = {}
 
@@ -106,12 +119,17 @@ class TokenCounter:
         return found
 
     def visible(self, example: Mapping[str, Any]) -> int:
-        """Tokens a model would see of this example: its text fields, and nothing else."""
+        """Tokens a model would see of this example: its text fields, and nothing else.
+
+        A context that only repeats the question, or the turns, is seen once.
+        """
         total = 0
         for field in self.text_fields:
             value = example.get(field)
             if value is not None:
                 total += self.count(value) if type(value) is str else self._nested(value)
+        if self._counts_context and context_twin(example) in self.text_fields:
+            total -= self._nested(example["context"])
         return total
 
     def _nested(self, value: Any) -> int:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
+import inspect
 import json
 import threading
 import tracemalloc
+from types import MappingProxyType
 
 import pytest
 
 from cb_answerquality import AnswerQuality
+from cb_baselines import Truncate, tokenizers
 from cb_metrics import Latency, MeanScore, PassRate, PerDatasetBreakdown
-from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate
+from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate, tokens
+from cbcore.chains import chain
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
 
 
@@ -193,8 +198,8 @@ def test_a_system_that_leaves_the_context_alone_saves_nothing():
     assert row.input_tokens == row.output_tokens == 3
 
 
-def test_usage_an_endpoint_reports_is_used_and_kept():
-    """prompt_tokens become output_tokens, completion_tokens the response's."""
+def test_usage_an_endpoint_reports_is_kept_beside_what_the_run_counts():
+    """What it counted is in the metadata; tokens are counted alike before and after."""
 
     class Endpoint:
         name = "endpoint"
@@ -203,8 +208,137 @@ def test_usage_an_endpoint_reports_is_used_and_kept():
             return {"response": "a", "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
 
     (row,) = evaluate([Endpoint()], examples(1), [], []).rows
-    assert (row.output_tokens, row.response_tokens) == (11, 7)
-    assert row.metadata == {"prompt_tokens": 11, "completion_tokens": 7}
+    assert (row.output_tokens, row.response_tokens) == (row.input_tokens, 1)
+    assert row.metadata == {"prompt_tokens": 11, "completion_tokens": 7, "spent_tokens": 18}
+
+
+class ModelCompressor:
+    """Cuts the context to three words, and asks a model how, which costs it tokens."""
+
+    name = "compressor"
+    usage = MappingProxyType({"prompt_tokens": 900, "completion_tokens": 40})
+
+    def process(self, example):
+        kept = " ".join(example["context"].split()[:3])
+        return {"context": kept, "usage": dict(self.usage), "metadata": {"cost_usd": 0.5}}
+
+
+class Reader:
+    """Answers with one word; an endpoint that reports what it counted."""
+
+    name = "reader"
+
+    def process(self, example):
+        usage = {"prompt_tokens": 11, "completion_tokens": 7}
+        return {**example, "response": "one", "usage": usage}
+
+
+@pytest.mark.parametrize("reader", [None, Constant(), Reader()])
+def test_a_compressors_own_calls_are_its_cost_and_not_what_it_hands_on(reader):
+    """Alone and in front of a reader, with usage or without: 12 words became 6."""
+    system = ModelCompressor() if reader is None else chain([ModelCompressor(), reader])
+    data = [{"id": 1, "context": "a b c d e f g h i", "question": "q r s"}]
+    (row,) = evaluate([system], data, [], [], tokenizer="words").rows
+    assert (row.input_tokens, row.output_tokens) == (12, 6)
+    assert row.response_tokens == (0 if reader is None else len(row.response.split()))
+    own, *others = row.metadata["stage_usage"]
+    assert own == {"stage": "compressor", **ModelCompressor.usage}
+    assert row.metadata["cost_usd"] == 0.5
+    if isinstance(reader, Reader):
+        assert others == [{"stage": "reader", "prompt_tokens": 11, "completion_tokens": 7}]
+        assert row.metadata["prompt_tokens"] == 11
+        assert row.metadata["spent_tokens"] == 958
+    else:
+        assert "prompt_tokens" not in row.metadata
+        assert row.metadata["spent_tokens"] == 940
+
+
+@pytest.mark.parametrize("stages", ["text", [3], [{}], [{"stage": "a", "usage": "many"}], {}])
+def test_usage_of_another_shape_does_no_harm(stages):
+    """What cannot be read is not counted."""
+
+    class Odd:
+        name = "odd"
+
+        def process(self, example):
+            return {"response": "x", "usage": {"prompt_tokens": "many"}, "stage_usage": stages}
+
+    (row,) = evaluate([Odd()], examples(1), [], []).rows
+    assert (row.error, row.response) == (None, "x")
+    assert "spent_tokens" not in row.metadata
+
+
+def test_a_budget_counts_what_all_stages_spent():
+    """The calls of a compressor are paid for, too."""
+    data = [{"id": i, "context": "a b c d e"} for i in range(5)]
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate([ModelCompressor()], data, [], [], tokenizer="words", budget_tokens=2000)
+    assert len(stopped.value.result.rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("usage", "example"),
+    [
+        ({"prompt_tokens": 30}, {"context": "a b c", "question": "d"}),
+        (
+            [{"prompt_tokens": 13}, {"prompt_tokens": 19}],
+            {"turns": ["a b c", "d"], "context": "a b c\n\nd"},
+        ),
+    ],
+)
+@pytest.mark.parametrize("tokenizer", [None, "words"])
+def test_an_endpoint_that_changes_nothing_saves_nothing(usage, example, tokenizer):
+    """Asked once or turn by turn, whatever its template and its history add to its own count."""
+
+    class Endpoint:
+        name = "endpoint"
+
+        def process(self, example):
+            told = usage if isinstance(usage, list) else [usage]
+            return {"response": "x", "usage": [{**one, "tokenizer": tokenizer} for one in told]}
+
+    (row,) = evaluate([Endpoint()], [{"id": 1, **example}], [], [], tokenizer="words").rows
+    assert (row.input_tokens, row.output_tokens) == (4, 4)
+
+
+@pytest.mark.parametrize(("tokenizer", "output_tokens"), [("words", 3), ("other", 6), (None, 6)])
+def test_what_a_proxy_shortens_unseen_counts_where_the_counter_is_the_same(
+    tokenizer, output_tokens
+):
+    """Two counters are never compared with each other."""
+
+    class Proxy:
+        name = "proxy"
+
+        def process(self, example):
+            return {"response": "x", "usage": {"prompt_tokens": 3, "tokenizer": tokenizer}}
+
+    data = [{"id": 1, "context": "a b c d e", "question": "q"}]
+    (row,) = evaluate([Proxy()], data, [], [], tokenizer="words").rows
+    assert (row.input_tokens, row.output_tokens) == (6, output_tokens)
+    assert ("output_tokens_by" in row.metadata) is (output_tokens == 3)
+    (row,) = evaluate([Proxy()], data, [], [], tokenizer="words", text_fields=["context"]).rows
+    assert row.output_tokens == 5
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("reader", [None, Constant()])
+def test_a_dataset_that_repeats_its_question_as_context_counts_the_same(repeated, reader):
+    """Before a system and after one that cuts that text."""
+
+    class Cut:
+        name = "cut"
+
+        def process(self, example):
+            field = "context" if repeated else "question"
+            return {field: example[field].split()[0]}
+
+    example = {"id": 1, "question": "How many apples?"}
+    if repeated:
+        example["context"] = example["question"]
+    system = Cut() if reader is None else chain([Cut(), reader])
+    (row,) = evaluate([system], [example], [], [], tokenizer="words").rows
+    assert (row.input_tokens, row.output_tokens) == (3, 1)
 
 
 def test_text_fields_choose_what_is_counted():
@@ -473,7 +607,9 @@ def test_a_conversation_goes_to_the_method_made_for_it():
     result = evaluate([Talker()], data, [], [])
     assert [row.response for row in result.rows] == ["many", "single"]
     assert result.rows[0].metadata["turn_responses"] == ["a", "many"]
-    assert (result.rows[0].output_tokens, result.rows[0].response_tokens) == (10, 2)
+    row = result.rows[0]
+    assert (row.input_tokens, row.output_tokens, row.response_tokens) == (2, 2, 1)
+    assert (row.metadata["prompt_tokens"], row.metadata["completion_tokens"]) == (10, 2)
 
 
 def test_secrets_in_errors_are_hidden():
@@ -594,3 +730,96 @@ def test_stored_outputs_are_scored_in_batches_where_the_evaluator_can(tmp_path):
     assert single == [3]
     assert result.rows[3].missing == {"b": "not this one"}
     assert sum("b" in row.scores for row in result.rows) == 19
+
+
+# -- warming up ------------------------------------------------------------------------------------
+
+
+EVENTS: list[tuple[str, str]] = []
+
+
+class Prepared:
+    """A system that notes when it is prepared and called."""
+
+    def __init__(self, name, fails=False):
+        self.name = name
+        self.fails = fails
+
+    def warm_up(self):
+        EVENTS.append(("warm", self.name))
+        if self.fails:
+            raise OSError("no such model")
+
+    def process(self, example):
+        EVENTS.append(("call", self.name))
+        return {"response": "x"}
+
+
+class PreparedAwaited(Prepared):
+    async def warm_up(self):
+        super().warm_up()
+
+    async def aprocess(self, example):
+        return self.process(example)
+
+
+@pytest.fixture
+def events():
+    """What systems were asked to do, in order."""
+    EVENTS.clear()
+    return EVENTS
+
+
+@pytest.mark.parametrize("kind", [Prepared, PreparedAwaited])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_system_is_warmed_up_once_before_its_first_call(kind, workers, events):
+    """Whatever the order of systems, and however many datasets and workers there are."""
+    systems = [kind("a"), chain([kind("b"), Constant()])]
+    data = ["hotpotqa:sample", "gsm8k:sample"]
+    evaluate(systems, data, [], [], max_workers=workers, max_examples=2)
+    for name in ("a", "b"):
+        own = [what for what, who in events if who == name]
+        assert own == ["warm", *["call"] * 4]
+
+
+@pytest.mark.parametrize("kind", [Prepared, PreparedAwaited])
+def test_a_system_that_cannot_be_warmed_up_is_called_all_the_same(kind, capsys):
+    """A warning tells; whether it works is for its calls to say."""
+    result = evaluate([kind("cold", fails=True)], examples(1), [], [])
+    assert result.rows[0].response == "x"
+    assert "warming up 'cold' failed: OSError: no such model" in capsys.readouterr().err
+
+
+def test_a_system_whose_outputs_are_stored_is_not_warmed_up(tmp_path, events):
+    """Loading a model takes time, and no call is made."""
+    for _ in range(2):
+        evaluate([Prepared("a")], examples(2), [], [], cache_dir=tmp_path)
+    assert events == [("warm", "a"), ("call", "a"), ("call", "a")]
+
+
+def test_tokenizers_are_loaded_before_the_first_call(monkeypatch):
+    """The run's own, and those of systems: whichever comes first is not charged for it."""
+    events = []
+
+    class Lazy:
+        name = "lazy"
+
+        def count(self, text):
+            events.append("count")
+            return 1
+
+    class Noting(Constant):
+        name = "noting"
+
+        def process(self, example):
+            events.append("call")
+            return super().process(example)
+
+    load = tokens._find_encoder
+    fresh = functools.lru_cache(inspect.unwrap(tokens._load_encoder))
+    monkeypatch.setattr(tokens, "_load_encoder", fresh)
+    monkeypatch.setattr(tokens, "_find_encoder", lambda name: events.append("load") or load(name))
+    tokenizers.load.cache_clear()
+    evaluate([chain([Noting(), Truncate(4)])], examples(1), [], [], tokenizer=Lazy())
+    assert events[: events.index("call")] == ["load", "count"]
+    assert "load" not in events[events.index("call") :]

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from cbcore import _waits
 from cbcore.chains import AsyncChain, Chain, Renamed, chain
 from cbcore.exceptions import ProcessError, UsageError
 from cbcore.protocols import AsyncSystem, System
@@ -162,6 +166,117 @@ def test_what_the_stages_cost_adds_up():
     made = chain(stages).process({"id": 1, "metadata": {"cost_usd": 9.0}})
     assert made["metadata"] == {"cost_usd": 0.75, "by": "two"}
     assert stages[1].fields["metadata"] == {"cost_usd": 0.5, "by": "one"}
+
+
+class Handing(Stage):
+    """A stage that hands everything on that it was given, as many do."""
+
+    def process(self, example):
+        return {**example, **super().process(example)}
+
+
+MINE = {"prompt_tokens": 900, "completion_tokens": 40}
+THEIRS = {"prompt_tokens": 70, "completion_tokens": 3}
+EVERY_STAGE = pytest.mark.parametrize("kind", [Stage, Handing, Awaited])
+
+
+@EVERY_STAGE
+@pytest.mark.parametrize("field", ["usage", "api_usage"])
+def test_usage_of_a_stage_does_not_stand_for_a_later_one(kind, field):
+    """A compressor's own calls are kept under its name; the reader, which reports none, has none."""
+    reader = kind("reader", response="x")
+    made = run([Stage("compressor", context="c", **{field: MINE}), reader], {"context": "long"})
+    assert field not in made
+    assert field not in reader.seen[0]
+    assert made["stage_usage"] == [{"stage": "compressor", "usage": MINE}]
+
+
+@EVERY_STAGE
+@pytest.mark.parametrize("answer", [{"response": "x"}, {"tool_calls": [{"name": "f"}]}])
+def test_usage_of_a_chain_is_that_of_the_stage_which_answered(kind, answer):
+    """Whatever was reported before, and whatever follows it."""
+    stages = [
+        Stage("compressor", context="c", usage=MINE),
+        kind("reader", usage=THEIRS, **answer),
+        kind("after", context="d"),
+        kind("notes", usage=MINE),
+    ]
+    made = run(stages, {"context": "long"})
+    assert made["usage"] == THEIRS
+    reported = [(one["stage"], one["usage"]) for one in made["stage_usage"]]
+    assert reported == [("compressor", MINE), ("reader", THEIRS), ("notes", MINE)]
+
+
+def test_a_chain_inside_a_chain_tells_of_its_own_stages():
+    """The outer one knows them all by name."""
+    inner = chain([Stage("one", usage=MINE), Stage("two", response="x", usage=THEIRS)])
+    made = run([Stage("zero", usage=MINE), inner], {"context": "long"})
+    assert made["usage"] == THEIRS
+    assert [one["stage"] for one in made["stage_usage"]] == ["zero", "one", "two"]
+
+
+def test_a_field_of_the_data_is_not_taken_for_usage():
+    """What every stage hands on from the example was reported by nobody."""
+    made = run([Handing("a"), Handing("b", response="x")], {"context": "c", "usage": "rare"})
+    assert made == {"context": "c", "usage": "rare", "response": "x"}
+
+
+@EVERY_STAGE
+def test_a_question_that_is_the_context_is_rewritten_with_it(kind):
+    """The next stage is asked the shortened text, not the long one once more."""
+    reader = kind("reader", response="x")
+    run([Stage("cut", context="short"), reader], {"context": "long", "question": "long"})
+    assert (reader.seen[0]["context"], reader.seen[0]["question"]) == ("short", "short")
+
+
+class Warm(Stage):
+    warmed = 0
+
+    def warm_up(self):
+        self.warmed += 1
+
+
+class WarmAwaited(Awaited):
+    warmed = 0
+
+    async def warm_up(self):
+        self.warmed += 1
+
+
+def test_a_chain_warms_its_stages_up():
+    """Those that have to be awaited are; without any of those nothing is left to await."""
+    called, awaited = Warm("a"), WarmAwaited("b")
+    assert chain([called, Stage("c")]).warm_up() is None
+    assert called.warmed == 1
+
+    async def warm_up():
+        await chain([called, awaited]).warm_up()
+
+    asyncio.run(warm_up())
+    assert (called.warmed, awaited.warmed) == (2, 1)
+
+
+def test_waiting_for_a_thread_is_not_the_time_of_a_stage():
+    """A called stage of an awaited chain: what passed before it was begun is told apart."""
+
+    async def waited():
+        waits = _waits.new_waits()
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1) as pool:
+            loop.set_default_executor(pool)
+            release = threading.Event()
+            loop.run_in_executor(None, release.wait)
+            call = asyncio.ensure_future(chain([Stage("a"), Awaited("b")]).aprocess({}))
+            await asyncio.sleep(0)
+            asked = time.perf_counter()
+            await asyncio.sleep(0)
+            held = time.perf_counter() - asked
+            release.set()
+            await call
+        return waits.seconds, held
+
+    seconds, held = asyncio.run(waited())
+    assert seconds >= held > 0
 
 
 def test_a_renamed_system_differs_only_in_name():

@@ -26,7 +26,7 @@ LAYERS = (
         "names",
     }
     | {"results", "secrets", "summary"},
-    {"_logging", "events", "hookspecs", "protocols", "tokens"},
+    {"_logging", "_waits", "events", "hookspecs", "protocols", "texts", "timing", "tokens"},
     {
         "_column_paths",
         "_column_reading",

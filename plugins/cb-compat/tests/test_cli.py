@@ -114,11 +114,12 @@ def test_nothing_is_stored_unless_asked_for(command, server, data, tmp_path):
 
 
 def test_the_old_token_counts_can_be_had(command, server, data):
-    """`--legacy-tokens` counts ids, gold and replies; without it the endpoint's usage counts."""
+    """`--legacy-tokens` counts ids, gold and replies; without it what a model gets to see."""
     flags = ("--proxy", server.url(), "--dataset", data, "--output", "json")
     old = json.loads(command(*flags, "--legacy-tokens").stdout)["rows"][0]
     new = json.loads(command(*flags).stdout)["rows"][0]
-    assert new["output_tokens"] == 100
+    assert new["output_tokens"] == new["input_tokens"]
+    assert new["metadata"]["prompt_tokens"] == 100
     assert old["input_tokens"] > new["input_tokens"]
     assert old["output_tokens"] == old["input_tokens"] + 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cb_local.prompts import turn_messages, user_message
@@ -31,16 +31,21 @@ encodable = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
             "Context:\nC\n\nQuestion: Q\nA) one\nAnswer:",
         ),
         ({"text": "{question}", "question": "Q"}, "{text}", "{question}"),
+        ({"context": "Q", "question": "Q"}, None, "Q"),
+        ({"context": "Q", "question": "Q", "choices": ["one"]}, None, "Q\nA) one"),
+        ({"context": "Q", "question": "Q"}, "{context}|{question}", "|Q"),
+        ({"context": "Q", "question": "Q"}, "{context}!", "Q!"),
     ],
 )
 def test_prompt(example: dict[str, Any], template: str | None, prompt: str) -> None:
-    """Context and question where there are any, or the user's template filled in once."""
+    """Context and question, each text once, or the user's template filled in once."""
     assert user_message(example, template, system="local") == prompt
 
 
 @given(encodable, encodable)
 def test_texts_reach_the_prompt_unchanged(context: str, question: str) -> None:
     """Whatever stands in them: braces, quotes, backslashes."""
+    assume(context != question)
     example = {"context": context, "question": question}
     assert user_message(example, "{context}|{question}", system="local") == f"{context}|{question}"
 
@@ -98,3 +103,11 @@ def test_a_turn_that_is_no_message_is_an_error(turn: Any, reason: str) -> None:
     """It names the example and what is wrong with the turn."""
     with pytest.raises(DataError, match=f"example 1: .*{reason}"):
         turn_messages({"id": 1, "turns": [turn]}, None, system="local")
+
+
+def test_a_context_that_repeats_the_turns_is_not_asked_as_well() -> None:
+    """The messages are those of the turns alone."""
+    example = {"turns": ["One.", "Two."]}
+    repeated = {**example, "context": "One.\n\nTwo."}
+    alone = turn_messages(example, None, system="local")
+    assert turn_messages(repeated, None, system="local") == alone

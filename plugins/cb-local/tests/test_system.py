@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cb_local import EngineError, Local, PromptTooLongError
-from cb_local.engine import shared_engine
+from cb_local import EngineError, Local, PromptTooLongError, engine
+from cb_local.engine import close_engines, shared_engine
 from cb_local.models import Model
 from cbcore import evaluate
 from cbcore.chains import chain
@@ -251,7 +251,7 @@ def test_a_forked_process_starts_an_engine_of_its_own() -> None:
 
 @pytest.mark.usefixtures("bundled")
 def test_it_reads_what_a_compressor_leaves() -> None:
-    """At the end of a chain: rows carry the model's own counts, and an error only where due."""
+    """At the end of a chain: the model's own count stands beside, and an error only where due."""
     data = [EXAMPLE, {**EXAMPLE, "id": 2, "context": "Rhine. " * 700}]
     result = evaluate(
         systems=[
@@ -264,7 +264,25 @@ def test_it_reads_what_a_compressor_leaves() -> None:
     cut, whole = result.rows_by_system()["cut"], result.rows_by_system()["whole"]
     assert [row.error for row in cut] == [None, None]
     assert cut[0].scores["contains"] == 1.0
-    assert cut[1].output_tokens == cut[1].metadata["prompt_tokens"] < 100
+    assert cut[1].output_tokens < 30 < cut[1].metadata["prompt_tokens"] < 100
     assert whole[0].error is None
     assert "PromptTooLongError" in str(whole[1].error)
     assert whole[1].scores == {}
+
+
+@pytest.mark.usefixtures("bundled")
+def test_the_model_is_loaded_before_the_first_example_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The run warms the system up, and the first call finds the engine running."""
+    close_engines()
+    running = []
+    process = Local.process
+
+    def noting(self: Local, example: dict[str, Any]) -> dict[str, Any]:
+        running.append(len(engine._engines))
+        return process(self, example)
+
+    monkeypatch.setattr(Local, "process", noting)
+    evaluate([Local(max_tokens=1, n_ctx=512)], [EXAMPLE], [], [], progress=False)
+    assert running == [1]

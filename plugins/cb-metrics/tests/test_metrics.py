@@ -79,6 +79,41 @@ def test_reference_values(metric, expected):
     assert metric.compute(REFERENCE) == pytest.approx(expected, nan_ok=True)
 
 
+def endpoint_row(example_id, prompt_tokens=None, **fields):
+    """A row of an endpoint that reported its prompt tokens, or did not."""
+    metadata = {} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}
+    return EvalRow("s", example_id, input_tokens=10, output_tokens=10, metadata=metadata, **fields)
+
+
+def test_what_endpoints_counted_stands_beside_what_the_run_counted():
+    """Over the rows that have it; the saving by the run's own counter stays 0."""
+    rows = [endpoint_row(1, 20), endpoint_row(2, 40), endpoint_row(3), ERRORED]
+    assert CompressionRatio().compute(rows) == {
+        "compression_ratio": 0.0,
+        "mean_input_tokens": 10,
+        "mean_output_tokens": 10,
+        "mean_prompt_tokens": 30,
+    }
+
+
+def test_prompts_are_compared_with_those_of_the_baseline():
+    """On the examples that both have, by the endpoints' own counter; read once."""
+    direct = [endpoint_row(1, 100), endpoint_row(2, 300), endpoint_row(3, error="x")]
+    proxy = [endpoint_row(1, 50), endpoint_row(2, 150), endpoint_row(3, 7), endpoint_row(4, 1)]
+    compared = CompressionRatio(baseline="direct").compare(
+        {"direct": iter(direct), "proxy": iter(proxy), "no model": iter([endpoint_row(1)])}
+    )
+    saved = {system: values["prompt_saved"] for system, values in compared.items()}
+    assert saved == pytest.approx({"direct": 0, "proxy": 0.5, "no model": math.nan}, nan_ok=True)
+    assert compared["proxy"]["mean_prompt_tokens"] == 52
+
+
+def test_a_baseline_that_is_no_system_of_the_run_is_an_error():
+    """With the systems there are."""
+    with pytest.raises(ValueError, match="baseline 'x' is none of direct, proxy"):
+        CompressionRatio(baseline="x").compare({"direct": [], "proxy": []})
+
+
 @pytest.mark.parametrize("metric", [cls() for cls in SINGLE_SYSTEM])
 def test_errored_rows_change_nothing(metric):
     """A row with an error is left out of every value and of the missing count."""

@@ -22,10 +22,12 @@ from cbcore.exceptions import DataError
         ({"question": "Q?", "choices": "xy"}, "Q?"),
         ({"context": ["One.", "Two."], "question": "Q?"}, "One.\n\nTwo.\n\nQ?"),
         ({"context": [], "question": "Q?"}, "Q?"),
+        ({"context": "Q?", "question": "Q?"}, "Q?"),
+        ({"context": "Q?", "question": "Q?", "choices": ["x", "y"]}, "Q?\n\nA) x\nB) y"),
     ],
 )
 def test_context_question_and_choices_make_the_message(example, text):
-    """In this order; choices that already stand in the text are not repeated."""
+    """In this order; what already stands in the text is not repeated."""
     assert Prompting().messages(example) == [{"role": "user", "content": text}]
 
 
@@ -153,3 +155,22 @@ def test_turns_of_another_shape_are_an_error(turns):
     """That names the example."""
     with pytest.raises(DataError, match="example 1"):
         list(Prompting().conversation({"id": 1, "turns": turns}))
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [("{context}|{question}", "|Q?"), ("{context}", "Q?"), ("{question}!", "Q?!")],
+)
+def test_a_context_that_repeats_the_question_is_written_once_by_a_template(template, text):
+    """Where the template names both, the question is left."""
+    assert Prompting(template=template).text({"context": "Q?", "question": "Q?"}) == text
+
+
+@pytest.mark.parametrize(
+    "turns", [["One.", "Two."], [{"role": "user", "content": t} for t in ("One.", "Two.")]]
+)
+def test_a_context_that_repeats_the_turns_is_not_written_in_front_of_them(turns):
+    """The conversation is the same as without the context."""
+    asked = Prompting().conversation({"turns": turns, "context": "One.\n\nTwo."})
+    assert next(asked) == [{"role": "user", "content": "One."}]
+    assert asked.send("Reply.")[-1] == {"role": "user", "content": "Two."}

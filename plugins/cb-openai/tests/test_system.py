@@ -29,11 +29,12 @@ def rows_of(system, examples, **options):
 
 
 def test_a_row_has_the_answer_the_usage_and_the_cost(server):
-    """Tokens are the endpoint's own; the cost is theirs at list price."""
+    """The endpoint's own count stands beside the run's; the cost is theirs at list price."""
     system = OpenAI(server.url(), "gpt-4o", name="mine")
     (row,) = rows_of(system, [EXAMPLE])
     assert (row.system, row.response, row.error) == ("mine", "Paris", None)
-    assert (row.output_tokens, row.response_tokens) == (100, 2)
+    assert row.output_tokens == row.input_tokens == 7
+    assert (row.metadata["prompt_tokens"], row.metadata["completion_tokens"]) == (100, 2)
     assert row.metadata["cached_tokens"] == 40
     assert row.metadata["cost_usd"] == pytest.approx((60 * 2.5 + 40 * 1.25 + 2 * 10) / 1e6)
     assert row.metadata["finish_reason"] == "stop"
@@ -213,7 +214,8 @@ def test_a_conversation_is_asked_turn_by_turn(server):
     url = server.url(text="echo")
     (row,) = rows_of(OpenAI(url, "gpt-4o"), [{"id": 1, "turns": ["one", "two"]}])
     assert (row.response, row.metadata["turn_responses"]) == ("two", ["one", "two"])
-    assert (row.output_tokens, row.response_tokens) == (200, 4)
+    assert (row.input_tokens, row.output_tokens, row.response_tokens) == (2, 2, 1)
+    assert (row.metadata["prompt_tokens"], row.metadata["completion_tokens"]) == (200, 4)
     assert row.metadata["cost_usd"] == pytest.approx(2 * (60 * 2.5 + 40 * 1.25 + 20) / 1e6)
     second = server.requests(url)[1]["body"]["messages"]
     assert [m["content"] for m in second] == ["one", "one", "two"]
@@ -300,3 +302,63 @@ def test_an_error_keeps_its_facts_when_it_is_copied(server):
         caught.value.message,
     )
     assert json.dumps(copied.outcome) == '"http_error"'
+
+
+# -- what a proxy saves, and what is waiting -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "output_tokens"),
+    [("gpt-4o-mini-2024-07-18", 100), ("openai/gpt-4.1", 100), ("gpt-4-0613", 401), ("qwen", 401)],
+)
+def test_what_a_proxy_shortens_unseen_is_taken_from_the_model_behind_it(
+    server, model, output_tokens
+):
+    """Where that counts as the run does (o200k_base); counts of another kind stand beside it."""
+    long = {"id": 1, "context": "word " * 400}
+    (row,) = rows_of(OpenAI(server.url(), model), [long])
+    assert (row.input_tokens, row.metadata["prompt_tokens"]) == (401, 100)
+    assert row.output_tokens == output_tokens
+    assert row.metadata.get("output_tokens_by") == ("endpoint" if output_tokens == 100 else None)
+
+
+def test_an_endpoint_that_changes_nothing_saves_nothing(server):
+    """Its chat template makes its own count larger; the run counts the text on both sides."""
+    examples = [{**EXAMPLE, "id": n, "context": "word " * n} for n in range(1, 90, 11)]
+    rows = rows_of(OpenAI(server.url(), "gpt-4o-mini"), examples)
+    assert [row.output_tokens for row in rows] == [row.input_tokens for row in rows]
+
+
+def test_waiting_for_a_place_is_not_latency(server):
+    """One request at a time: the others wait for it, which is told and left out."""
+    system = OpenAI(server.url(delay=0.05), "gpt-4o", max_in_flight=1)
+    rows = rows_of(system, [{**EXAMPLE, "id": n} for n in range(3)])
+    first, second, third = sorted(rows, key=lambda row: row.metadata.get("waited_s", 0.0))
+    assert "waited_s" not in first.metadata
+    assert second.metadata["waited_s"] >= 0.05
+    assert third.metadata["waited_s"] >= 0.1
+    assert third.latency < third.metadata["waited_s"] + third.metadata["request_s"]
+
+
+@pytest.mark.parametrize(("status", "is_waiting"), [(429, True), (503, False)])
+def test_what_a_rate_limit_makes_a_call_wait_is_not_latency(server, status, is_waiting):
+    """A failure of the endpoint is: whoever asks has to wait until it has recovered."""
+    url = server.url(fault="status", status=status, times=1)
+    (row,) = rows_of(OpenAI(url, "gpt-4o", backoff_s=0.01), [EXAMPLE])
+    assert row.metadata["retries"] == 1
+    assert (row.metadata.get("waited_s", 0.0) >= 0.01) is is_waiting
+
+
+def test_the_first_call_finds_everything_set_up(server, monkeypatch):
+    """Connections are prepared on the loop of the run before the first example is sent."""
+    lines = []
+    system = OpenAI(server.url(), "gpt-4o")
+    ask = system._client.chat
+
+    async def chat(*arguments, **options):
+        lines.append(len(system._client._lines))
+        return await ask(*arguments, **options)
+
+    monkeypatch.setattr(system._client, "chat", chat)
+    rows_of(system, [EXAMPLE])
+    assert lines == [1]

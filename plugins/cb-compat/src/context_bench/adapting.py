@@ -18,7 +18,7 @@ _USAGE_FIELDS = ("usage", "api_usage")
 class Counting(enum.Enum):
     """What the tokens of a row are."""
 
-    VISIBLE = "what a model gets to see, or the usage that an endpoint reports"
+    VISIBLE = "what a model gets to see"
     FIELDS = "the fields that were asked for"
     STRINGS = "every string, as context-bench counted"
 
@@ -70,6 +70,8 @@ class _Adapted:
         self._counting = counting
         self.name: str = system.name
         self.parameters = public_attributes(system)
+        if hasattr(system, "warm_up"):
+            self.warm_up = system.warm_up
 
     @property
     def identity(self) -> list[Any]:

@@ -14,6 +14,7 @@ import attrs
 
 from cb_local.exceptions import EngineError, PromptTooLongError
 from cbcore.exceptions import MissingExtraError, ProcessError
+from cbcore.timing import waiting
 
 _TOO_LONG = "exceed_context_size_error"
 _SILENT = -1
@@ -50,6 +51,7 @@ class Engine:
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
         self._server: Any = _start(options)
+        self._places = threading.Semaphore(options.n_parallel)
 
     @property
     def url(self) -> str:
@@ -63,10 +65,15 @@ class Engine:
 
         Raises `PromptTooLongError` before anything is generated, `ProcessError` for the rest.
         """
+        if not self._places.acquire(blocking=False):
+            with waiting():
+                self._places.acquire()
         try:
             answer = self._server.handle_chat_completions({"messages": list(messages), **sampling})
         except (RuntimeError, TypeError, ValueError) as error:
             raise ProcessError(f"{system}: llama.cpp refused the request: {error}") from error
+        finally:
+            self._places.release()
         if failure := answer.get("error"):
             if failure.get("type") == _TOO_LONG:
                 raise PromptTooLongError(system, failure["n_prompt_tokens"], failure["n_ctx"])

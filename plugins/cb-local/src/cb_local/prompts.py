@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from cbcore.exceptions import DataError
+from cbcore.texts import context_twin
 
 _FIELD = re.compile(r"\{\{|\}\}|\{(?P<field>\w+)\}")
 
@@ -22,7 +23,12 @@ def user_message(example: Mapping[str, Any], template: str | None, *, system: st
 
     A value is put in as it is: braces inside it mean nothing. Without a template these are
     context, question and lettered choices; what the example lacks, or is empty, is left out.
+    A context that only repeats the question, or the turns, is written once: as question.
     """
+    if context_twin(example) is not None and "question" in template_fields(
+        template or "{question}"
+    ):
+        example = {**example, "context": ""}
     if template is not None:
         return _FIELD.sub(
             lambda match: (
@@ -72,6 +78,8 @@ def turn_messages(
     first = next((message for message in messages if message["role"] == "user"), None)
     if first is not None:
         asked = {**example, "question": first["content"]}
+        if context_twin(example) is not None:
+            asked["context"] = asked["question"]
         first["content"] = user_message(asked, template, system=system)
     return messages
 

@@ -27,7 +27,7 @@ class Local:
     without one, it is the model's own. Equal input gives equal output: at `temperature` 0
     whatever the seed, above it for the same `seed`.
 
-    The model is loaded when the first example comes, once for all systems with the same
+    The model is loaded before the first example is measured, once for all systems with the same
     `model`, `n_ctx` (tokens of prompt and answer together) and `n_threads`. They take turns.
     """
 
@@ -77,6 +77,12 @@ class Local:
         )
         self._options = EngineOptions(
             path=found.path, alias=found.name, n_ctx=n_ctx, n_threads=n_threads or default_threads()
+        )
+
+    def warm_up(self) -> None:
+        """Load the model, and let it read its weights once."""
+        shared_engine(self._options).chat(
+            self.name, [{"role": "user", "content": "?"}], max_tokens=1, temperature=0.0
         )
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:

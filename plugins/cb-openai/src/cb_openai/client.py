@@ -19,6 +19,7 @@ from cb_openai.parameters import check_extra_body, check_headers, check_numbers
 from cb_openai.replies import Reply
 from cb_openai.streams import ASSEMBLIES
 from cbcore.identity import plain_bytes
+from cbcore.timing import waiting
 
 if TYPE_CHECKING:
     import aiohttp
@@ -40,7 +41,8 @@ class ChatClient:
     doubled each time, with jitter, at most `max_wait_s`; an address that never answered, which
     is mostly a mistake, only with `retry_unreached`. At most `max_in_flight` requests are
     under way; 429 halves that number for a while. The limits per minute hold in every period
-    of 60 seconds; tokens are estimated first and corrected by the usage reported.
+    of 60 seconds; tokens are estimated first and corrected by the usage reported. What these
+    limits, and 429, make a call wait is told to `cbcore.timing`, which keeps it from its latency.
 
     Close it with `aclose`, or use it in `async with`.
     """
@@ -157,7 +159,12 @@ class ChatClient:
                     raise
                 retries += 1
                 wait_s = self._wait_s(error, retries)
-            await asyncio.sleep(wait_s)
+                is_rate_limit = error.status == 429
+            if is_rate_limit:
+                with waiting():
+                    await asyncio.sleep(wait_s)
+            else:
+                await asyncio.sleep(wait_s)
 
     def _may_retry(self, error: EndpointError) -> bool:
         unreached = error.outcome is Outcome.UNREACHABLE and not self._was_reached
@@ -178,8 +185,13 @@ class ChatClient:
     ) -> Reply:
         entry = None
         if line.has_minute_limits:
-            entry = await line.wait_for_minute(len(payload), max_tokens)
-        entered = await line.limit.enter() if line.limit.is_full else line.limit.enter_now()
+            with waiting():
+                entry = await line.wait_for_minute(len(payload), max_tokens)
+        if line.limit.is_full:
+            with waiting():
+                entered = await line.limit.enter()
+        else:
+            entered = line.limit.enter_now()
         started = time.perf_counter()
         try:
             answer, response = await self._ask(line, payload, stream)
@@ -256,6 +268,14 @@ class ChatClient:
             self._last_line = line
         return line
 
+    async def warm_up(self) -> None:
+        """Set up all that a first request would wait for, short of a connection."""
+        self._line()
+        import encodings.idna  # noqa: F401 - which looking up a host would import
+
+        loop = asyncio.get_running_loop()
+        await loop.getaddrinfo("127.0.0.1", 80)  # no name to look up, but the threads that do
+
     async def aclose(self) -> None:
         """Close the connections that were opened on this event loop, and tell of refusals."""
         line = self._lines.pop(asyncio.get_running_loop(), None)
@@ -265,7 +285,7 @@ class ChatClient:
         if line.limit.times_refused:
             logger.warning(
                 "%s answered 429 to %d requests, so that at times only %d at once were sent; "
-                "that counts as latency",
+                "the waiting is not in the latency but in waited_s",
                 addresses.host_and_port(self.base_url),
                 line.limit.times_refused,
                 line.limit.lowest,

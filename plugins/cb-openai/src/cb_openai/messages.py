@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cbcore.exceptions import DataError
+from cbcore.texts import context_twin
 
 Example: TypeAlias = Mapping[str, Any]
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
@@ -23,7 +24,8 @@ class Prompting:
     """How examples become messages: by a template, by the user's function, or plainly.
 
     Plainly, the user's message is the context, a blank line, and the question. The choices of
-    a multiple-choice example follow under letters, unless they already stand in the text.
+    a multiple-choice example follow under letters, unless they already stand in the text. A
+    context that repeats the question, or the turns, is written once: as question.
     """
 
     system_prompt: str | None = None
@@ -38,7 +40,11 @@ class Prompting:
 
     def text(self, example: Example) -> str:
         """The user's message."""
-        return _plain(example) if self.template is None else filled(self.template, example)
+        if self.template is None:
+            return _plain(example)
+        if context_twin(example) is not None and _names_both(self.template):
+            example = {**example, "context": ""}
+        return filled(self.template, example)
 
     def conversation(self, example: Example) -> Generator[list[Mapping[str, Any]], str, None]:
         """The messages up to each place where the model has to reply; send in its replies.
@@ -71,6 +77,8 @@ class Prompting:
         if not isinstance(content, str):
             return content
         asked = {**example, "question": content}
+        if context_twin(example) is not None:
+            asked["context"] = content
         return self.text(asked)
 
     def _opening(self) -> list[Mapping[str, Any]]:
@@ -111,8 +119,14 @@ def _turns(example: Example) -> Iterator[Mapping[str, Any]]:
         yield {"role": "user", "content": question}
 
 
+def _names_both(template: str) -> bool:
+    named = {match["field"] for match in _PLACEHOLDER.finditer(template)}
+    return {"context", "question"} <= named
+
+
 def _plain(example: Example) -> str:
-    texts = [_text(example, field) for field in ("context", "question")]
+    fields = ("context", "question") if context_twin(example) is None else ("question",)
+    texts = [_text(example, field) for field in fields]
     parts = [text for text in texts if text.strip()]
     if not parts:
         raise DataError(

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from cb_openai import addresses
 from cb_openai.client import ChatClient
+from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.keys import DEFAULT_KEY_VARIABLE, find_key
 from cb_openai.messages import BuildMessages, Prompting, check_template
@@ -147,7 +148,7 @@ class OpenAI:
             return await self.aprocess_conversation(example)
         reply = await self._ask(self._prompting.messages(example), _tools(example))
         output = _output(reply)
-        output["usage"] = reply.usage
+        output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
         return output
 
@@ -171,7 +172,7 @@ class OpenAI:
             )
         output = _output(replies[-1])
         output["turn_responses"] = [reply.text or "" for reply in replies]
-        output["usage"] = [reply.usage for reply in replies]
+        output["usage"] = [_usage(reply) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
 
@@ -265,6 +266,10 @@ class OpenAI:
 
         return estimate
 
+    async def warm_up(self) -> None:
+        """Set up the client. Nothing is sent."""
+        await self._client.warm_up()
+
     async def aclose(self) -> None:
         """Close the connections, and say what came of the requests if not all went well."""
         await self._client.aclose()
@@ -275,6 +280,12 @@ class OpenAI:
         if self._lacked_usage:
             self._lacked_usage = False
             logger.warning("%s: the endpoint reports no usage, so rows have no cost", self.name)
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    """What the endpoint counted, and in which encoding, where the model that answered tells."""
+    encoding = encoding_of(reply.model) if reply.usage else None
+    return {**reply.usage, "tokenizer": encoding} if encoding is not None else dict(reply.usage)
 
 
 def _output(reply: Reply) -> dict[str, Any]:

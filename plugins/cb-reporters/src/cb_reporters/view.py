@@ -43,6 +43,8 @@ KNOWN: dict[str, Display] = {
         "pass rate", formats.percent, "higher", precise="pass ≥{threshold}", metric="pass_rate"
     ),
     "compression_ratio": Display("tokens saved", formats.percent, "higher"),
+    "prompt_saved": Display("prompt saved", formats.percent, "higher"),
+    "mean_prompt_tokens": Display("prompt tokens", formats.average),
     "cost_of_pass": Display("tokens / pass", formats.average, "lower"),
     "latency_median": Display("latency p50", formats.duration, "lower"),
     "latency_p95": Display("latency p95", formats.duration, "lower"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cbcore.exceptions import ProcessError
+from cbcore.texts import has_own_context
 
 _SHOWN_CHARACTERS = 300
 
@@ -94,5 +95,6 @@ def _end(claude: subprocess.Popen[str]) -> None:
 
 
 def _prompt(example: dict[str, Any]) -> str:
-    parts = [str(example[field]) for field in ("context", "question") if example.get(field)]
+    fields = ("context", "question") if has_own_context(example) else ("question",)
+    parts = [str(example[field]) for field in fields if example.get(field)]
     return "\n\n".join(parts)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from cb_openai import EndpointError, OpenAI
 from cbcore.exceptions import DataError
+from cbcore.texts import has_own_context
 from context_bench.blocking import finished
 
 Messages = Sequence[Mapping[str, Any]]
@@ -93,7 +94,7 @@ def _messages(system_prompt: str | None, example: dict[str, Any]) -> list[Mappin
         raise DataError(
             f"example {example.get('id')!r} has neither a 'context' nor a 'question' with text"
         )
-    if context and context != question:
+    if context and has_own_context(example):
         messages.append({"role": "system" if question else "user", "content": context})
     if question:
         messages.append({"role": "user", "content": question})

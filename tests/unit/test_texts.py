@@ -1,0 +1,83 @@
+"""A context that only repeats the question or the turns is one text with them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cbcore.texts import context_twin, has_own_context, joined_turns, with_rewritten_twin
+
+MESSAGES = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("example", "twin", "own"),
+    [
+        ({}, None, False),
+        ({"question": "q"}, None, False),
+        ({"context": "c"}, None, True),
+        ({"context": "c", "question": "q"}, None, True),
+        ({"context": "q", "question": "q"}, "question", False),
+        ({"context": "q ", "question": "q"}, None, True),
+        ({"context": None, "question": None}, None, False),
+        ({"context": "a\n\nb", "turns": ["a", "b"]}, "turns", False),
+        ({"context": "a\n\nb", "turns": MESSAGES}, "turns", False),
+        ({"context": "a\n\nb", "turns": ["a", "c"]}, None, True),
+        ({"context": "", "turns": []}, None, True),
+        ({"context": "a", "turns": [{"role": "user", "content": [1]}]}, None, True),
+        ({"context": "a", "turns": "a"}, None, True),
+        ({"context": ["a"], "question": ["a"]}, "question", False),
+    ],
+)
+def test_what_says_the_same_as_the_context(example, twin, own):
+    """Equal to the letter, or it is a text of its own."""
+    assert context_twin(example) == twin
+    assert has_own_context(example) is own
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "after"),
+    [
+        ({"context": "q", "question": "q"}, {"context": "r"}, {"context": "r", "question": "r"}),
+        ({"context": "q", "question": "q"}, {}, {"context": "q", "question": "q"}),
+        (
+            {"context": "q", "question": "q"},
+            {"context": "r", "question": "s"},
+            {"context": "r", "question": "s"},
+        ),
+        ({"context": "c", "question": "q"}, {"context": "r"}, {"context": "r", "question": "q"}),
+        (
+            {"context": "a\n\nb", "turns": ["a", "b"]},
+            {"context": "a"},
+            {"context": "a", "turns": ["a"]},
+        ),
+        (
+            {"context": "a\n\nb", "turns": MESSAGES},
+            {"context": "a"},
+            {"context": "a", "turns": [{"role": "user", "content": "a"}]},
+        ),
+        (
+            {"context": "a", "question": "a", "turns": ["a"]},
+            {"context": "b"},
+            {"context": "b", "question": "b", "turns": ["b"]},
+        ),
+        (
+            {"context": "q", "question": "q"},
+            {"context": ["r"]},
+            {"context": ["r"], "question": "q"},
+        ),
+    ],
+)
+def test_a_rewritten_context_takes_its_twin_with_it(before, changes, after):
+    """Unless the system changed that itself; what is no twin stays."""
+    assert with_rewritten_twin(before, {**before, **changes}) == after
+
+
+@given(st.lists(st.text(max_size=5), min_size=1, max_size=4), st.text(max_size=5))
+def test_after_rewriting_there_is_still_one_text(turns, new):
+    """The context and its twin are the same again."""
+    before = {"context": joined_turns(turns), "turns": turns}
+    after = with_rewritten_twin(before, {**before, "context": new})
+    assert after["context"] == new
+    assert context_twin(after) is not None
