@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from cbcore._examples import Work
+from cbcore._reasons import Unscored
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.results import EvalRow, Scored, json_safe
@@ -107,13 +108,27 @@ async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
 
 
 class RowMaker:
-    """Builds the rows of one system."""
+    """Builds the rows of one system.
 
-    def __init__(self, system: str, counter: TokenCounter, secrets: Sequence[str] = ()) -> None:
+    `evaluators` are those that score its rows. A row that lacks `score_field` gets the reason.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        counter: TokenCounter,
+        secrets: Sequence[str] = (),
+        *,
+        evaluators: Sequence[Wired] = (),
+        score_field: str | None = None,
+    ) -> None:
         self._system = system
         self._counter = counter
         self._secrets = tuple(secrets)
         self._open_keys: dict[str, bool] = {}
+        self._declared = frozenset(name for wired in evaluators for name in wired.emits)
+        self._score_field = score_field
+        self._unscored = Unscored(score_field or "", evaluators)
 
     def row(self, done: Done) -> EvalRow:
         work, output = done.work, done.output
@@ -126,6 +141,9 @@ class RowMaker:
         self._keep_output(row, work.example, output)
         for wired, scores in done.scores:
             self._keep_scores(row, wired, scores)
+        main = self._score_field
+        if main is not None and main not in row.scores and main not in row.missing:
+            row.missing[main] = self._unscored.reason(work.example, output)
         return row
 
     def _keep_output(
@@ -198,7 +216,11 @@ class RowMaker:
             if type(name) is not str:
                 row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
                 continue
-            key = name if name not in row.scores else f"{wired.evaluator.name}.{name}"
+            key = name
+            # A name is whose evaluator declares it, or who comes first.
+            foreign = wired.automatic and name in self._declared and name not in wired.emits
+            if foreign or name in row.scores:
+                key = f"{wired.evaluator.name}.{name}"
             if type(value) is not float:
                 try:
                     value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans

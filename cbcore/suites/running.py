@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import UnusableExample
+from cbcore._examples import UnusableExample, readable
 from cbcore.components import describe_exception
 from cbcore.exceptions import DataError
 from cbcore.suites.fewshot import FewShot, few_shot
@@ -125,7 +125,7 @@ def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
     try:
-        found: Iterable[Any] = function(Documents(documents))
+        found: Iterable[Any] = function(Documents(readable(documents)))
     except Exception as error:
         reason = f"process_docs of {config.name} failed: {describe_exception(error)}"
         raise DataError(reason) from error
