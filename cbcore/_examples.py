@@ -116,6 +116,7 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
 
 
 def _prepare(raw: Any, index: int, tag: str, seen: SeenIds) -> Work:
+    problem: str | None
     if type(raw) is not dict and not isinstance(raw, Mapping):
         seen.skip()
         if type(raw) is UnusableExample:
@@ -134,17 +135,13 @@ def _prepare(raw: Any, index: int, tag: str, seen: SeenIds) -> Work:
         problem = f"example {index} has an id of type {type(example_id).__name__}, not str or int"
         return Work(index, f"#{index}", example, dataset, problem)
     example_id = seen.take(dataset, example_id, index)
-    return Work(index, example_id, example, dataset, _lacking(example, example_id))
-
-
-def _lacking(example: Mapping[str, Any], example_id: str | int) -> str | None:
-    """What is wrong with an example that has nothing to work on."""
-    if example.get("context") is not None or any(
-        example.get(field) is not None for field in _SOMETHING_TO_WORK_ON
+    problem = None
+    if example.get("context") is None and all(
+        example.get(field) is None for field in _SOMETHING_TO_WORK_ON
     ):
-        return None
-    has = ", ".join(sorted(map(str, example))) or "nothing"
-    return f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
+        has = ", ".join(sorted(map(str, example))) or "nothing"
+        problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
+    return Work(index, example_id, example, dataset, problem)
 
 
 def private_copy(value: Any) -> Any:

@@ -38,7 +38,10 @@ class SeenIds:
         One that came before raises a `DataError` or, where ids may repeat, gets its position
         added.
         """
-        if self.add((dataset, example_id)):
+        known = _hash((dataset, example_id))
+        self._in_order.append(known)
+        if known not in self._hashes:
+            self._hashes.add(known)
             return example_id
         if not self._may_repeat:
             raise self.duplicates({(dataset, example_id): [index]})
@@ -106,6 +109,7 @@ def check_ids(datasets: Iterable[tuple[str, Iterable[Any]]]) -> None:
 
 
 def _hash(key: Key) -> int:
-    dataset, example_id = key
+    if type(key[1]) is str:
+        return hash(key)
     # Written out, as -1 and -2 have the same hash; the mark keeps 1 apart from "1".
-    return hash((dataset, example_id if type(example_id) is str else f"{example_id}\0"))
+    return hash((key[0], f"{key[1]}\0"))

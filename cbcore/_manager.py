@@ -243,7 +243,7 @@ class PluginHost:
         found = []
         for implementation in getattr(self._hooks.hook, hook).get_hookimpls():
             plugin = self._by_registration[implementation.plugin_name]
-            call = by_name(implementation.function, HOOKS[hook])
+            call = called_by_name(implementation.function, HOOKS[hook])
             offers = hook.removeprefix("cb_").removesuffix("s") in KINDS
             place = implementation.trylast - implementation.tryfirst
             found.append((place, plugin, traced(plugin.name, hook, call, offers=offers)))
@@ -299,7 +299,7 @@ class PluginHost:
         return [(p.name, call) for p, call in self._implementations(hook) if p.usable]
 
 
-def by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Callable[..., Any]:
+def called_by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Callable[..., Any]:
     """An implementation of a hook, to be called with all arguments of its spec.
 
     It is given those that it names, by name: it may take fewer, and in any order.

@@ -337,6 +337,28 @@ def test_a_broken_line_counts_as_an_error(cb, tmp_path, limit):
     assert "torn.jsonl, line 8: not valid JSON" in process.stderr
 
 
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        ("-o", "excel=a/b/x.xlsx"),
+        ("-o", "csv=a/b/x.csv", "-s", "identiy"),
+        ("-o", "csv=x.csv", "-e", "?"),
+    ],
+)
+def test_a_mistake_leaves_no_file_and_no_folder(cb, data, tmp_path, mistake):
+    """Though it is made sure first that reports can be written."""
+    before = sorted(tmp_path.rglob("*"))
+    assert cb("run", "-s", "py:mine:Echo", "-d", data, "--no-cache", *mistake).returncode == 2
+    assert [p for p in sorted(tmp_path.rglob("*")) if "__pycache__" not in p.parts] == before
+
+
+def test_a_mistake_leaves_an_earlier_report_as_it_was(cb, data, tmp_path):
+    """It is replaced by a new report only."""
+    (tmp_path / "old.csv").write_text("old")
+    assert cb("run", "-s", "identiy", "-d", data, "-o", "csv=old.csv").returncode == 2
+    assert (tmp_path / "old.csv").read_text() == "old"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("workers", ["1", "4"])
 def test_an_interrupt_keeps_what_is_done_and_says_so(cb, data, number, workers):
