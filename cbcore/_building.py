@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from cbcore import binding, columns, provenance, specs
 from cbcore._manager import PluginHost
+from cbcore._tables import as_dataset
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
 from cbcore.exceptions import (
@@ -42,14 +43,21 @@ class Built:
 class Builder:
     """Looks names up, makes components, and checks what it made.
 
-    `offered` holds values passed to every component that has a parameter of that name.
+    `offered` holds values passed to every component that has a parameter of that name; `warn`
+    is told at once what the user should know.
     """
 
-    def __init__(self, host: PluginHost, *, offered: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        host: PluginHost,
+        *,
+        offered: Mapping[str, Any] | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> None:
         self.host = host
         self.offered = dict(offered or {})
         self.secret_values: set[str] = set()
-        self.warnings: list[str] = []
+        self.warn = warn
 
     # -- one component -------------------------------------------------------------------------
 
@@ -66,7 +74,7 @@ class Builder:
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
         value, given = self._made(kind, wanted, target, extra, component.plugin)
-        self._check(kind, value, component.plugin)
+        value = self._checked(kind, value, component.plugin)
         name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
@@ -77,7 +85,7 @@ class Builder:
         self.secret_values |= secret_values(spec.params)
         for name, value in spec.params.items():
             if is_secret_name(name) and isinstance(value, str) and not isinstance(value, Secret):
-                self.warnings.append(
+                self.warn(
                     f"{name} of {spec.name} is written out, where history and other users can "
                     "see it: take it from the environment"
                 )
@@ -133,14 +141,14 @@ class Builder:
             raise ParameterError(path, "is not a class or function, so it takes no parameters")
         else:
             value = target
-        self._check(kind, value, f"py:{path}")
+        value = self._checked(kind, value, f"py:{path}")
         name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
         record["component"] = f"py:{path}"
         return Built(value, record)
 
     def _given(self, kind: str, value: Any) -> Built:
-        self._check(kind, value, None)
+        value = self._checked(kind, value, None)
         if kind == "dataset":
             return Built(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
         self.secret_values |= secret_values(public_attributes(value))
@@ -167,11 +175,11 @@ class Builder:
                     return component.owner
         return None
 
-    def _check(self, kind: str, value: Any, owner: str | None) -> None:
+    def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
         lacking = _lacking(kind, value)
         if not lacking:
-            return
+            return as_dataset(value) if kind == "dataset" else value
         text = f"this {kind} ({type(value).__name__}) has no {lacking}"
         if owner is None or owner.startswith("py:"):
             raise UsageError(text, hint=f"see the {kind} protocol in the reference")
@@ -229,7 +237,7 @@ class Builder:
         except PluginError as error:
             if self.host.policy.strict:
                 raise
-            self.warnings.append(f"left out: {error.message}")
+            self.warn(f"left out: {error.message}")
             return None
 
 

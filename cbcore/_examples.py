@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import attrs
 
+from cbcore._ids import SeenIds
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
 
@@ -47,13 +48,46 @@ class UnusableExample:
     reason: str
 
 
-def number(examples: Iterable[Any], tag: str, *, repeats: int = 1) -> Iterator[Work]:
+def readable(examples: Iterable[Any]) -> Iterator[Any]:
+    """Examples of which none can be spared: a `DataError` in place of one is raised."""
+    for example in examples:
+        if isinstance(example, DataError):
+            raise example
+        yield example
+
+
+def number(
+    examples: Iterable[Any],
+    tag: str,
+    *,
+    repeats: int = 1,
+    seen: SeenIds | None = None,
+    ids_may_repeat: bool = False,
+    warn: Callable[[str], None] | None = None,
+) -> Iterator[Work]:
     """Turn raw examples into work, lazily, each as often as it is to be repeated.
 
-    A dataset that raises ends in a `DataError`.
+    A dataset that raises ends in a `DataError`, and so does an id that was `seen` before; where
+    `ids_may_repeat`, its position is added to it. A `DataError` that is yielded in place of an
+    example becomes work with that problem, and `warn` is told the first one.
     """
+    seen = SeenIds() if seen is None else seen
+    seen.begin(ids_may_repeat=ids_may_repeat)
+    for index, raw in enumerate(_pulled(examples, tag)):
+        work = _prepare(raw, index, tag, seen)
+        if work.problem is not None and warn is not None:
+            of = f" of {tag}" if tag else ""
+            warn(f"an example{of} cannot be used, and its row is errored: {work.problem}")
+            warn = None
+        yield work
+        for repeat in range(1, repeats):
+            yield attrs.evolve(work, repeat=repeat)
+
+
+def _pulled(examples: Iterable[Any], tag: str) -> Iterator[Any]:
+    """The examples as they are; whatever the dataset raises becomes a `DataError`."""
     iterator = _iterator(examples, tag)
-    index = 0
+    pulled = 0
     while True:
         try:
             raw = next(iterator)
@@ -64,13 +98,10 @@ def number(examples: Iterable[Any], tag: str, *, repeats: int = 1) -> Iterator[W
         except Exception as error:
             where = f"dataset {tag!r}" if tag else "the dataset"
             raise DataError(
-                f"{where} failed after {index} examples: {describe_exception(error)}"
+                f"{where} failed after {pulled} examples: {describe_exception(error)}"
             ) from error
-        work = _prepare(raw, index, tag)
-        yield work
-        for repeat in range(1, repeats):
-            yield attrs.evolve(work, repeat=repeat)
-        index += 1
+        yield raw
+        pulled += 1
 
 
 def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
@@ -84,27 +115,33 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
         ) from error
 
 
-def _prepare(raw: Any, index: int, tag: str) -> Work:
-    if type(raw) is UnusableExample:
-        return Work(index, raw.example_id, {}, tag, raw.reason)
-    if isinstance(raw, DataError):  # a row that is no example, told by the dataset itself
-        return Work(index, index, {}, tag, raw.message)
+def _prepare(raw: Any, index: int, tag: str, seen: SeenIds) -> Work:
+    problem: str | None
     if type(raw) is not dict and not isinstance(raw, Mapping):
-        return Work(index, index, {}, tag, f"example {index} is a {type(raw).__name__}, not a dict")
+        seen.skip()
+        if type(raw) is UnusableExample:
+            return Work(index, raw.example_id, {}, tag, raw.reason)
+        problem = f"example {index} is a {type(raw).__name__}, not a dict"
+        if isinstance(raw, DataError):
+            problem = raw.message
+        return Work(index, f"#{index}", {}, tag, problem)
     example = raw if type(raw) is dict else dict(raw)
+    dataset = str(example.get("dataset") or tag)
     example_id: Any = example.get("id")
-    problem: str | None = None
     if example_id is None:
-        example_id = index
-    elif type(example_id) is not str and type(example_id) is not int:
+        example_id = seen.number_for(dataset, index)
+    if type(example_id) is not str and type(example_id) is not int:
+        seen.skip()
         problem = f"example {index} has an id of type {type(example_id).__name__}, not str or int"
-        example_id = str(example_id)
+        return Work(index, f"#{index}", example, dataset, problem)
+    example_id = seen.take(dataset, example_id, index)
+    problem = None
     if example.get("context") is None and all(
         example.get(field) is None for field in _SOMETHING_TO_WORK_ON
     ):
         has = ", ".join(sorted(map(str, example))) or "nothing"
         problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
-    return Work(index, example_id, example, str(example.get("dataset") or tag), problem)
+    return Work(index, example_id, example, dataset, problem)
 
 
 def private_copy(value: Any) -> Any:

@@ -24,7 +24,9 @@ from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
 
 _TIME_LIMIT_S = 120
-_DESCRIPTION = ("summary", "tasks", "configs", "applies_to", "emits", "extension", "automatic")
+_DESCRIPTION = (
+    *("summary", "tasks", "configs", "main_score", "applies_to", "emits", "extension", "automatic"),
+)
 
 
 def enrich(host: PluginHost, wanted: Iterable[Plugin] | None = None) -> None:

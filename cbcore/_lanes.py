@@ -13,6 +13,7 @@ import attrs
 from cbcore import executors
 from cbcore._calls import AsyncCaller, SyncCaller, is_async
 from cbcore._examples import Work, number
+from cbcore._ids import SeenIds
 from cbcore._limits import Budget
 from cbcore._scoring import Done, RowMaker, Wired, ascore, score
 from cbcore.results import EvalRow
@@ -41,13 +42,18 @@ class _CallAndScore:
 class Lane:
     """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
-    def __init__(self, run: Run, system: Any, source: Source) -> None:
+    def __init__(self, run: Run, system: Any, source: Source, seen: SeenIds) -> None:
         self._run = run
         self._system = system
         self._source = source
+        self._seen = seen
         self._memo = run.memo(system, source)
         self._budget = run.budget if run.budget.limited else None
-        self._make_row = RowMaker(system.name, run.counter, run.secrets).row
+        self._make_row = RowMaker(
+            *(system.name, run.counter, run.secrets),
+            evaluators=source.evaluators,
+            score_field=run.main_score_of(source),
+        ).row
         self._waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
         self._direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
         self._scoring_takes_long = False
@@ -58,7 +64,15 @@ class Lane:
 
     def rows(self) -> Iterator[EvalRow]:
         repeats = self._source.repeats or self._run.options.repeats
-        work = number(self._source.examples, self._source.tag, repeats=repeats)
+        source = self._source
+        work = number(
+            source.examples,
+            source.tag,
+            repeats=repeats,
+            seen=self._seen,
+            ids_may_repeat=source.contained,
+            warn=self._run.warn,
+        )
         if self._memo is not None:
             work = self._memo.recall(work)
         work = self._warmed_up(work)

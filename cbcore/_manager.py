@@ -10,7 +10,7 @@ import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -239,13 +239,15 @@ class PluginHost:
         self._hooks.register(implementation, name=registration)
 
     def _implementations(self, hook: str) -> list[tuple[Plugin, Callable[..., Any]]]:
+        """Who implements a hook, in the order of calls: by name, but for who wants to be first."""
         found = []
         for implementation in getattr(self._hooks.hook, hook).get_hookimpls():
             plugin = self._by_registration[implementation.plugin_name]
-            call = functools.partial(_call_with_accepted, implementation)
+            call = called_by_name(implementation.function, HOOKS[hook])
             offers = hook.removeprefix("cb_").removesuffix("s") in KINDS
-            found.append((plugin, traced(plugin.name, hook, call, offers=offers)))
-        return sorted(found, key=lambda pair: pair[0].name)
+            place = implementation.trylast - implementation.tryfirst
+            found.append((place, plugin, traced(plugin.name, hook, call, offers=offers)))
+        return [(p, call) for _, p, call in sorted(found, key=lambda one: (one[0], one[1].name))]
 
     def _offered(
         self, plugin: Plugin, kind: str, call: Callable[[], Iterable[Component]]
@@ -297,9 +299,19 @@ class PluginHost:
         return [(p.name, call) for p, call in self._implementations(hook) if p.usable]
 
 
-def _call_with_accepted(implementation: Any, *arguments: Any) -> Any:
-    """Call with the arguments the implementation accepts: it may take fewer than the spec."""
-    return implementation.function(*arguments[: len(implementation.argnames)])
+def called_by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Callable[..., Any]:
+    """An implementation of a hook, to be called with all arguments of its spec.
+
+    It is given those that it names, by name: it may take fewer, and in any order.
+    """
+    given = list(inspect.signature(spec).parameters)
+    taken = [name for name in inspect.signature(function).parameters if name in given]
+
+    def call(*arguments: Any) -> Any:
+        named = dict(zip(given, arguments, strict=True))
+        return function(**{name: named[name] for name in taken})
+
+    return call
 
 
 def _name_of(module: object) -> str:
@@ -322,14 +334,10 @@ def _check_hooks(plugin: str, module: object) -> None:
     for name, value in _hook_functions(module):
         where = f"{_name_of(module)}.{name}"
         options = getattr(value, "cb_impl", None) or {}
-        for option in ("wrapper", "hookwrapper", "specname"):
-            if options.get(option):
-                raise PluginContractError(
-                    plugin,
-                    f"{where} uses the option {option!r}, which cb does not support",
-                    hint="write a plain function with the name of the hook",
-                )
+        _check_options(plugin, where, options)
         spec = HOOKS.get(name)
+        if spec is None and options.get("optionalhook"):
+            continue  # it may be a hook of another version of cb
         if spec is None:
             near = names.near_matches(name, HOOKS, limit=1)
             raise PluginContractError(
@@ -339,6 +347,12 @@ def _check_hooks(plugin: str, module: object) -> None:
             )
         accepted = list(inspect.signature(spec).parameters)
         for argument, parameter in inspect.signature(value).parameters.items():
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                raise PluginContractError(
+                    plugin,
+                    f"{where} takes {argument!r} by position only, and hooks are called by name",
+                    hint="leave the / out",
+                )
             if argument not in accepted and parameter.default is parameter.empty:
                 takes = f"it takes {', '.join(accepted)}" if accepted else "it takes no arguments"
                 raise PluginContractError(
@@ -348,6 +362,23 @@ def _check_hooks(plugin: str, module: object) -> None:
                 )
         if name in deprecations.REMOVALS:
             deprecations.announce(name, plugin=plugin)
+
+
+def _check_options(plugin: str, where: str, options: Mapping[str, Any]) -> None:
+    """Refuse options of `hookimpl` that would have no effect, or no sense."""
+    for option in ("wrapper", "hookwrapper", "specname"):
+        if options.get(option):
+            raise PluginContractError(
+                plugin,
+                f"{where} uses the option {option!r}, which cb does not support",
+                hint="write a plain function with the name of the hook",
+            )
+    if options.get("tryfirst") and options.get("trylast"):
+        raise PluginContractError(
+            plugin,
+            f"{where} uses the options 'tryfirst' and 'trylast', which exclude each other",
+            hint="leave one of them out",
+        )
 
 
 def build_host(policy: PluginPolicy | None = None, path: Iterable[str] | None = None) -> PluginHost:

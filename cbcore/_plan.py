@@ -50,7 +50,13 @@ def plan(run: Run) -> list[PlannedWork]:
 
 def _planned(run: Run, system: Any, source: Any) -> PlannedWork:
     repeats = source.repeats or run.options.repeats
-    work = number(source.examples, source.tag, repeats=repeats)
+    work = number(
+        source.examples,
+        source.tag,
+        repeats=repeats,
+        ids_may_repeat=source.contained,
+        warn=run.warn,
+    )
     memo = run.memo(system, source)
     if memo is not None:
         work = memo.recall(work, scoring=False)

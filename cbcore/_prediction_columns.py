@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from cbcore._tables import as_dataset
 from cbcore.exceptions import UsageError
 from cbcore.names import near_matches
 
@@ -30,8 +31,7 @@ class RecordedPredictions:
         *,
         name: str = "",
     ) -> None:
-        to_dict: Any = getattr(rows, "to_dict", None)  # a pandas DataFrame
-        self._rows = to_dict("records") if to_dict else rows if isinstance(rows, list) else [*rows]
+        self._rows = list(as_dataset(rows))
         self._columns = dict(columns or {})
         self.name = name
 

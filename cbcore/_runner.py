@@ -10,6 +10,7 @@ import inspect
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import attrs
 from cbcore import executors
 from cbcore._announcing import Observers
 from cbcore._examples import Replayable
+from cbcore._ids import SeenIds, check_ids
 from cbcore._lanes import Lane
 from cbcore._limits import Budget, ErrorLimit
 from cbcore._logging import log_info
@@ -49,7 +51,8 @@ class Source:
     """A dataset with the evaluators that score it.
 
     `pooled` ones score all repeats of an example together. `repeats` of its own go before
-    those of the run. When the data of a `contained` source fails, the others still run.
+    those of the run. When the data of a `contained` source fails, the others still run; its
+    documents are a suite's, whose ids nobody promised to be unique.
     """
 
     tag: str
@@ -114,7 +117,7 @@ class Run:
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
         failure: BaseException | None = None
-        self._identify()
+        self._tell_ahead()
         self._save_record("running")
         self._tell(self._started())
         try:
@@ -134,6 +137,8 @@ class Run:
         self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows()
+        at_hand = [s for s in self.sources if isinstance(s.examples, list | tuple)]
+        check_ids((s.tag, islice(s.examples, self.options.max_examples)) for s in at_hand)
         with contextlib.ExitStack() as spools:
             sources = [
                 attrs.evolve(source, examples=spools.enter_context(self._replayable(source)))
@@ -141,23 +146,24 @@ class Run:
             ]
             for system in self.systems:
                 started = time.perf_counter()
+                seen = SeenIds()
                 try:
                     for source in sources:
                         if source.tag not in self._failures:
-                            self._collect_contained(system, source)
+                            self._collect_contained(system, source, seen)
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
 
-    def _collect_contained(self, system: Any, source: Source) -> None:
+    def _collect_contained(self, system: Any, source: Source, seen: SeenIds) -> None:
         try:
-            self._collect(system, source)
+            self._collect(system, source, seen)
         except (DataError, UsageError) as error:
             if not source.contained:
                 raise
             self._failures[source.tag] = redact(error.message, self.secrets)
 
-    def _collect(self, system: Any, source: Source) -> None:
-        lane = Lane(self, system, self.source_for(system, source))
+    def _collect(self, system: Any, source: Source, seen: SeenIds) -> None:
+        lane = Lane(self, system, self.source_for(system, source), seen)
         rows = self._rows[system.name]
         keep = self._keep if self.observers.row else rows.append
         limited = self._errors.limited
@@ -212,6 +218,19 @@ class Run:
             pooled=[bound(one) for one in source.pooled],
         )
 
+    def main_score_of(self, source: Source) -> str | None:
+        """The score that every row of a source should have; None where that is not so.
+
+        Tasks of suites are judged by scores of their own, repeats that are scored together have
+        one row with scores, and of an evaluator that does not say what it emits nothing can be
+        expected.
+        """
+        field: str | None = self.config.get("score_field")
+        if any(field in wired.emits for wired in source.evaluators):
+            return None if source.pooled else field
+        said = bool(source.evaluators) and all(wired.emits for wired in source.evaluators)
+        return field if said and not source.contained else None
+
     def memo(self, system: Any, source: Source) -> Memo | None:
         """What the store can do for one system on one dataset; None without either."""
         identity = self.identity(system)
@@ -265,6 +284,18 @@ class Run:
                 self.loop().call(_awaited(begun))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
             self.warn(f"warming up {component.name!r} failed: {describe_exception(error)}")
+
+    def _tell_ahead(self) -> None:
+        """Say what is known of the run before it spends anything."""
+        self._identify()
+        if self.options.budget_usd is None:
+            return
+        for system in self.systems:
+            if not callable(getattr(system, "estimate_usd", None)):
+                self.warn(
+                    f"{system.name!r} does not know what its calls cost: the budget in dollars "
+                    "holds only for what its rows report as cost_usd"
+                )
 
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from cbcore._examples import Work
+from cbcore._reasons import Unscored
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
@@ -118,9 +119,20 @@ async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
 
 
 class RowMaker:
-    """Builds the rows of one system."""
+    """Builds the rows of one system.
 
-    def __init__(self, system: str, counter: TokenCounter, secrets: Sequence[str] = ()) -> None:
+    `evaluators` are those that score its rows. A row that lacks `score_field` gets the reason.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        counter: TokenCounter,
+        secrets: Sequence[str] = (),
+        *,
+        evaluators: Sequence[Wired] = (),
+        score_field: str | None = None,
+    ) -> None:
         self._system = system
         self._counter = counter
         self._secrets = tuple(secrets)
@@ -129,6 +141,9 @@ class RowMaker:
         self._counts_like = (
             getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
         )
+        self._declared = frozenset(name for wired in evaluators for name in wired.emits)
+        self._score_field = score_field
+        self._unscored = Unscored(score_field or "", evaluators)
 
     def row(self, done: Done) -> EvalRow:
         work, output = done.work, done.output
@@ -141,6 +156,9 @@ class RowMaker:
         self._keep_output(row, work.example, output)
         for wired, scores in done.scores:
             self._keep_scores(row, wired, scores)
+        main = self._score_field
+        if main is not None and main not in row.scores and main not in row.missing:
+            row.missing[main] = self._unscored.reason(work.example, output)
         return row
 
     def _keep_output(
@@ -240,7 +258,11 @@ class RowMaker:
             if type(name) is not str:
                 row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
                 continue
-            key = name if name not in row.scores else f"{wired.evaluator.name}.{name}"
+            key = name
+            # A name is whose evaluator declares it, or who comes first.
+            foreign = wired.automatic and name in self._declared and name not in wired.emits
+            if foreign or name in row.scores:
+                key = f"{wired.evaluator.name}.{name}"
             if type(value) is not float:
                 try:
                     value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans

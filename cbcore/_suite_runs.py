@@ -15,6 +15,7 @@ import attrs
 from cbcore import columns, provenance, specs
 from cbcore._building import Builder, Built
 from cbcore._known import known_offers
+from cbcore._main_score import main_score_of_task, tasks_of
 from cbcore._runner import Source
 from cbcore._scoring import Wired
 from cbcore.exceptions import (
@@ -227,7 +228,7 @@ class _TaskMaker:
         record = {**_dataset_record(dataset), "name": leaf.key}
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         metrics = [self.builder.build("metric", m, extra).value for m in config.metrics]
-        main_score = config.primary_score or _first_score(built.value for built, _ in wired)
+        main_score = config.primary_score or main_score_of_task(wired, dataset)
         return TaskSetup(source, record, metrics, main_score or says.main_score)
 
     def _scoring(
@@ -252,11 +253,12 @@ class _TaskMaker:
                 built = self.builder.build("evaluator", spec)
                 chosen.append((self._mapped(built, spec, config, automatic=False), False))
         elif not reads:
-            tasks = _tasks_of(dataset) or ("qa",)
+            tasks = tasks_of(dataset) or ("qa",)
             for built in self.builder.automatic_evaluators(tasks):
                 spec = Spec(built.component.qualified_name) if built.component else None
                 chosen.append((self._mapped(built, spec, config, automatic=True), True))
-        self.builder.warnings += unread_columns([built.value for built, _ in chosen], config)
+        for message in unread_columns([built.value for built, _ in chosen], config):
+            self.builder.warn(message)
         emitted = {name for built, _ in chosen for name in getattr(built.value, "emits", ())}
         if (reads or config.doc_to_choice is not None) and "acc" not in emitted:
             chosen.insert(0, (self._own(ReadAnswer()), False))
@@ -294,10 +296,6 @@ def _evaluator_spec(wanted: Any) -> Any:
     return wanted
 
 
-def _first_score(evaluators: Iterable[Any]) -> str | None:
-    return next((name for one in evaluators for name in getattr(one, "emits", ())), None)
-
-
 def _declared_metrics(config: TaskConfig) -> dict[str, bool | None]:
     """The scores a task wants to be shown by, and whether more of each is better."""
     listed = config.settings.get("metric_list") or ()
@@ -309,13 +307,6 @@ def _declared_metrics(config: TaskConfig) -> dict[str, bool | None]:
         if isinstance(name, str):
             found[name] = item.get("higher_is_better") if isinstance(item, Mapping) else None
     return found
-
-
-def _tasks_of(dataset: Built) -> tuple[str, ...]:
-    own = getattr(dataset.value, "tasks", None)
-    if not own and dataset.component is not None:
-        own = dataset.component.described().tasks
-    return tuple(own or ())
 
 
 def _dataset_record(dataset: Built) -> dict[str, Any]:

@@ -73,6 +73,10 @@ def _texts(value: Iterable[str] | str | None) -> tuple[str, ...]:
     return texts
 
 
+_DESCRIPTIVE = ("tasks", "configs", "main_score", "applies_to", "emits", "extension", "automatic")
+"""Fields of a component that may be attributes of its target instead."""
+
+
 @attrs.frozen
 class Component:
     """One named thing a plugin offers.
@@ -80,10 +84,11 @@ class Component:
     `target` is `"package.module:attribute"`, imported on first use, or the object itself:
     a class or function that makes the component from keyword parameters. The remaining
     fields describe it; left empty, they are read from attributes of the loaded target
-    (`tasks`, `configs`, `applies_to`, `emits`, `extension`, `automatic`), so that the simple
-    plugin writes them once, next to its code.
+    (`tasks`, `configs`, `main_score`, `applies_to`, `emits`, `extension`, `automatic`), so that
+    the simple plugin writes them once, next to its code.
 
     - `tasks`, `configs`: what a dataset is for, and its variants (`name:config`).
+    - `main_score`: the score a dataset is judged by, where it is not that of its main task.
     - `applies_to`, `emits`: the tasks an evaluator scores (`*` for all), and its score names.
     - `extension`: the file type a reporter writes.
     - `automatic`: when a metric is added to runs that name none: `always`,
@@ -100,6 +105,7 @@ class Component:
     emits: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     extension: str = ""
     automatic: str = ""
+    main_score: str = ""
     owner: Owner | None = None
 
     @name.validator
@@ -147,7 +153,7 @@ class Component:
         # The documentation of a `partial` and its like is that of their class, not of the thing.
         doc = target.__doc__ if target.__doc__ is not type(target).__doc__ else None
         found: dict[str, Any] = {"summary": self.summary or (doc or "").strip().partition("\n")[0]}
-        for field in ("tasks", "configs", "applies_to", "emits", "extension", "automatic"):
+        for field in _DESCRIPTIVE:
             own = getattr(self, field)
             declared = getattr(target, field, None)
             if not own and isinstance(declared, str | tuple | list | frozenset | set):

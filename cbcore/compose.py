@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets as token_source
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,12 +14,13 @@ import cbcore
 from cbcore import provenance
 from cbcore._announcing import Observers
 from cbcore._building import Builder, Built
+from cbcore._main_score import check_score_fields, choose_score_field
 from cbcore._manager import PluginHost, default_host
 from cbcore._memo import StoredSystem
 from cbcore._runner import Run, RunOptions, Source
 from cbcore._runs import RunRecord, describe_environment, now
 from cbcore._store import Store
-from cbcore._wiring import check_score_fields, choose_score_field, wire
+from cbcore._wiring import wire
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult
 from cbcore.secrets import HIDDEN, redact_assignments
@@ -67,7 +68,6 @@ class Request:
     host: PluginHost | None = None
     run_id: str | None = None
     argv: Sequence[str] | None = None
-    warnings: list[str] = attrs.Factory(list)
 
 
 @attrs.frozen
@@ -85,12 +85,21 @@ class _Parts:
     executor: Built | None
 
 
-def compose(request: Request, *, observers: Observers | None = None) -> Run:
-    """Turn a request into a run that only has to be executed. Nothing is spent before this."""
+def compose(
+    request: Request,
+    *,
+    observers: Observers | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Run:
+    """Turn a request into a run that only has to be executed. Nothing is spent before this.
+
+    `warn` is told at once what the user should know, here and during the run, and no text
+    twice. Without it, warnings are logged.
+    """
+    warn = _once(warn or _log_warning)
     host = request.host or default_host()
-    builder = Builder(host, offered=_offered(request))
+    builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host)
-    request.warnings += builder.warnings
     config = _config(request, parts, host)
     executor = parts.executor.value if parts.executor is not None else None
     return Run(
@@ -104,7 +113,7 @@ def compose(request: Request, *, observers: Observers | None = None) -> Run:
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         secrets=sorted(builder.secret_values, key=len, reverse=True),
-        warn=request.warnings.append,
+        warn=warn,
         store=Store(request.cache_dir) if request.cache_dir is not None else None,
         record=_record(request, config, host) if request.cache_dir is not None else None,
         described={built.name: built.record for built in parts.systems},
@@ -128,18 +137,20 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
             *(dataset, builder, evaluators),
             asked=request.evaluators,
             added=request.added_evaluators,
-            warn=request.warnings.append,
+            warn=builder.warn,
         )
         for dataset in datasets
     ]
+    wired = [source.evaluators for source in sources]
     suites = _suites(request, builder, evaluators, host) if request.suites else None
     if suites is not None:
         _check_tags(sources, suites.sources)
         sources += suites.sources
     score_field = choose_score_field(
-        *(request.score_field, datasets, evaluators),
+        *(request.score_field, datasets, evaluators, wired),
         automatic=request.evaluators is None,
         main_of_suites=suites.main_score if suites is not None else None,
+        warn=builder.warn,
     )
     metrics = _metrics(request, builder, score_field)
     check_score_fields([m.value for m in metrics], evaluators)
@@ -258,7 +269,8 @@ def _suites(
     from cbcore.suites.selecting import select
 
     selection = select(request.suites, request.include_paths, host, request.num_fewshot)
-    request.warnings += selection.notes
+    for note in selection.notes:
+        builder.warn(note)
     return set_up(
         selection,
         builder,
@@ -371,15 +383,28 @@ def evaluate(
 
 def execute(request: Request, *, progress: bool = True) -> EvalResult:
     """Compose and run a request, with a live display when there is a terminal to show it on."""
-    from cbcore._logging import get_logger
     from cbcore._progress import live
 
-    try:
-        with live(enabled=progress) as observers:
-            return compose(request, observers=observers).execute()
-    finally:
-        for message in request.warnings:
-            get_logger().warning(message)
+    with live(enabled=progress) as observers:
+        return compose(request, observers=observers).execute()
+
+
+def _log_warning(message: str) -> None:
+    from cbcore._logging import get_logger
+
+    get_logger().warning(message)
+
+
+def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
+    """The same, but for a text that was told already."""
+    told: set[str] = set()
+
+    def tell(message: str) -> None:
+        if message not in told:
+            told.add(message)
+            warn(message)
+
+    return tell
 
 
 def rescore(

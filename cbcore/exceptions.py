@@ -17,6 +17,7 @@ CBError                          exit 1   message, hint, exit_code
 │   ├── ScoringError                      an evaluator failed on an example
 │   │   └── MissingScoreError             no score can be given, for a stated reason
 │   │       └── ColumnError               a column mapping does not fit the data
+│   ├── NothingScoredError       exit 7   not one row has the score that quality means
 │   └── RunStoppedError                   the run ended early; what is done is kept
 │       └── RunInterruptedError  exit 130 the same, by Ctrl-C or SIGTERM
 ├── ResultError                  exit 5   a result that cannot be read or used
@@ -164,7 +165,11 @@ class RunError(CBError):
 
 
 class DataError(RunError):
-    """The dataset, or one of its examples, cannot be used."""
+    """The dataset, or one of its examples, cannot be used.
+
+    Raised by a dataset, it ends the run. Yielded in place of an example, it becomes one errored
+    row, and the run goes on.
+    """
 
 
 class ProcessError(RunError):
@@ -212,6 +217,12 @@ class ColumnError(MissingScoreError):
         self.example_id = example_id
         self.columns = columns
         self.near = tuple(near)
+
+
+class NothingScoredError(RunError):
+    """Rows were made, but none of them has the score that quality means."""
+
+    exit_code = 7
 
 
 class RunStoppedError(RunError):

@@ -6,11 +6,17 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import near_matches
 from cbcore.specs import FILE_SUFFIXES
+
+_Row: TypeAlias = "dict[str, Any] | DataError"
+"""A row, or why there is none in this place."""
+
+_MOST_UNREADABLE_AT_FIRST = 1000
+"""So many rows may be unreadable before the first that is not."""
 
 
 class FileDataset:
@@ -38,18 +44,36 @@ class FileDataset:
         """How rows of this file are tagged: the file's name without its suffix."""
         return self.path.stem
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows, read anew each time. A file without any is an error."""
-        empty = True
-        for row in self.rows():
-            empty = False
+    def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
+        """The rows, read anew each time; in place of one that cannot be read, why not.
+
+        A file without any row is an error, and so is one that begins with nothing but rows
+        that cannot be read: it is something else than its suffix says.
+        """
+        unreadable: list[DataError] = []
+        for row in (rows := self._read()):
+            if isinstance(row, DataError) and len(unreadable) < _MOST_UNREADABLE_AT_FIRST:
+                unreadable.append(row)
+                continue
+            if isinstance(row, DataError):
+                break
+            yield from unreadable
             yield row
-        if empty:
-            raise DataError(f"{self.path}: the file is empty, it has no rows")
+            yield from rows
+            return
+        if unreadable:
+            raise unreadable[0]
+        raise DataError(f"{self.path}: the file is empty, it has no rows")
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows, of which there may be none: for files that are only part of a dataset."""
-        return self._read()
+        """The rows, of which there may be none: for files that are only part of a dataset.
+
+        One that cannot be read is raised.
+        """
+        for row in self._read():
+            if isinstance(row, DataError):
+                raise row
+            yield row
 
     def _near_files(self) -> str | None:
         folder = self.path.parent
@@ -61,31 +85,29 @@ class FileDataset:
     def _bad(self, where: str, what: str) -> DataError:
         return DataError(f"{self.path}, {where}: {what}")
 
-    def _read_jsonl(self) -> Iterator[dict[str, Any]]:
+    def _read_jsonl(self) -> Iterator[_Row]:
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 raw = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if raw.strip():
-                    yield self._object(self._parse(raw, f"line {number}"), f"line {number}")
+                    yield self._parsed(raw, f"line {number}")
 
-    def _parse(self, raw: bytes, where: str) -> Any:
+    def _parsed(self, raw: bytes, where: str) -> _Row:
         try:
-            return json.loads(raw.decode("utf-8"))
+            return self._object(json.loads(raw.decode("utf-8")), where)
         except UnicodeDecodeError as error:
-            raise self._bad(where, f"not valid UTF-8 at byte {error.start}") from error
+            return self._bad(where, f"not valid UTF-8 at byte {error.start}")
         except json.JSONDecodeError as error:
-            raise self._bad(
-                where, f"not valid JSON: {error.msg} at column {error.colno}"
-            ) from error
+            return self._bad(where, f"not valid JSON: {error.msg} at column {error.colno}")
         except (ValueError, RecursionError) as error:  # a number too long, nesting too deep
-            raise self._bad(where, f"not usable JSON: {error}") from error
+            return self._bad(where, f"not usable JSON: {error}")
 
-    def _object(self, value: Any, where: str) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise self._bad(where, f"expected an object with keys, found {type(value).__name__}")
-        return value
+    def _object(self, value: Any, where: str) -> _Row:
+        if isinstance(value, dict):
+            return value
+        return self._bad(where, f"expected an object with keys, found {type(value).__name__}")
 
-    def _read_json(self) -> Iterator[dict[str, Any]]:
+    def _read_json(self) -> Iterator[_Row]:
         try:
             data = json.loads(self.path.read_bytes().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
@@ -109,29 +131,46 @@ class FileDataset:
         for index, value in enumerate(data):
             yield self._object(value, f"item {index}")
 
-    def _read_csv(self) -> Iterator[dict[str, Any]]:
+    def _read_csv(self) -> Iterator[_Row]:
         # The default of 128 KiB per cell is less than a long context; the limit is a global.
         csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-        with self.path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines, strict=True)
-            try:
-                header = list(reader.fieldnames or ())
-                twice = [name for name in header if header.count(name) > 1]
-                if twice:
-                    raise self._bad("line 1", f"the header has {twice[0]!r} twice")
-                for row in reader:
-                    if None in row:
-                        raise self._bad(f"line {reader.line_num}", "more cells than the header has")
-                    if None in row.values():
-                        raise self._bad(
-                            f"line {reader.line_num}", "fewer cells than the header has"
-                        )
-                    yield dict(row)
-            except csv.Error as error:
-                line = reader.reader.line_num  # the outer reader counts finished rows only
-                raise self._bad(f"line {line}", f"not valid CSV: {error}") from error
-            except UnicodeDecodeError as error:
-                raise self._not_utf8() from error
+        # Bytes that are no UTF-8 are let through, to be found in the row that has them.
+        with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            if not _is_text(lines.readline()):
+                raise self._not_utf8()
+            lines.seek(0)
+            reader = csv.reader(lines, strict=True)
+            header: list[str] | None = None
+            while True:
+                try:
+                    cells = next(reader)
+                except StopIteration:
+                    return
+                except csv.Error as error:
+                    bad = self._bad(f"line {reader.line_num}", f"not valid CSV: {error}")
+                    if header is None:
+                        raise bad from error
+                    yield bad
+                    continue
+                if header is not None and cells:
+                    yield self._record(header, cells, reader.line_num)
+                elif cells:
+                    header = self._header(cells)
+
+    def _header(self, cells: list[str]) -> list[str]:
+        twice = [name for name in cells if cells.count(name) > 1]
+        if twice:
+            raise self._bad("line 1", f"the header has {twice[0]!r} twice")
+        return cells
+
+    def _record(self, header: list[str], cells: list[str], line: int) -> _Row:
+        if len(cells) != len(header):
+            which = "more" if len(cells) > len(header) else "fewer"
+            return self._bad(f"line {line}", f"{which} cells than the header has")
+        if not _is_text("".join(cells)):
+            at = next(i for i, cell in enumerate(cells) if not _is_text(cell))
+            return self._bad(f"line {line}", f"not valid UTF-8 in {header[at]!r}")
+        return dict(zip(header, cells, strict=True))
 
     def _not_utf8(self) -> DataError:
         """Find the line: decoding happens in blocks, so the error itself does not know it."""
@@ -143,7 +182,7 @@ class FileDataset:
                     return self._bad(f"line {number}", f"not valid UTF-8 at byte {error.start}")
         return self._bad("whole file", "not valid UTF-8")
 
-    def _read_parquet(self) -> Iterator[dict[str, Any]]:
+    def _read_parquet(self) -> Iterator[_Row]:
         try:
             import pyarrow.parquet
         except ImportError as error:
@@ -154,3 +193,12 @@ class FileDataset:
                     yield from batch.to_pylist()
         except (pyarrow.ArrowException, OSError) as error:
             raise self._bad("whole file", f"not valid Parquet: {error}") from error
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text holds no byte that was let through although it is no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -4,12 +4,16 @@ Two doors lead here. A *static entry point* in a group named after the kind
 (`cb.datasets`, `cb.systems`, …) offers one component without any hook code. A *hook module*,
 named in the group `cb.plugins`, implements the functions below for what is dynamic or
 cross-cutting. In a hook module every function whose name starts with `cb_` is an
-implementation, and the `hookimpl` decorator may be left out; its options for wrappers and
-other names are refused, as hooks are called one by one. A name that is not below, or an argument that a hook does not have, quarantines that plugin alone.
+implementation, and the `hookimpl` decorator may be left out. A name that is not below, or an
+argument that a hook does not have, quarantines that plugin alone.
 
 Hooks are called implementation by implementation: an exception is charged to the plugin that
-raised it, is reported, and leaves all others untouched. An implementation may accept fewer
-arguments than listed.
+raised it, is reported, and leaves all others untouched. Arguments are given by name: an
+implementation may accept fewer than listed, in any order. Plugins are called in the order of
+their names; `hookimpl(tryfirst=True)` is called before them and `hookimpl(trylast=True)` after.
+With `hookimpl(optionalhook=True)` a function may implement a hook that only another version of
+`cb` has. The options for wrappers and other names (`wrapper`, `hookwrapper`, `specname`) are
+refused.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
         click.echo(f"{record['name']} ({record['kind']})")
         click.echo(f"  {clean(record['summary'] or 'no summary')}")
         click.echo(f"  plugin      {record['plugin']} {record['version'] or ''}".rstrip())
+        if "main_score" in record:
+            click.echo(f"  main_score  {clean(record['main_score'])}")
         for label in ("tasks", "configs", "applies_to", "emits"):
             if record[label]:
                 click.echo(f"  {label:<11} {clean(', '.join(record[label]))}")
@@ -98,6 +100,7 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
         "summary": component.summary,
         "plugin": component.plugin,
         "version": component.owner.version if component.owner else None,
+        **({"main_score": component.main_score} if component.main_score else {}),
         "tasks": list(component.tasks),
         "configs": list(component.configs),
         "applies_to": list(component.applies_to),

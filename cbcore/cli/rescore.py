@@ -38,7 +38,7 @@ def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -
 
     RUN_ID may be shortened to a beginning that only one run has.
     """
-    from cbcore.cli._reports import make_outputs, report
+    from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
     from cbcore.compose import rescore
 
     settings.configure_logging()
@@ -52,3 +52,4 @@ def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -
         argv=sys.argv[1:],
     )
     report(result, outputs)
+    raise_if_nothing_worked(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import sys
 from pathlib import Path
@@ -10,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli._reports import make_outputs, report
+from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._shorthands import judges, proxies
 
 if TYPE_CHECKING:
     from cbcore.compose import Request
-    from cbcore.results import EvalResult
 
 
 DEFAULT_CACHE_DIR = ".cb"
@@ -153,7 +153,11 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option(
     "-n", "--max-examples", type=click.IntRange(min=1), metavar="N", help="Examples per dataset."
 )
-@click.option("--score-field", metavar="NAME", help="The score that quality means. Default: f1.")
+@click.option(
+    "--score-field",
+    metavar="NAME",
+    help="The score that quality means. Default: that of the dataset or its task, else f1.",
+)
 @click.option("--threshold", type=float, metavar="X", help="Score that passes. Default: 0.7.")
 @click.option(
     "--max-workers", type=click.IntRange(min=1), metavar="N", help="Examples in flight per system."
@@ -256,7 +260,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
             stopped.hint = stopped.hint or "the reports cover them"
         raise
     report(result, outputs)
-    _raise_if_nothing_worked(result)
+    raise_if_nothing_worked(result)
 
 
 def stop_on_signals() -> None:
@@ -348,9 +352,7 @@ def _dry_run(request: Request) -> None:
     from cbcore.cli._text import echo_columns
     from cbcore.compose import compose
 
-    planned = plan(compose(request))
-    for message in dict.fromkeys(request.warnings):
-        click.echo(message, err=True)
+    planned = plan(compose(request, warn=functools.partial(click.echo, err=True)))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [
@@ -364,16 +366,3 @@ def _dry_run(request: Request) -> None:
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
     click.echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
-
-
-def _raise_if_nothing_worked(result: EvalResult) -> None:
-    from cbcore.exceptions import DataError, RunError
-
-    if not result.rows:
-        reasons = [line["reason"] for line in result.suites if line.get("reason")]
-        if reasons:
-            raise DataError(f"no task has a row; the first failed: {reasons[0]}")
-        raise DataError("the dataset is empty: there is nothing to report")
-    errors = [row.error for row in result.rows if row.error is not None]
-    if len(errors) == len(result.rows):
-        raise RunError(f"every row errored; the first: {errors[0]}")

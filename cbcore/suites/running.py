@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import UnusableExample
+from cbcore._examples import UnusableExample, readable
 from cbcore.components import describe_exception
 from cbcore.exceptions import DataError
 from cbcore.suites.fewshot import FewShot, few_shot
@@ -119,24 +119,15 @@ def task_examples(
         found = loaded[split]
         return found if config.process_docs is None else _processed(config, found)
 
-    shots = few_shot(config, lambda split: _only_usable(documents(split)), seed)
-    reader = DocumentReader(config)
+    reader, shots = DocumentReader(config), few_shot(config, documents, seed)
     return TaskExamples(key, config, documents, reader, task_format, shots)
-
-
-def _only_usable(documents: Iterable[Any]) -> Iterator[Any]:
-    """The documents of a split that is needed as a whole. Raises the `DataError` among them."""
-    for document in documents:
-        if isinstance(document, DataError):
-            raise document
-        yield document
 
 
 def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
     try:
-        found: Iterable[Any] = function(Documents(_only_usable(documents)))
+        found: Iterable[Any] = function(Documents(readable(documents)))
     except Exception as error:
         reason = f"process_docs of {config.name} failed: {describe_exception(error)}"
         raise DataError(reason) from error

@@ -123,7 +123,7 @@ def test_a_trace_changes_nothing_else(place: Workplace) -> None:
     def stable(text: str) -> str:
         return re.sub(r"\d\.\d+(e-\d+)?", "T", text)
 
-    assert (quiet.returncode, traced.returncode) == (0, 0)
+    assert (quiet.returncode, traced.returncode) == (7, 7)
     assert stable(quiet.stdout) == stable(traced.stdout)
     rest = [line for line in traced.stderr.splitlines() if "cb: trace:" not in line]
     assert rest == quiet.stderr.splitlines()

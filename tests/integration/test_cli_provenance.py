@@ -204,8 +204,9 @@ class InOrder:
         "cb_two/elsewhere/other.yaml": "task: other\ndataset: none.jsonl\n",
     }
     write_distribution(workplace.site, "cb-two", entries, files)
+    workplace.write("says.py", SYSTEM.format(name="says").replace("class System", "class Says"))
     done = workplace.cb(
-        *("run", "-s", "identity", "--suite", "two", "-e", "answer_quality"),
+        *("run", "-s", "py:./says.py:Says", "--suite", "two", "-e", "answer_quality"),
         *("--executor", "in-order", "-o", "json=result.json"),
     )
     assert done.returncode == 0, done.stderr

@@ -286,7 +286,7 @@ def test_a_secret_from_a_run_file_is_nowhere_in_what_a_run_writes(cb, data, tmp_
         (["nothing.yaml"], 2, "nothing.yaml", ""),
         (["--import", "absent", "-s", "identity", "-d", "capitals.jsonl"], 2, "--import", ""),
         (["-s", "py:mine:Echo", "-d", "empty.jsonl"], 4, "empty", ""),
-        (["-s", "py:mine:Echo", "-d", "bad.jsonl"], 4, "bad.jsonl, line 2: not valid JSON", ""),
+        (["-s", "py:mine:Echo", "-d", "bad.jsonl"], 4, "bad.jsonl, line 1: not valid JSON", ""),
         (["-s", "bm25", "-d", "noq.jsonl"], 4, "every row errored", ""),
     ],
 )
@@ -295,7 +295,7 @@ def test_bad_input_gets_one_clear_message_and_its_exit_code(
 ):
     """What was tried, with which value, what to do next; never a traceback."""
     (tmp_path / "empty.jsonl").write_text("")
-    (tmp_path / "bad.jsonl").write_text('{"id": 1, "context": "x", "answer": "y"}\n{oops\n')
+    (tmp_path / "bad.jsonl").write_text("{oops\n{oops\n")
     (tmp_path / "noq.jsonl").write_text('{"id": 1, "context": "x", "answer": "y"}\n')
     process = cb("run", *arguments)
     assert process.returncode == code, process.stderr
@@ -313,16 +313,50 @@ def test_nothing_is_called_when_an_output_cannot_be_written(cb, data, tmp_path):
     assert (tmp_path / "touched").exists()
 
 
-def test_a_broken_line_keeps_the_rows_before_it(cb, tmp_path):
-    """The report covers what was done; the exit code says that it is not whole."""
+def test_a_broken_line_is_one_errored_row(cb, tmp_path):
+    """The rows before it and behind it are scored, and what is wrong is said at once."""
     lines = DATA.splitlines()
-    (tmp_path / "torn.jsonl").write_text("\n".join([*lines[:7], '{"id":']))
+    (tmp_path / "torn.jsonl").write_text("\n".join([*lines[:7], '{"id":', *lines[7:9]]))
     process = cb("run", "-s", "py:mine:Echo", "-d", "torn.jsonl", "-o", "json")
+    assert process.returncode == 0
+    rows = json.loads(process.stdout)["rows"]
+    problem = "torn.jsonl, line 8: not valid JSON: Expecting value at column 1"
+    assert [row["error"] for row in rows] == [None] * 7 + [problem] + [None] * 2
+    assert rows[7]["example_id"] == "#7"
+    assert process.stderr.count(problem) == 1
+
+
+@pytest.mark.parametrize("limit", [("--fail-fast",), ("--max-errors", "0")])
+def test_a_broken_line_counts_as_an_error(cb, tmp_path, limit):
+    """A run that allows none stops there, and keeps what is done."""
+    lines = DATA.splitlines()
+    (tmp_path / "torn.jsonl").write_text("\n".join([*lines[:7], "{", lines[7]]))
+    process = cb("run", "-s", "py:mine:Echo", "-d", "torn.jsonl", "-o", "json", *limit)
     assert process.returncode == 4
-    result = json.loads(process.stdout)
-    assert len(result["rows"]) == 7
-    assert result["config"]["state"] == "failed"
-    assert "7 finished rows are kept" in process.stderr
+    assert len(json.loads(process.stdout)["rows"]) == 8
+    assert "torn.jsonl, line 8: not valid JSON" in process.stderr
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        ("-o", "excel=a/b/x.xlsx"),
+        ("-o", "csv=a/b/x.csv", "-s", "identiy"),
+        ("-o", "csv=x.csv", "-e", "?"),
+    ],
+)
+def test_a_mistake_leaves_no_file_and_no_folder(cb, data, tmp_path, mistake):
+    """Though it is made sure first that reports can be written."""
+    before = sorted(tmp_path.rglob("*"))
+    assert cb("run", "-s", "py:mine:Echo", "-d", data, "--no-cache", *mistake).returncode == 2
+    assert [p for p in sorted(tmp_path.rglob("*")) if "__pycache__" not in p.parts] == before
+
+
+def test_a_mistake_leaves_an_earlier_report_as_it_was(cb, data, tmp_path):
+    """It is replaced by a new report only."""
+    (tmp_path / "old.csv").write_text("old")
+    assert cb("run", "-s", "identiy", "-d", data, "-o", "csv=old.csv").returncode == 2
+    assert (tmp_path / "old.csv").read_text() == "old"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -366,7 +400,10 @@ def test_a_chain_is_scored_end_to_end(cb):
 
 def test_a_compressor_alone_is_told_why_it_has_no_answer_score(cb):
     """No response: the score is missing with a reason, not zero."""
-    result = result_of(cb("run", "-s", "bm25", "-d", "hotpotqa:sample", "-n", "2", "-o", "json"))
+    process = cb("run", "-s", "bm25", "-d", "hotpotqa:sample", "-n", "2", "-o", "json")
+    assert process.returncode == 7
+    assert "2 × the system returned no response" in process.stderr
+    result = json.loads(process.stdout)
     row = result["rows"][0]
     assert "f1" not in row["scores"]
     assert "no response" in row["missing"]["f1"]

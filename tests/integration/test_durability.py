@@ -784,7 +784,6 @@ def compare(store, systems=None, data=DATA, evaluators=None, **keywords):
         ({"data": [*DATA[:5], {**DATA[5], "extra": None}]}, 1, 1),
         ({"data": [dict(reversed(example.items())) for example in reversed(DATA)]}, 0, 0),
         ({"data": [{**DATA[0], "id": "0"}, *DATA[1:]]}, 1, 1),
-        ({"data": DATA + DATA}, 0, 0),
         ({"repeats": 2}, 6, 6),
         ({"max_workers": 3, "timeout_s": 60.0, "threshold": 0.1, "rows": "disk"}, 0, 0),
     ],

@@ -485,9 +485,9 @@ def observed(system, observers, *, n=6, warnings=None, cache_dir=None, **options
         metrics=F1,
         options=RunOptions(**options),
         cache_dir=cache_dir,
-        warnings=[] if warnings is None else warnings,
     )
-    return compose(request, observers=observers).execute()
+    warn = (warnings if warnings is not None else []).append
+    return compose(request, observers=observers, warn=warn).execute()
 
 
 @pytest.mark.parametrize("max_workers", [1, 4])
@@ -571,7 +571,7 @@ def test_plugins_observe_the_runs_of_the_command_line(workplace):
     )
     workplace.write("data.jsonl", JSONL)
     done = workplace.cb("run", "-s", "identity", "-d", "data.jsonl", "--no-cache")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 7, done.stderr
     told = (workplace.folder / "events.log").read_text()
     assert told == "started None;row 0;row 1;finished;"
     assert done.stderr.count("an observer of 'cb-watcher' failed") == 1

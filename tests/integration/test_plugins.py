@@ -540,7 +540,8 @@ def test_registered_dataset_by_import(workplace: Workplace) -> None:
     workplace.write(
         "my_module.py",
         "from cbcore.registry import register_dataset\n"
-        "register_dataset('my-data', lambda: ({'id': i, 'context': 'x'} for i in range(10**9)))\n",
+        "register_dataset('my-data', lambda: "
+        "({'id': i, 'context': 'x', 'answer': 'x'} for i in range(10**9)))\n",
     )
     chosen = ["-s", "py:./mine.py:Recorder", "-d", "my-data", "-n", "3"]
     rest = ["--tokenizer", "words", "--output", "json"]

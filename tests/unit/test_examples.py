@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._examples import First, Replayable, number, private_copy
+from cbcore._examples import First, Replayable, number, private_copy, readable
 from cbcore.exceptions import DataError
 
 plain = st.recursive(
@@ -70,6 +70,35 @@ def test_an_unusable_example_is_named_with_its_problem(example, problem):
     """It becomes a row that says what is wrong; it does not end the run."""
     (work,) = number([example], "t")
     assert problem in work.problem
+
+
+def test_a_data_error_in_place_of_an_example_is_that_examples_problem():
+    """It is told once, at once, and the run goes on behind it."""
+    told = []
+    data = [{"context": "a"}, DataError("row 2: no 'gold'"), DataError("row 3"), {"context": "d"}]
+    works = number(iter(data), "t", warn=told.append)
+    assert [(w.example_id, w.problem) for w in works] == [
+        (0, None),
+        ("#1", "row 2: no 'gold'"),
+        ("#2", "row 3"),
+        (3, None),
+    ]
+    assert told == ["an example of t cannot be used, and its row is errored: row 2: no 'gold'"]
+
+
+def test_a_data_error_is_replayed_like_an_example():
+    """Every system gets the same errored row."""
+    replay = Replayable(iter([DataError("torn", hint="mend it")]), limit=None, passes=2)
+    for _ in range(2):
+        (work,) = number(replay, "t")
+        assert work.problem == "torn"
+    replay.close()
+
+
+def test_who_needs_every_example_is_told_of_the_one_that_is_not_there():
+    """Few-shot examples and processed documents, which cannot do without."""
+    with pytest.raises(DataError, match="torn"):
+        list(readable([{"context": "a"}, DataError("torn")]))
 
 
 @pytest.mark.parametrize("field", ["context", "question", "turns"])

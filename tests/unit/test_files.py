@@ -36,11 +36,14 @@ def write_parquet(path, rows, **options):
 
 
 def problem(path):
-    """The message of the error that reading a file raises."""
-    with pytest.raises(DataError) as caught:
-        list(FileDataset(path))
-    assert path in caught.value.message
-    return caught.value.message.removeprefix(path).lstrip(",: ")
+    """What is said to be wrong with a file: raised, or given in place of its last row."""
+    try:
+        *_, found = FileDataset(path)
+    except DataError as error:
+        found = error
+    assert isinstance(found, DataError)
+    assert path in found.message
+    return found.message.removeprefix(path).lstrip(",: ")
 
 
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
@@ -110,8 +113,7 @@ def test_rows_are_read_one_at_a_time(write, name):
     content = {"data.jsonl": LINES + "{bad", "data.csv": CSV + "x,y,z\n"}[name]
     rows = iter(FileDataset(write(name, content)))
     assert [next(rows), next(rows)] == ROWS
-    with pytest.raises(DataError):
-        next(rows)
+    assert isinstance(next(rows), DataError)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_rows_are_read_one_at_a_time(write, name):
         ("x.csv", CSV + '"a\nb",c,d\n', "line 5: more cells than the header has"),
         ("x.csv", CSV + '"a,b\n', "line 4: not valid CSV: unexpected end of data"),
         ("x.csv", CSV + '"a"b,c\n', "line 4: not valid CSV"),
-        ("x.csv", CSV.encode() + b"a,\xff\n", "line 4: not valid UTF-8 at byte 2"),
+        ("x.csv", CSV.encode() + b"a,\xff\n", "line 4: not valid UTF-8 in 'question'"),
         ("x.csv", b"\xff\xfei\0d\0", "line 1: not valid UTF-8 at byte 0"),
         ("x.csv", "id,text,id\na,b,c\n", "line 1: the header has 'id' twice"),
         ("x.csv", "id,question\n", "the file is empty"),
@@ -162,7 +164,38 @@ def test_a_late_bad_byte_in_a_large_csv_names_its_line(write):
     lines = [f"{n},{'x' * 100}\n".encode() for n in range(500)]
     lines[321] = b"321,\xff\n"
     path = write("big.csv", b"id,text\n" + b"".join(lines))
-    assert problem(path).startswith("line 323: not valid UTF-8")
+    (found,) = [row for row in FileDataset(path) if isinstance(row, DataError)]
+    assert found.message == f"{path}, line 323: not valid UTF-8 in 'text'"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.jsonl", LINES.replace("\n", "\n{bad\n", 1)),
+        ("data.jsonl", "[1]\n" + LINES),
+        ("data.jsonl", LINES.encode() + b'{"id": "\xff"}\n'),
+        ("data.json", json.dumps([ROWS[0], 5, ROWS[1]])),
+        ("data.csv", "id,question\na\n" + CSV.partition("\n")[2]),
+        ("data.csv", CSV + "a,b,c\n"),
+        ("data.csv", CSV.replace("\n", '\n"a"b,c\n', 1)),
+        ("data.csv", CSV.encode() + b"a,\xff\n"),
+    ],
+)
+def test_a_row_that_cannot_be_read_leaves_its_place_to_the_reason(write, name, content):
+    """All others are read, those behind it too; who needs every row is told at once."""
+    path = write(name, content)
+    read = list(FileDataset(path))
+    assert [row for row in read if not isinstance(row, DataError)] == ROWS
+    assert sum(isinstance(row, DataError) for row in read) == 1
+    with pytest.raises(DataError):
+        list(FileDataset(path).rows())
+
+
+@pytest.mark.parametrize("n_lines", [1, 3, 5000])
+def test_a_file_that_is_something_else_is_an_error_at_the_start(write, n_lines):
+    """Not as many errored rows as it has lines."""
+    with pytest.raises(DataError, match="line 1: not valid JSON"):
+        next(iter(FileDataset(write("prose.jsonl", "It was a dark night.\n" * n_lines))))
 
 
 def test_json_lines_in_a_json_file_are_recognised(write):

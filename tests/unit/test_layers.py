@@ -17,6 +17,8 @@ LAYERS = (
     {
         "",
         "_children",
+        "_ids",
+        "_tables",
         "_metadata",
         "_versions",
         "components",
@@ -58,9 +60,9 @@ LAYERS = (
         "_rows",
         "_runner",
     }
-    | {"_scoring", "executors"},
+    | {"_reasons", "_scoring", "executors"},
     {"_building", "_checking", "_probing", "_scaffold", "_suite_runs", "_wiring", "compose"}
-    | {"testing"},
+    | {"_main_score", "testing"},
     {"cli", "__main__"},
 )
 LAYER_OF = {module: number for number, modules in enumerate(LAYERS) for module in modules}

@@ -13,7 +13,7 @@ import pytest
 import cbcore
 from cbcore import hookspecs
 from cbcore._discovery import scan
-from cbcore._manager import HOOKS, Plugin, PluginHost
+from cbcore._manager import HOOKS, Plugin, PluginHost, called_by_name
 from cbcore._policy import PluginPolicy
 from cbcore.components import KINDS
 from cbcore.exceptions import (
@@ -295,6 +295,18 @@ FAILING = {
         "from cbcore import hookimpl\n@hookimpl(specname='cb_datasets')\ndef mine(): return []",
         "option 'specname'",
     ),
+    "old wrapper": (
+        "from cbcore import hookimpl\n@hookimpl(hookwrapper=True)\ndef cb_datasets():\n    yield",
+        "option 'hookwrapper'",
+    ),
+    "first and last": (
+        (
+            "from cbcore import hookimpl\n"
+            "@hookimpl(tryfirst=True, trylast=True)\ndef cb_datasets(): return []"
+        ),
+        "options 'tryfirst' and 'trylast', which exclude each other",
+    ),
+    "by position": ("def cb_run_started(event, /): pass", "takes 'event' by position only"),
     "strings": ("def cb_datasets(): return ['x']", "returned 'x'"),
     "nothing": ("def cb_datasets(): pass", "cb_datasets failed: TypeError"),
     "wrong kind": (
@@ -584,3 +596,55 @@ def test_every_hook_says_what_an_implementer_must_know(hook: str) -> None:
     assert "exception" in text or (
         refers and "exception" in (inspect.getdoc(hookspecs.cb_datasets) or "")
     )
+
+
+# -- how hooks are called ----------------------------------------------------------------------
+
+
+def test_who_wants_to_be_first_or_last_is_called_so(site: Path) -> None:
+    """The others come between, by name."""
+    marks = {"a": "(trylast=True)", "b": "", "c": "", "d": "(tryfirst=True)"}
+    for name, mark in marks.items():
+        write_hooks(
+            site,
+            f"cb-{name}",
+            f"from cbcore import hookimpl\n\n@hookimpl{mark}\ndef cb_run_started(event):\n"
+            f"    event.append({name!r})\n",
+        )
+    called: list[str] = []
+    for _, call in host_of(site).observers("cb_run_started"):
+        call(called)
+    assert called == ["d", "b", "c", "a"]
+
+
+def test_a_hook_of_another_version_may_be_optional(site: Path) -> None:
+    """It is left alone, and the plugin's other hooks work."""
+    source = OFFER.format(name="here") + (
+        "\n\nfrom cbcore import hookimpl\n\n"
+        "@hookimpl(optionalhook=True)\ndef cb_of_tomorrow(anything): raise AssertionError\n"
+    )
+    write_hooks(site, "cb-ahead", source)
+    host = host_of(site)
+    assert host.find("dataset", "here").plugin == "cb-ahead"
+    assert by_name(host)["cb-ahead"].state == "loaded"
+
+
+def both(run: str, row: str) -> None:
+    """A hook with two arguments."""
+
+
+@pytest.mark.parametrize(
+    ("implementation", "expected"),
+    [
+        (lambda run, row: (run, row), ("RUN", "ROW")),
+        (lambda row, run: (row, run), ("ROW", "RUN")),
+        (lambda row: row, "ROW"),
+        (lambda run: run, "RUN"),
+        (lambda: "none", "none"),
+        (lambda row=None, other=5: (row, other), ("ROW", 5)),
+        (lambda *, row: row, "ROW"),
+    ],
+)
+def test_arguments_of_hooks_go_by_name(implementation: Any, expected: Any) -> None:
+    """An implementation takes those it names, whatever else the hook has."""
+    assert called_by_name(implementation, both)("RUN", "ROW") == expected

@@ -64,9 +64,8 @@ def planned(systems, data, *, cache_dir=None, evaluators=(), warnings=None, **op
         options=RunOptions(**options),
         tokenizer="words",
         cache_dir=cache_dir,
-        warnings=[] if warnings is None else warnings,
     )
-    return plan(compose(request))
+    return plan(compose(request, warn=(warnings if warnings is not None else []).append))
 
 
 def counts(work):

@@ -238,3 +238,22 @@ def test_importing_the_package_imports_no_http_client():
     code = "import sys, cb_openai; print({'aiohttp', 'yarl'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "given", "told"),
+    [
+        ("https://api.example.com", {}, True),
+        ("https://api.example.com", {"api_key": "sk-1"}, False),
+        ("https://api.example.com", {"headers": {"X-Key": "1"}}, False),
+        ("http://localhost:7878", {}, False),
+    ],
+)
+def test_a_key_that_is_not_set_is_told_before_the_first_request(
+    monkeypatch, caplog, address, given, told
+):
+    """Where one is likely to be wanted: an endpoint at home mostly needs none."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    ChatClient(address, "gpt-4o", **given)
+    message = "api.example.com: no key is sent, as OPENAI_API_KEY is not set"
+    assert (message in caplog.text) is told

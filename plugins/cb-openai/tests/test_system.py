@@ -100,7 +100,9 @@ def test_a_truncated_answer_is_scored_and_marked(server, caplog):
 
 def test_failures_are_rows_without_scores_and_counted(server, caplog):
     """Three refusals, each with its reason; not one is an answer."""
-    rows = rows_of(OpenAI(server.url(fault="refusal"), "gpt-4o"), [EXAMPLE] * 3)
+    rows = rows_of(
+        OpenAI(server.url(fault="refusal"), "gpt-4o"), [{**EXAMPLE, "id": i} for i in range(3)]
+    )
     reason = "refused: the model declined: I cannot help with that."
     expected = f"NoAnswerError: {reason} (127.0.0.1:{server.port})"
     assert [row.error for row in rows] == [expected] * 3
@@ -264,7 +266,7 @@ def test_the_connections_are_closed_at_the_end_of_a_run(server):
     """No warning of an open session, also when the run ends early or nobody can await."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rows_of(OpenAI(server.url(), "gpt-4o"), [EXAMPLE] * 5)
+        rows_of(OpenAI(server.url(), "gpt-4o"), [{**EXAMPLE, "id": i} for i in range(5)])
         OpenAI(server.url(), "gpt-4o").process(EXAMPLE)
         gc.collect()
 

@@ -328,7 +328,7 @@ def test_a_task_that_cannot_run_is_shown_and_breaks_no_other(data, tmp_path):
     """Neither one that is not to be had, nor one whose data fails under way."""
     good = task("good", data("d", quiz(2)), **ASKED)
     bad_file = tmp_path / "bad.jsonl"
-    bad_file.write_text(json.dumps(quiz(1)[0]) + "\n{", encoding="utf-8")
+    bad_file.write_text("no JSON at all", encoding="utf-8")
     members = (
         task("gone", "hotpotqaa", **ASKED),
         task("bad", str(bad_file), **ASKED),
@@ -643,9 +643,10 @@ def test_a_task_may_map_columns_for_several_evaluators(data):
     columns = {"truth_column": "meta.gold", "size": "meta.n", "respons": "x"}
     leaf = task("t", data("d", documents), evaluators=(Same(), Long()), columns=columns)
     request = Request(systems=[Parrot()], datasets=[], suites=[leaf])
-    result = compose(request).execute()
+    warnings = []
+    result = compose(request, warn=warnings.append).execute()
     assert lines(result)["t"] == {("same", "none"): (1.0, 1), ("long", "none"): (3.0, 1)}
-    assert request.warnings == [
+    assert warnings == [
         "given in Python: no evaluator of t reads the column 'respons': did you mean response?"
     ]
 

@@ -44,8 +44,10 @@ def test_cb_runs_apart_from_the_user(cb_runner, monkeypatch, process):
 
 def test_cb_works_in_a_folder_of_its_own(cb_runner):
     """Files of the test are put there by its name."""
-    (cb_runner.folder / "data.jsonl").write_text('{"id": 1, "context": "a", "answer": "a"}\n')
-    done = cb_runner("run", "-s", "identity", "-d", "data.jsonl", "-o", "csv=out.csv")
+    (cb_runner.folder / "data.jsonl").write_text(
+        '{"id": 1, "context": "a", "question": "a?", "answer": "a"}\n'
+    )
+    done = cb_runner("run", "-s", "identity | extractive", "-d", "data.jsonl", "-o", "csv=out.csv")
     assert done.exit_code == 0, done.stderr
     assert (cb_runner.folder / "out.csv").read_text().count("\n") == 2
 

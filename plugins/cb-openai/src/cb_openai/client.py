@@ -105,6 +105,12 @@ class ChatClient:
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key!s}"
+        elif self.base_url.startswith("https:") and not own_headers:
+            logger.warning(
+                "%s: no key is sent, as %s is not set",
+                addresses.host_and_port(self.base_url),
+                api_key_env or "api_key",
+            )
         self._headers |= own_headers
         self._blotter = Blotter(key, own_headers)
         self._was_reached = False

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cbcore.exceptions import DataError
 from cbcore.files import FileDataset
 
 
@@ -14,5 +15,9 @@ def load_jsonl(path: str | Path, n: int | None = None) -> list[dict[str, Any]]:
 
     Raises `UsageError` where there is no such file and `DataError` for a line that is no object.
     """
-    found = islice(iter(FileDataset(str(path))), n)
-    return [{"id": number, **example} for number, example in enumerate(found)]
+    examples = []
+    for number, example in enumerate(islice(iter(FileDataset(str(path))), n)):
+        if isinstance(example, DataError):
+            raise example
+        examples.append({"id": number, **example})
+    return examples

@@ -1,0 +1,198 @@
+"""What quality means: the one score of a run that its summary, its stars and its exit are about.
+
+It follows from the command and its data alone. Installing an evaluator adds columns to a report
+and never changes this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore import names
+from cbcore._building import Built
+from cbcore._scoring import Wired
+from cbcore.exceptions import UsageError
+
+DEFAULT_SCORE_FIELD = "f1"
+
+TASK_SCORES = {
+    "multiple-choice": "mc_accuracy",
+    "math": "math_equiv",
+    "code": "pass_at_1",
+    "summarization": "rouge_l_f1",
+    "nli": "nli_accuracy",
+    "instruction-following": "ifeval_prompt_strict",
+    "tool-use": "tool_call_accuracy",
+}
+"""The score that data of a task is judged by, unless it says so itself. Others: F1."""
+
+
+@attrs.frozen
+class Emitted:
+    """The score names that evaluators declare; `complete` if every one of them does."""
+
+    scores: tuple[str, ...]
+    complete: bool
+
+    @classmethod
+    def by(cls, evaluators: Iterable[Built]) -> Emitted:
+        found: list[str] = []
+        complete = True
+        for built in evaluators:
+            emits = getattr(built.value, "emits", None)
+            if not emits and built.component is not None:
+                emits = built.component.emits
+            complete = complete and bool(emits)
+            found.extend(emits or ())
+        return cls(tuple(found), complete)
+
+    def may_have(self, score: str) -> bool:
+        """Whether a score may be among them, as far as they say."""
+        return score in self.scores or not self.complete
+
+    def require(self, score: str, where: str) -> None:
+        """Refuse a score that nobody emits."""
+        if self.may_have(score):
+            return
+        near = names.near_matches(score, self.scores, limit=1)
+        listed = ", ".join(self.scores) if self.scores else "none, as no evaluator applies"
+        raise UsageError(
+            f"{where}: no evaluator of this run emits a score called {score!r}",
+            hint=(f"did you mean {near[0]}? " if near else "") + f"emitted: {listed}",
+        )
+
+
+def choose_score_field(
+    wanted: str | None,
+    datasets: Sequence[Built],
+    evaluators: Mapping[str | int, Built],
+    wired: Sequence[Sequence[Wired]],
+    *,
+    automatic: bool,
+    main_of_suites: str | None = None,
+    warn: Callable[[str], None],
+) -> str:
+    """The score that quality means: the one wanted, or that of the data, or F1.
+
+    Where evaluators were chosen automatically, each dataset has its own: the one it names, or
+    that of its main task. Where they agree, it is theirs. Suites alone mean what most of their
+    tasks are judged by. `wired` are the evaluators of each dataset.
+    """
+    emitted = Emitted.by(evaluators.values())
+    if wanted is not None:
+        emitted.require(wanted, "--score-field")
+        return wanted
+    if not automatic:
+        return _default_or_first(emitted)
+    if not datasets:
+        main = main_of_suites
+        return main if main is not None and emitted.may_have(main) else _default_or_first(emitted)
+    own = [_main_score(dataset, emitted, warn) for dataset in datasets]
+    chosen = own[0]
+    if len(set(own)) > 1:
+        default = DEFAULT_SCORE_FIELD if emitted.may_have(DEFAULT_SCORE_FIELD) else None
+        chosen = default or next(score for score in own if score is not None)
+    if chosen is None:
+        return _only_one([one for of_dataset in wired for one in of_dataset])
+    for of_dataset in wired:
+        _check_one_emits(chosen, of_dataset)
+    return chosen
+
+
+def _default_or_first(emitted: Emitted) -> str:
+    if not emitted.scores or emitted.may_have(DEFAULT_SCORE_FIELD):
+        return DEFAULT_SCORE_FIELD
+    return emitted.scores[0]
+
+
+def tasks_of(dataset: Built) -> Sequence[str]:
+    """The tasks of a dataset, its main one first."""
+    described = dataset.component.described() if dataset.component else None
+    return getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
+
+
+def _main_score(dataset: Built, emitted: Emitted, warn: Callable[[str], None]) -> str | None:
+    """The score one dataset is judged by; None where nothing is emitted that could be meant."""
+    named = getattr(dataset.value, "main_score", None)
+    if not named and dataset.component is not None:
+        named = dataset.component.described().main_score
+    if not named:
+        named = TASK_SCORES.get(next(iter(tasks_of(dataset)), ""))
+        meant = named in emitted.scores
+    else:
+        meant = emitted.may_have(named)
+    if named and meant:
+        return str(named)
+    default = DEFAULT_SCORE_FIELD if emitted.may_have(DEFAULT_SCORE_FIELD) else None
+    if named and emitted.scores:
+        instead = f"quality means {default} instead" if default else "choose one with --score-field"
+        warn(
+            f"{dataset.record['name'] or 'the dataset'} is judged by {named}, which no installed "
+            f"evaluator emits: {instead}"
+        )
+    return default if default or emitted.scores else DEFAULT_SCORE_FIELD
+
+
+def main_score_of_task(chosen: Iterable[tuple[Built, bool]], dataset: Built) -> str | None:
+    """The score a task of a suite is judged by that names none; None where nothing is emitted.
+
+    `chosen` are its evaluators, each with whether it was chosen automatically. The first decides
+    if it was asked for; of those that were not, their names must not.
+    """
+    scores = [
+        (score, automatic)
+        for built, automatic in chosen
+        for score in getattr(built.value, "emits", ())
+    ]
+    if not scores or not scores[0][1]:
+        return scores[0][0] if scores else None
+    installed = [score for score, automatic in scores if automatic]
+    usual = (DEFAULT_SCORE_FIELD, TASK_SCORES.get(next(iter(tasks_of(dataset)), "")))
+    return next((score for score in usual if score in installed), installed[0])
+
+
+def _only_one(wired: Sequence[Wired]) -> str:
+    """The first score of what was asked for, or of the only evaluator there is.
+
+    Of several that were merely installed, which comes first is nothing a number may rest on.
+    """
+    asked = [one for one in wired if not one.automatic and one.emits]
+    if asked:
+        return asked[0].emits[0]
+    by_name = {one.evaluator.name: one.emits for one in wired}
+    if not by_name:
+        return DEFAULT_SCORE_FIELD
+    if len(by_name) == 1:
+        return next(iter(by_name.values()))[0]
+    listed = ", ".join(score for emits in by_name.values() for score in emits)
+    raise UsageError(
+        f"{len(by_name)} installed evaluators apply, and none emits {DEFAULT_SCORE_FIELD}: "
+        "say which score quality means",
+        hint=f"--score-field, with one of {listed}",
+    )
+
+
+def _check_one_emits(score: str, wired: Iterable[Wired]) -> None:
+    """Refuse two evaluators that nobody asked for and that both emit what quality means."""
+    counted = Counter(w.evaluator.name for w in wired if w.automatic and score in w.emits)
+    if len(counted) > 1:
+        raise UsageError(
+            f"the score {score!r} is emitted by {' and '.join(counted)}, and quality can mean "
+            "only one of them",
+            hint="name evaluators with --evaluator, or leave a plugin out with --no-plugin",
+        )
+
+
+def check_score_fields(metrics: Sequence[Any], evaluators: Mapping[str | int, Built]) -> None:
+    """Refuse a metric of a score that nobody emits."""
+    if not evaluators:
+        return  # nothing is scored at all, which was said already
+    emitted = Emitted.by(evaluators.values())
+    for metric in metrics:
+        field = getattr(metric, "score_field", None)
+        if isinstance(field, str):
+            emitted.require(field, f"metric {metric.name}")

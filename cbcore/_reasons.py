@@ -1,0 +1,88 @@
+"""Why a row lacks the score that quality means, where no evaluator has said so."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cbcore.names import near_matches
+
+if TYPE_CHECKING:
+    from cbcore._scoring import Wired
+    from cbcore.results import EvalResult
+
+_MOST_REASONS = 5
+_WORD = re.compile(r"[a-z]+")
+_OFTEN_CALLED = {
+    "answer": {"gold", "golden", "target", "label", "reference", "truth", "expected", "solution"},
+    "question": {"query", "prompt", "instruction", "ask", "input"},
+    "context": {"passage", "document", "text", "article", "body", "source"},
+    "tests": {"test", "check", "asserts"},
+}
+"""Other words that people have for a field."""
+
+
+class Unscored:
+    """Says, of rows without a score, what it would have taken. Alike rows share their reason."""
+
+    def __init__(self, score: str, evaluators: Sequence[Wired]) -> None:
+        self._score = score
+        self._emitting = [wired for wired in evaluators if score in wired.emits]
+        self._known: dict[tuple[Any, ...], str] = {}
+
+    def reason(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
+        """The reason for one row."""
+        shape = (*(k for k, v in example.items() if v is not None), None, *output)
+        if shape not in self._known:
+            self._known[shape] = self._found(example, output)
+        return self._known[shape]
+
+    def _found(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
+        for wired in self._emitting:
+            for field in wired.needs:
+                if example.get(field) is None:
+                    return _no_field(wired.evaluator.name, field, example)
+            for field in wired.needs_output:
+                if output.get(field) is None:
+                    return f"the system returned no {field!r} (it returned {_listed(output)})"
+        if self._emitting:
+            return f"no evaluator gave a score called {self._score!r}"
+        return f"no evaluator of the dataset emits {self._score!r}"
+
+
+def _no_field(evaluator: str, field: str, example: Mapping[str, Any]) -> str:
+    columns = [str(column) for column, value in example.items() if value is not None]
+    others = _OFTEN_CALLED.get(field, set())
+    meant = [c for c in columns if others.intersection(_WORD.findall(c.lower()))]
+    near = next(iter([*near_matches(field, columns, limit=1), *meant]), None)
+    suggestion = f"; did you mean {near!r}?" if near else "."
+    return (
+        f"the example has no {field!r} (it has {_listed(example)}){suggestion} Another column is "
+        f"read with --evaluator {evaluator}:{field}_column={near or 'NAME'}"
+    )
+
+
+def _listed(columns: Mapping[str, Any]) -> str:
+    return ", ".join(sorted(str(c) for c, value in columns.items() if value is not None)) or "none"
+
+
+def told(result: EvalResult, score: str) -> str:
+    """The reasons why rows have no such score, the most frequent first, each with its count."""
+    counted: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for row in result.rows:
+        reason = f"errored: {row.error}" if row.error is not None else row.missing.get(score)
+        if reason is None and score not in row.scores:
+            reason = next(iter(row.missing.values()), "no evaluator scored it")
+        if reason is not None:
+            # Reasons that differ only in the example they name are told once.
+            alike = reason.replace(f"example {row.example_id!r}", "example")
+            first.setdefault(alike, reason)
+            counted[alike] += 1
+    common = counted.most_common(_MOST_REASONS)
+    lines = [f"{count} × {first[alike]}" for alike, count in common]
+    if rest := counted.total() - sum(count for _, count in common):
+        lines.append(f"{rest} × other reasons")
+    return "\n".join(lines)
