@@ -38,10 +38,7 @@ class SeenIds:
         One that came before raises a `DataError` or, where ids may repeat, gets its position
         added.
         """
-        known = _hash((dataset, example_id))
-        self._in_order.append(known)
-        if known not in self._hashes:
-            self._hashes.add(known)
+        if self.add((dataset, example_id)):
             return example_id
         if not self._may_repeat:
             raise self.duplicates({(dataset, example_id): [index]})

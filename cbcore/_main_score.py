@@ -50,6 +50,12 @@ class Emitted:
             found.extend(emits or ())
         return cls(tuple(found), complete)
 
+    @property
+    def default(self) -> str | None:
+        """F1 where it is declared, or nothing is."""
+        known = DEFAULT_SCORE_FIELD in self.scores or not self.scores
+        return DEFAULT_SCORE_FIELD if known else None
+
     def may_have(self, score: str) -> bool:
         """Whether a score may be among them, as far as they say."""
         return score in self.scores or not self.complete
@@ -94,8 +100,7 @@ def choose_score_field(
     own = [_main_score(dataset, emitted, warn) for dataset in datasets]
     chosen = own[0]
     if len(set(own)) > 1:
-        default = DEFAULT_SCORE_FIELD if emitted.may_have(DEFAULT_SCORE_FIELD) else None
-        chosen = default or next(score for score in own if score is not None)
+        chosen = emitted.default or next(score for score in own if score is not None)
     if chosen is None:
         return _only_one([one for of_dataset in wired for one in of_dataset])
     for of_dataset in wired:
@@ -127,14 +132,15 @@ def _main_score(dataset: Built, emitted: Emitted, warn: Callable[[str], None]) -
         meant = emitted.may_have(named)
     if named and meant:
         return str(named)
-    default = DEFAULT_SCORE_FIELD if emitted.may_have(DEFAULT_SCORE_FIELD) else None
     if named and emitted.scores:
-        instead = f"quality means {default} instead" if default else "choose one with --score-field"
+        instead = "choose one with --score-field"
+        if emitted.default:
+            instead = f"quality means {emitted.default} instead"
         warn(
             f"{dataset.record['name'] or 'the dataset'} is judged by {named}, which no installed "
             f"evaluator emits: {instead}"
         )
-    return default if default or emitted.scores else DEFAULT_SCORE_FIELD
+    return emitted.default
 
 
 def main_score_of_task(chosen: Iterable[tuple[Built, bool]], dataset: Built) -> str | None:
@@ -163,11 +169,9 @@ def _only_one(wired: Sequence[Wired]) -> str:
     asked = [one for one in wired if not one.automatic and one.emits]
     if asked:
         return asked[0].emits[0]
-    by_name = {one.evaluator.name: one.emits for one in wired}
-    if not by_name:
-        return DEFAULT_SCORE_FIELD
-    if len(by_name) == 1:
-        return next(iter(by_name.values()))[0]
+    by_name = {one.evaluator.name: one.emits for one in wired if one.emits}
+    if len(by_name) < 2:
+        return next(iter(by_name.values()), (DEFAULT_SCORE_FIELD,))[0]
     listed = ", ".join(score for emits in by_name.values() for score in emits)
     raise UsageError(
         f"{len(by_name)} installed evaluators apply, and none emits {DEFAULT_SCORE_FIELD}: "

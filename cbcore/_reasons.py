@@ -72,10 +72,13 @@ def told(result: EvalResult, score: str) -> str:
     """The reasons why rows have no such score, the most frequent first, each with its count."""
     counted: Counter[str] = Counter()
     first: dict[str, str] = {}
+    unsaid = "no evaluator gave a score"
+    if not result.config.get("evaluators"):
+        unsaid = "no installed evaluator applies to its dataset"
     for row in result.rows:
         reason = f"errored: {row.error}" if row.error is not None else row.missing.get(score)
         if reason is None and score not in row.scores:
-            reason = next(iter(row.missing.values()), "no evaluator scored it")
+            reason = next(iter(row.missing.values()), unsaid)
         if reason is not None:
             # Reasons that differ only in the example they name are told once.
             alike = reason.replace(f"example {row.example_id!r}", "example")

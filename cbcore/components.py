@@ -105,8 +105,8 @@ class Component:
     emits: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     extension: str = ""
     automatic: str = ""
-    main_score: str = ""
     owner: Owner | None = None
+    main_score: str = ""
 
     @name.validator
     def _check_name(self, _: object, value: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
 
 Example: TypeAlias = dict[str, Any]
@@ -22,6 +23,20 @@ worth keeping in the row."""
 
 Scores: TypeAlias = dict[str, float]
 """Score name → finite number. A score that cannot be given is left out or raised, never 0."""
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """Examples, pulled one at a time and only as many as are needed. A plain list is one.
+
+    Each has an `id` of its own, or none has one and they are numbered. A `DataError` in place
+    of an example becomes one errored row, and the run goes on; one that is raised ends it.
+    Optional attributes: `name` (the tag of its rows), `tasks` (its main task first), by which
+    evaluators are chosen, and `main_score`, the score that its quality means where that is not
+    the usual one of its main task.
+    """
+
+    def __iter__(self) -> Iterator[Example | DataError]: ...
 
 
 @runtime_checkable

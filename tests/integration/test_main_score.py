@@ -186,8 +186,9 @@ def cb_datasets():
 """
     write_distribution(site, "cb-data", {"cb.plugins": {"data": "cb_data"}}, {"cb_data.py": source})
     host = host_of(site, "cb-answerquality")
-    assert chosen(host, "by-class") == "own"
-    assert chosen(host, "by-hook") == "own"
+    for name in ("by-class", "by-hook"):
+        assert chosen(host, name) == "own"
+        assert host.find("dataset", name).described().main_score == "own"
 
 
 @pytest.mark.parametrize("facts", [{"main_score": "mc_accuracy"}, {"tasks": ("multiple-choice",)}])
@@ -206,6 +207,8 @@ def test_the_only_evaluator_there_is_says_what_quality_means(site):
     install(site, "beaver")
     host = host_of(site)
     assert chosen(host, Data(tasks=("qa",))) == "beaver"
+    install(site, "badger", score="f1", declared=False)
+    assert chosen(host_of(site), Data(tasks=("qa",))) == "beaver"
     install(site, "coyote")
     host = host_of(site)
     with pytest.raises(UsageError, match="2 installed evaluators apply, and none emits f1") as e:

@@ -22,7 +22,8 @@ class {{ cookiecutter.__class }}:
 
     name = "{{ cookiecutter.__name }}"
     emits = ("{{ cookiecutter.__snake }}",)
-    # Runs that name no evaluator use this one on datasets with these tasks.
+    # Runs that name no evaluator use this one too on datasets with these tasks: their reports
+    # get a score more. What quality means stays as it is; --score-field can choose this one.
     applies_to = ("qa", "summarization")
 
     def __init__(self, words: Sequence[str] = HEDGES) -> None:
