@@ -35,7 +35,7 @@ from cbcore.introspection import (
     public_attributes,
     type_path,
 )
-from cbcore.secrets import visible
+from cbcore.secrets import HIDDEN, is_secret_name, visible
 
 _MAX_DEPTH = 6
 _WITHOUT_SETTINGS = {
@@ -278,13 +278,17 @@ def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(name: str, value: Any, at: _At) -> Any:
     """A value as plain data, secrets replaced, functions and objects by what defines them."""
-    if not isinstance(value, list | tuple):  # whose items are looked at one by one
-        value = visible(name, value)
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, str):
+        return visible(name, value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(name, item, at.below(name)) for item in value]
+    if is_secret_name(name):
+        return HIDDEN
+    if isinstance(value, int | float):
         return value
     at = at.below(name)
-    if isinstance(value, list | tuple):
-        return [_plain(name, item, at) for item in value]
     if isinstance(value, Mapping):
         return {str(k): _plain(str(k), v, at) for k, v in value.items()}
     if isinstance(value, set | frozenset):
@@ -293,6 +297,10 @@ def _plain(name: str, value: Any, at: _At) -> Any:
         return [type(value).__name__, digest_of(bytes(value))]
     if isinstance(value, Path | type | enum.Enum):
         return repr(value)
+    return _code_or_object(name, value, at)
+
+
+def _code_or_object(name: str, value: Any, at: _At) -> Any:
     if isinstance(value, functools.partial):
         return [_plain(name, part, at) for part in (value.func, value.args, value.keywords)]
     if isinstance(value, types.MethodType):

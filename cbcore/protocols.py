@@ -25,7 +25,11 @@ Scores: TypeAlias = dict[str, float]
 
 @runtime_checkable
 class System(Protocol):
-    """The thing under test: takes an example, returns what became of it."""
+    """The thing under test: takes an example, returns what became of it.
+
+    The optional attributes `identity`, `identity_files` and `name_is_label` say what the store
+    knows it by, and hold for evaluators too; see `cbcore.identity`.
+    """
 
     @property
     def name(self) -> str:
