@@ -35,7 +35,7 @@ from cbcore.introspection import (
     public_attributes,
     type_path,
 )
-from cbcore.secrets import visible
+from cbcore.secrets import HIDDEN, is_secret_name, visible
 
 _MAX_DEPTH = 6
 _WITHOUT_SETTINGS = {
@@ -60,21 +60,44 @@ def described(obj: Any, record: Mapping[str, Any] | None = None) -> Any:
 
     Raises `UnidentifiableError` where that cannot tell it from another.
     """
-    return _described(obj, _At(), record)
+    return _described(obj, _At.start(record), record)
 
 
 @attrs.frozen
 class _At:
-    """Where a description has got to. Under a private attribute only own objects are looked into:
-    those of other packages hold connections and caches there."""
+    """Where a description has got to, and how far it may look.
+
+    Under a private attribute only own objects are looked into (`own_only`): those of other
+    packages hold connections and caches there. A plugin answers for its private attributes
+    itself (`public_only`). `seen` collects every object whose attributes were described.
+    """
 
     depth: int = 0
     own_only: bool = False
+    public_only: bool = False
+    seen: list[_Seen] = attrs.Factory(list)
+
+    @classmethod
+    def start(cls, record: Mapping[str, Any] | None) -> _At:
+        return cls(public_only=record is not None and record.get("plugin") != "python")
 
     def below(self, name: str) -> _At:
         if self.depth >= _MAX_DEPTH:
             raise UnidentifiableError(f"{name!r} is nested too deeply to be compared")
-        return _At(self.depth + 1, self.own_only)
+        return _At(self.depth + 1, self.own_only, self.public_only, self.seen)
+
+    def in_private(self) -> _At:
+        return _At(self.depth, True, self.public_only, self.seen)
+
+
+@attrs.frozen
+class _Seen:
+    """An object, with how and as what its attributes were described."""
+
+    obj: Any
+    at: _At
+    record: Mapping[str, Any] | None
+    attributes: dict[str, Any]
 
 
 class _OpaqueError(UnidentifiableError):
@@ -107,7 +130,7 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
     """What an object keeps, described; where that cannot tell how it was made, an error."""
     kept = instance_attributes(obj)
     parameters = [p.name for p in parameters_of(type(obj))]
-    users_own = _is_users_own(obj, record)
+    users_own = not at.public_only and _is_users_own(obj)
     described: dict[str, Any] = {}
     opaque: dict[str, Any] = {}
     for key, value in kept.items():
@@ -117,8 +140,7 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
         if not is_public and (not users_own or key.startswith("__")):
             continue
         try:
-            inside = at if is_public else _At(at.depth, own_only=True)
-            described[key] = _plain(key, value, inside)
+            described[key] = _plain(key, value, at if is_public else at.in_private())
         except UnidentifiableError as error:
             if is_public and not isinstance(error, _OpaqueError):
                 raise
@@ -126,7 +148,9 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
             opaque[key] = value
     if users_own and opaque and not _is_made_by_name(obj, record):
         _check_parameters(obj, parameters, described.keys() - opaque.keys(), next(iter(opaque)))
-    return _as_before_use(obj, described)
+    described = _as_before_use(obj, described)
+    at.seen.append(_Seen(obj, at, record, described))
+    return described
 
 
 def _is_label(obj: Any) -> bool:
@@ -144,10 +168,7 @@ def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) 
             )
 
 
-def _is_users_own(obj: Any, record: Mapping[str, Any] | None) -> bool:
-    """Whether an object is of the user's own code; a plugin answers for its own attributes."""
-    if record is not None and record.get("plugin") != "python":
-        return False
+def _is_users_own(obj: Any) -> bool:
     file = file_of_class(type(obj))  # type: ignore[arg-type]
     return file is not None and is_own(file)
 
@@ -207,25 +228,24 @@ _state: dict[int, tuple[weakref.ref[Any], dict[str, tuple[Any, Any]]]] = {}
 _ABSENT = object()
 
 
-def described_parts(
-    obj: Any, record: Mapping[str, Any] | None
-) -> list[tuple[Any, Mapping[str, Any] | None, dict[str, Any]]]:
-    """The attributes of a component, or of every stage of a chain, as its identity has them."""
+def described_parts(obj: Any, record: Mapping[str, Any] | None) -> list[_Seen]:
+    """Every object that a component is made of, as its identity has it."""
     obj = obj.system if isinstance(obj, Renamed) else obj
     if isinstance(obj, Chain):
         records = (record or {}).get("stages") or [None] * len(obj.stages)
         stages = zip(obj.stages, records, strict=True)
         return [part for stage, own in stages for part in described_parts(stage, own)]
-    if getattr(obj, "identity", None) is not None:
-        return []
-    return [(obj, record, _attributes(obj, _At(), record))]
+    at = _At.start(record)
+    _described(obj, at, record)
+    return at.seen
 
 
-def note_use(parts: list[tuple[Any, Mapping[str, Any] | None, dict[str, Any]]]) -> None:
+def note_use(parts: list[_Seen]) -> None:
     """Remember what changed since: counters and caches are state, and no part of what it is."""
-    for obj, record, before in parts:
+    for part in parts:
+        obj, before = part.obj, part.attributes
         try:
-            after = _attributes(obj, _At(), record)
+            after = _attributes(obj, attrs.evolve(part.at, seen=[]), part.record)
             reference = weakref.ref(obj, functools.partial(_forget, id(obj)))
         except (UnidentifiableError, TypeError):
             continue
@@ -258,13 +278,17 @@ def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(name: str, value: Any, at: _At) -> Any:
     """A value as plain data, secrets replaced, functions and objects by what defines them."""
-    if not isinstance(value, list | tuple):  # whose items are looked at one by one
-        value = visible(name, value)
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, str):
+        return visible(name, value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(name, item, at.below(name)) for item in value]
+    if is_secret_name(name):
+        return HIDDEN
+    if isinstance(value, int | float):
         return value
     at = at.below(name)
-    if isinstance(value, list | tuple):
-        return [_plain(name, item, at) for item in value]
     if isinstance(value, Mapping):
         return {str(k): _plain(str(k), v, at) for k, v in value.items()}
     if isinstance(value, set | frozenset):
@@ -273,6 +297,10 @@ def _plain(name: str, value: Any, at: _At) -> Any:
         return [type(value).__name__, digest_of(bytes(value))]
     if isinstance(value, Path | type | enum.Enum):
         return repr(value)
+    return _code_or_object(name, value, at)
+
+
+def _code_or_object(name: str, value: Any, at: _At) -> Any:
     if isinstance(value, functools.partial):
         return [_plain(name, part, at) for part in (value.func, value.args, value.keywords)]
     if isinstance(value, types.MethodType):

@@ -20,6 +20,7 @@ from cbcore._descriptions import described_parts, note_use
 from cbcore._examples import Work
 from cbcore._scoring import Done, Wired
 from cbcore._store import Store
+from cbcore.components import describe_exception
 from cbcore.exceptions import ProcessError
 from cbcore.identity import (
     UnidentifiableError,
@@ -116,12 +117,16 @@ class Identities:
             found = identity_of(component, record=record)
             self._used += described_parts(component, record)
         except UnidentifiableError as error:
-            message = f"nothing is stored for {component.name!r}: {error}"
-            if message not in self._told:
-                self._told.add(message)
-                self._warn(message)
-            return None
-        return found
+            reason = str(error)
+        except Exception as error:  # noqa: BLE001 - what it declares is the component's own code
+            reason = f"its identity failed: {describe_exception(error)}"
+        else:
+            return found
+        message = f"nothing is stored for {component.name!r}: {reason}"
+        if message not in self._told:
+            self._told.add(message)
+            self._warn(message)
+        return None
 
     def note_use(self) -> None:
         """At the end of the run: what it changed in its components is no part of what they are."""

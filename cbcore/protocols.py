@@ -47,6 +47,9 @@ class System(Protocol):
     opening a client) belongs into an optional `warm_up()`, plain or `async`, which is called
     once before the first call that is measured; when it fails, a warning is told and the run
     goes on. A system that waits for a turn says so with `cbcore.timing.waiting`.
+
+    The optional attributes `identity`, `identity_files` and `name_is_label` say what the store
+    knows it by, and hold for evaluators too; see `cbcore.identity`.
     """
 
     @property

@@ -94,7 +94,7 @@ class Counts:
     total: int
     scored: int
     errored: int
-    recalled: int = 0
+    recalled: int = attrs.field(default=0, eq=False)
 
     @property
     def missing(self) -> int:

@@ -161,7 +161,7 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
         ["counted"],
         ["data"],
     )
-    assert first["rows"] == {"total": 10, "errored": 0, "ok": 10}
+    assert first["rows"] == {"total": 10, "errored": 0, "ok": 10, "recalled": 0}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", first["started"])
     assert first["started"] <= first["ended"]
     assert (rome["systems"], rome["rows"]["total"]) == (["rome"], 3)
@@ -385,11 +385,13 @@ def test_an_unfinished_run_is_continued_without_typing_it_again(place, number, c
     result = json.loads((place.folder / "out.json").read_text())
     assert result["config"]["threshold"] == 0.4
     expected = json.loads(whole.stdout)["rows"]
-    assert without_latency(result["rows"]) == without_latency(expected)
+    assert measured(result["rows"]) == measured(expected)
+    assert {row["example_id"] for row in result["rows"] if row["recalled"]} == set(done)
 
 
-def without_latency(rows):
-    return [{k: v for k, v in row.items() if k != "latency"} for row in rows]
+def measured(rows):
+    left_out = ("latency", "recalled")
+    return [{k: v for k, v in row.items() if k not in left_out} for row in rows]
 
 
 def test_a_run_is_continued_where_it_was_started(place):

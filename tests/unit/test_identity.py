@@ -191,6 +191,14 @@ def test_private_attributes_of_own_objects_count(one, other):
     assert identity_of(Private(one)) == identity_of(Private(one))
 
 
+def test_arrays_count_by_their_content():
+    """They hold what they are outside of any attribute."""
+    numpy = pytest.importorskip("numpy")
+    one, same, other = (Private(numpy.array([0.5, x])) for x in (1.0, 1.0, 2.0))
+    assert identity_of(one) == identity_of(same) != identity_of(other)
+    assert identity_of(Thing(a=numpy.arange(3))) != identity_of(Thing(a=numpy.arange(4)))
+
+
 def foreign(**attributes):
     """An object of a package that was installed."""
     module = types.ModuleType("installed_somewhere")

@@ -223,6 +223,17 @@ def test_a_component_without_identity_is_told_once_with_the_reason():
     assert told[0].startswith("nothing is stored for 'typed': ")
 
 
+def test_an_identity_that_fails_is_told_with_its_error(told):
+    """It is the component's own code: the run goes on, and stores nothing of it."""
+
+    class Failing(Evaluator):
+        def identity(self):
+            raise KeyError("model")
+
+    assert Identities(told.append).of(Failing(), None, system="s") is None
+    assert told == ["nothing is stored for 'evaluator': its identity failed: KeyError: 'model'"]
+
+
 def test_a_stored_system_has_an_identity_and_nothing_else():
     """It answers for an earlier run; what is not stored it cannot say."""
     system = StoredSystem("old", b"\x01" * 16)
