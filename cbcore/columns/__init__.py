@@ -28,10 +28,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cbcore._column_paths import Side
-from cbcore._column_reading import SUFFIX, Column, ColumnReader, Row, function_name
-from cbcore._prediction_columns import PREDICTION_SUFFIX, RecordedPredictions
-from cbcore._watched import Watched
+from cbcore.columns._paths import Side
+from cbcore.columns._predictions import PREDICTION_SUFFIX, RecordedPredictions
+from cbcore.columns._reader import SUFFIX, Column, ColumnReader, Row, function_name
+from cbcore.columns._watched import Watched
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import near_matches
 
