@@ -10,7 +10,6 @@ import attrs
 
 from cbcore import binding, columns, provenance, specs
 from cbcore._manager import PluginHost
-from cbcore._tables import as_dataset
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
 from cbcore.exceptions import (
@@ -24,6 +23,7 @@ from cbcore.introspection import public_attributes, signature_of
 from cbcore.registry import registry
 from cbcore.secrets import Secret, is_secret_name, secret_values
 from cbcore.specs import Spec
+from cbcore.tables import as_dataset
 
 
 @attrs.define

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from cbcore import _waits
 from cbcore._examples import Work, private_copy
 from cbcore._scoring import Done
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
+from cbcore.timing import _waits
 from cbcore.tokens import TEXT_FIELDS
 
 _FAILURES = (Exception, SystemExit, asyncio.CancelledError)

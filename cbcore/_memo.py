@@ -16,7 +16,6 @@ from typing import Any
 
 import attrs
 
-from cbcore._descriptions import described_parts, note_use
 from cbcore._examples import Work
 from cbcore._scoring import Done, Wired
 from cbcore._store import Store
@@ -30,6 +29,7 @@ from cbcore.identity import (
     identity_of,
     plain_bytes,
 )
+from cbcore.identity._descriptions import described_parts, note_use
 from cbcore.results import Scored, json_safe
 from cbcore.secrets import hide, visible
 

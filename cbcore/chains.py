@@ -8,11 +8,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from cbcore import _waits
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
 from cbcore.texts import with_rewritten_twin
+from cbcore.timing import _waits
 
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""

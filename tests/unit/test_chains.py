@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cbcore import _waits
 from cbcore.chains import AsyncChain, Chain, Renamed, chain
 from cbcore.exceptions import ProcessError, UsageError
 from cbcore.protocols import AsyncSystem, System
+from cbcore.timing import _waits
 
 
 class Stage:

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import cbcore.identity
-from cbcore._sources import is_own, own_code_digest
 from cbcore.identity import identity_of
+from cbcore.identity._sources import is_own, own_code_digest
 
 MAIN = """
 import json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cbcore import evaluate
-from cbcore._tables import as_dataset
+from cbcore.tables import as_dataset
 
 pandas = pytest.importorskip("pandas")
 

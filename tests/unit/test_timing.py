@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from cbcore import _calls, _waits
+from cbcore import _calls
 from cbcore._calls import AsyncCaller, SyncCaller
 from cbcore._examples import Work
-from cbcore.timing import waiting
+from cbcore.timing import _waits, waiting
 
 WORK = Work(0, 1, {"id": 1, "context": "c"}, "d")
 

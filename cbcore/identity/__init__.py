@@ -21,9 +21,9 @@ from typing import Any
 
 import orjson
 
-from cbcore._descriptions import described
-from cbcore._sources import UnidentifiableError, digest_of_maker
 from cbcore.chains import Chain, Renamed
+from cbcore.identity._descriptions import described
+from cbcore.identity._sources import UnidentifiableError, digest_of_maker
 
 __all__ = (
     "UnidentifiableError",

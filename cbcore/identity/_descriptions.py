@@ -19,7 +19,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._sources import (
+from cbcore.chains import Chain, Renamed
+from cbcore.identity._sources import (
     UnidentifiableError,
     digest_of,
     digest_of_class,
@@ -28,7 +29,6 @@ from cbcore._sources import (
     is_own,
     own_code_digest,
 )
-from cbcore.chains import Chain, Renamed
 from cbcore.introspection import (
     instance_attributes,
     parameters_of,
