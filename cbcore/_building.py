@@ -9,7 +9,6 @@ from typing import Any
 import attrs
 
 from cbcore import binding, columns, provenance, specs
-from cbcore._manager import PluginHost
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
 from cbcore.exceptions import (
@@ -20,6 +19,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
 from cbcore.secrets import Secret, is_secret_name, secret_values
 from cbcore.specs import Spec

@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 
 from cbcore import _probing, names
-from cbcore._manager import PluginHost
-from cbcore._manifests import Manifest, read_manifests
-from cbcore._policy import CORE
 from cbcore._probing import Probe
 from cbcore._projects import staged
 from cbcore._rules import Finding, check_manifest
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._manifests import Manifest, read_manifests
+from cbcore.plugins._policy import CORE
 
 
 @attrs.frozen

@@ -14,13 +14,13 @@ from typing import Any
 
 import cbcore
 from cbcore import hookspecs, names
-from cbcore._inspection import memory_path
-from cbcore._manager import PluginHost
-from cbcore._manifests import Manifest, read_manifests
-from cbcore._metadata import metadata
-from cbcore._plugins import Plugin
-from cbcore._policy import CORE
 from cbcore._rules import Finding, check_manifest
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._inspection import memory_path
+from cbcore.plugins._library import metadata
+from cbcore.plugins._manifests import Manifest, read_manifests
+from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._policy import CORE
 
 SLOW_MS = 1000.0
 """An import that takes longer is worth a word."""

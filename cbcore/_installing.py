@@ -23,11 +23,11 @@ from typing import Any
 
 import attrs
 
-from cbcore._discovery import installed_distributions, read_headers
-from cbcore._origins import Origin, read_origin
 from cbcore._rules import unmet_requirements
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, near_matches
+from cbcore.plugins._discovery import installed_distributions, read_headers
+from cbcore.plugins._origins import Origin, read_origin
 
 _TIME_LIMIT_S = 600
 _POLICY = ("CB_DISABLE_PLUGINS", "CB_ONLY_PLUGINS", "CB_REQUIRE_PLUGINS", "CB_STRICT_PLUGINS")

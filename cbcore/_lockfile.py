@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
-from cbcore._plugins import Plugin
 from cbcore.exceptions import ConfigError
 from cbcore.names import canonical, is_valid
+from cbcore.plugins._plugin import Plugin
 
 FILE_NAME = "cb-plugins.lock"
 FORMAT = 1

@@ -16,8 +16,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._children import ask_child
 from cbcore._rules import HEAVY_PACKAGES, Finding, Severity
+from cbcore.plugins._children import ask_child
 
 _TIME_LIMIT_S = 300
 _SHOWN_CHARACTERS = 200
@@ -118,10 +118,11 @@ def _watch(name: str, captured: Any) -> dict[str, Any]:
     """Import the modules a plugin names as Python would, then hold them to the contract."""
     import importlib
 
-    from cbcore import _discovery, _inspection, deprecations
-    from cbcore._manager import PluginHost
-    from cbcore._policy import PluginPolicy
+    from cbcore import deprecations
     from cbcore.components import describe_exception
+    from cbcore.plugins import _discovery, _inspection
+    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins._policy import PluginPolicy
 
     mine = [d for d in _discovery.scan() if _discovery.same_name(d.name, name)][:1]
     host = PluginHost(mine, PluginPolicy())

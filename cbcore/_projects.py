@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from cbcore._discovery import EntryPoint, looks_like_ours
-from cbcore._manifests import Manifest, requirements_in
 from cbcore.exceptions import UsageError
+from cbcore.plugins._discovery import EntryPoint, looks_like_ours
+from cbcore.plugins._manifests import Manifest, requirements_in
 
 
 @attrs.frozen

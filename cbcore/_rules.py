@@ -11,10 +11,10 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore._discovery import GROUPS, HOOK_GROUP, meant_group
-from cbcore._manifests import Manifest, read_manifests
-from cbcore._policy import CORE
-from cbcore._versions import satisfies
+from cbcore.plugins._discovery import GROUPS, HOOK_GROUP, meant_group
+from cbcore.plugins._manifests import Manifest, read_manifests
+from cbcore.plugins._policy import CORE
+from cbcore.plugins._versions import satisfies
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 """Whether something must be fixed, should be, or is only worth knowing."""

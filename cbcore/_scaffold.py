@@ -16,10 +16,10 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore._known import known_offers
-from cbcore._metadata import metadata
-from cbcore._plugins import Plugin
 from cbcore.exceptions import CBError, MissingExtraError, UsageError
+from cbcore.plugins._known import known_offers
+from cbcore.plugins._library import metadata
+from cbcore.plugins._plugin import Plugin
 
 KINDS = ("evaluator", "dataset", "system", "metric", "reporter", "executor", "suite")
 """What the template knows to write."""

@@ -14,7 +14,6 @@ import attrs
 
 from cbcore import columns, provenance, specs
 from cbcore._building import Builder, Built
-from cbcore._known import known_offers
 from cbcore._main_score import main_score_of_task, tasks_of
 from cbcore._runner import Source
 from cbcore._scoring import Wired
@@ -26,6 +25,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.names import canonical
+from cbcore.plugins._known import known_offers
 from cbcore.results import EvalRow
 from cbcore.specs import Spec
 from cbcore.suites.class_tasks import ClassSays, with_class

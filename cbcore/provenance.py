@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cbcore._origins import origin_of
 from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
 from cbcore.exceptions import CBError
 from cbcore.introspection import parameters_of, public_attributes, type_path
+from cbcore.plugins._origins import origin_of
 from cbcore.results import json_safe
 from cbcore.secrets import visible
 

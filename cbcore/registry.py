@@ -13,10 +13,10 @@ from typing import Any
 
 from cbcore import binding, names, specs
 from cbcore._examples import First
-from cbcore._manager import PluginHost, default_host
 from cbcore.components import Component, kind_of
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
+from cbcore.plugins._host import PluginHost, default_host
 
 
 class Registry:

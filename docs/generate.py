@@ -23,10 +23,10 @@ from typing import Any
 import click
 
 from cbcore import _store, components, events, exceptions, hookspecs, protocols
-from cbcore._manager import PluginHost
-from cbcore._policy import PluginPolicy
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 HELP_WIDTH = 88

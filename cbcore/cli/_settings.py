@@ -9,7 +9,7 @@ import attrs
 import click
 
 if TYPE_CHECKING:
-    from cbcore._manager import PluginHost
+    from cbcore.plugins._host import PluginHost
 
 
 @attrs.define
@@ -29,8 +29,8 @@ class Settings:
     def host(self) -> PluginHost:
         """The installed plugins under the policy of flags, environment and `[tool.cb]`."""
         if self._host is None:
-            from cbcore._manager import build_host
-            from cbcore._policy import read_policy
+            from cbcore.plugins._host import build_host
+            from cbcore.plugins._policy import read_policy
 
             policy = read_policy(
                 disable=self.disable, only=self.only, require=self.require, strict=self.strict

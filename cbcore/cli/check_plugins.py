@@ -44,8 +44,8 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
     from pathlib import Path
 
     from cbcore._checking import check_installed, check_project
-    from cbcore._discovery import same_name
     from cbcore.cli.plugins import find_plugin
+    from cbcore.plugins._discovery import same_name
 
     host = settings.host()
     if plugin is None:

@@ -25,9 +25,9 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     from pathlib import Path
 
     from cbcore._health import diagnose, environment
-    from cbcore._inspection import enrich
     from cbcore.cli._text import echo_json
     from cbcore.cli.run import DEFAULT_CACHE_DIR
+    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     enrich(host)

@@ -19,8 +19,8 @@ def command(settings: Settings, as_json: bool) -> None:
     A static entry point counts as an implementation of its kind's hook. No plugin is imported
     here. To see hooks being called, set CB_TRACE=1 for any command.
     """
-    from cbcore._inspection import enrich
     from cbcore.cli._text import clean, echo_json
+    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     enrich(host)
@@ -42,9 +42,9 @@ def command(settings: Settings, as_json: bool) -> None:
 def _records(plugins: Any) -> list[dict[str, Any]]:
     import inspect
 
-    from cbcore._manager import HOOKS
     from cbcore.deprecations import REMOVALS
     from cbcore.hookspecs import SINCE
+    from cbcore.plugins._host import HOOKS
 
     records = []
     for name, spec in HOOKS.items():

@@ -9,8 +9,8 @@ import click
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 
 if TYPE_CHECKING:
-    from cbcore._manager import PluginHost
     from cbcore.components import Component
+    from cbcore.plugins._host import PluginHost
 
 _EXAMPLES = {
     "dataset": 'cb run --system "identity | extractive" --dataset {spec}',

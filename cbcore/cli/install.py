@@ -32,8 +32,8 @@ def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     cb install -e ./my-plugin
     """
     from cbcore._installing import install
-    from cbcore._policy import CORE
     from cbcore.names import canonical
+    from cbcore.plugins._policy import CORE
 
     changes, plugins = install(arguments, verbosity=settings.verbosity)
     if not changes:

@@ -10,8 +10,8 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli.suite import include_path_option
 
 if TYPE_CHECKING:
-    from cbcore._plugins import Plugin
     from cbcore.components import Component
+    from cbcore.plugins._plugin import Plugin
 
 _DEFINED = ("task", "group", "tag")
 
@@ -31,9 +31,9 @@ def command(
     tokenizers, commands; or one of tasks, groups, tags, which suite files define. Suites are
     shown with what they lack, and those of an --include-path too.
     """
-    from cbcore._inspection import enrich
     from cbcore.cli._text import echo_columns, echo_json
     from cbcore.components import KINDS, kind_of
+    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     enrich(host)

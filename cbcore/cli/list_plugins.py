@@ -10,7 +10,7 @@ import click
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 
 if TYPE_CHECKING:
-    from cbcore._origins import Origin
+    from cbcore.plugins._origins import Origin
 
 
 @click.command("list-plugins", short_help="Show installed plugins and their state.")
@@ -34,7 +34,7 @@ def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) ->
         raise click.UsageError("--timings needs what --no-check leaves out")
     host = settings.host()
     if not no_check:
-        from cbcore._inspection import enrich
+        from cbcore.plugins._inspection import enrich
 
         enrich(host)
     conflicts = _conflict_notes(host.conflicts())
@@ -75,7 +75,7 @@ def milliseconds(duration: float | None) -> str:
 
 def origin_of_plugin(plugin: Any) -> Origin:
     """Where a plugin comes from. A copy that is not in use is not asked: the name is another's."""
-    from cbcore._origins import Origin, origin_of
+    from cbcore.plugins._origins import Origin, origin_of
 
     return Origin() if plugin.state == "shadowed" else origin_of(plugin.name)
 

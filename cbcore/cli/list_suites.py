@@ -15,7 +15,7 @@ from cbcore.suites import GroupNode, SuiteManager
 from cbcore.suites.availability import Catalogue, told
 
 if TYPE_CHECKING:
-    from cbcore._manager import PluginHost
+    from cbcore.plugins._host import PluginHost
     from cbcore.suites.index import Entry
 
 _DEFINES_INSIDE = re.compile(r"^\s*-\s*(?:task|group|\{)|^task:\s*\[.*\{", re.MULTILINE)

@@ -30,7 +30,7 @@ def lock(settings: Settings, lock_file: str) -> None:
     from pathlib import Path
 
     from cbcore._lockfile import versions_of, write_lock
-    from cbcore._origins import origin_of
+    from cbcore.plugins._origins import origin_of
 
     plugins = settings.host().plugins
     versions = versions_of(plugins)

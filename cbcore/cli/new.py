@@ -54,7 +54,7 @@ def command(
     component will be called, in lower case with hyphens; the package is called cb-NAME. What
     is not given as an option is asked for.
     """
-    from cbcore._inspection import enrich
+    from cbcore.plugins._inspection import enrich
 
     chosen = {option: value for option, value in given.items() if value is not None}
     name = _scaffold.component_name(name)

@@ -11,9 +11,9 @@ from cbcore.cli.check_plugins import check
 from cbcore.cli.lock_plugins import lock, sync
 
 if TYPE_CHECKING:
-    from cbcore._explaining import Explanation
-    from cbcore._manager import PluginHost
-    from cbcore._plugins import Plugin
+    from cbcore.plugins._explanation import Explanation
+    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins._plugin import Plugin
 
 
 @click.group("plugins", short_help="Show, check, explain and lock plugins.")
@@ -34,9 +34,9 @@ command.add_command(sync)
 @pass_settings
 def show(settings: Settings, name: str, as_json: bool) -> None:
     """Show one plugin: state, source, requirement on the core, hooks, components."""
-    from cbcore._inspection import enrich
     from cbcore.cli._text import clean, echo_json
     from cbcore.cli.list_plugins import milliseconds
+    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     plugin = find_plugin(host, name)
@@ -70,9 +70,9 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
 
 def find_plugin(host: PluginHost, name: str) -> Plugin:
     """The plugin of that name, the copy in use first."""
-    from cbcore._discovery import same_name
     from cbcore.exceptions import UsageError
     from cbcore.names import near_matches
+    from cbcore.plugins._discovery import same_name
 
     for plugin in host.plugins:
         if same_name(plugin.name, name):
@@ -121,9 +121,9 @@ def why(settings: Settings, name: str, as_json: bool) -> None:
     Shows who offers it, in what state, what to write, names like it, and which package that
     is not installed would supply it. NAME is a component's name, or plugin/name.
     """
-    from cbcore._explaining import explain
-    from cbcore._inspection import enrich
     from cbcore.cli._text import echo_json
+    from cbcore.plugins._explanation import explain
+    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     enrich(host)

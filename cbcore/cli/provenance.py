@@ -22,8 +22,8 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
     Then what differs from the plugins installed now. RUN is the id of a run in the store, or
     a beginning of it, or a result file written by `--output json=FILE`.
     """
-    from cbcore._tracking import changes_since, components_of
     from cbcore.cli._text import clean, echo_json
+    from cbcore.plugins._changes import changes_since, components_of
 
     config = _config(run, cache_dir)
     components = components_of(config)

@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 
 from cbcore import specs
-from cbcore._known import known_offers
-from cbcore._manager import PluginHost, default_host
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.names import canonical
+from cbcore.plugins._host import PluginHost, default_host
+from cbcore.plugins._known import known_offers
 from cbcore.registry import registry
 from cbcore.specs import Spec
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format

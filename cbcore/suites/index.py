@@ -159,7 +159,7 @@ class _Folder:
     def __init__(self, root: Root) -> None:
         self.root = root
         place = os.fsencode(str(root.path))
-        from cbcore._inspection import memory_path
+        from cbcore.plugins._inspection import memory_path
 
         digest = blake2b(place, digest_size=8).hexdigest()
         self._memory_file = memory_path().with_name(f"suites-{digest}.json")

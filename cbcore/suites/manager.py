@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cbcore._manager import PluginHost, default_host
 from cbcore.components import Component, describe_exception
 from cbcore.exceptions import (
     CBError,
@@ -15,6 +14,7 @@ from cbcore.exceptions import (
     UnknownComponentError,
     UsageError,
 )
+from cbcore.plugins._host import PluginHost, default_host
 from cbcore.registry import registry
 from cbcore.suites.building import Place, TreeBuilder
 from cbcore.suites.functions import Functions

@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._manager import PluginHost
 from cbcore.exceptions import UsageError
+from cbcore.plugins._host import PluginHost
 from cbcore.suites.manager import SuiteManager
 from cbcore.suites.model import GroupNode, Leaf, Node, Selection
 from cbcore.suites.paths import with_keys

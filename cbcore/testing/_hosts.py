@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from cbcore import names
-from cbcore._manager import PluginHost
-from cbcore._plugins import Plugin
-from cbcore._policy import PluginPolicy
 from cbcore.components import Component, Owner
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._policy import PluginPolicy
 
 VERSION = "0+given"
 """The version of plugins that come from no distribution."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import attrs
 
-from cbcore._children import ask_child
 from cbcore._rules import HEAVY_PACKAGES
 from cbcore.components import describe_exception
+from cbcore.plugins._children import ask_child
 from cbcore.testing._rules import Note, rule
 
 MOST_MODULES = 150

@@ -13,14 +13,14 @@ from typing import Any
 
 import attrs
 
-from cbcore import _discovery
-from cbcore._manager import PluginHost
-from cbcore._plugins import Plugin
-from cbcore._policy import PluginPolicy
 from cbcore._projects import staged
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.names import near_matches
+from cbcore.plugins import _discovery
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._policy import PluginPolicy
 from cbcore.testing._hosts import host_from
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from cbcore._manager import default_host
+from cbcore.plugins._host import default_host
 from cbcore.testing._distributions import write_distribution
 
 _TIME_LIMIT_S = 120

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cbcore._discovery import scan
-from cbcore._manager import PluginHost
-from cbcore._policy import PluginPolicy
 from cbcore.compose import Request, compose
 from cbcore.exceptions import UsageError
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import SYSTEM, Workplace, write_distribution
 
 EVALUATOR = """

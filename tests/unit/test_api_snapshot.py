@@ -28,15 +28,15 @@ import pytest
 
 import cbcore
 from cbcore import exceptions, hookspecs
-from cbcore._discovery import GROUPS
-from cbcore._manager import HOOKS
 from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
+from cbcore.plugins._discovery import GROUPS
+from cbcore.plugins._host import HOOKS
 from tests.fake_distributions import Workplace
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOT = ROOT / "tests" / "api.json"
-KNOWN = ROOT / "cbcore" / "known_plugins.json"
+KNOWN = ROOT / "cbcore" / "plugins" / "known_plugins.json"
 SHARED = {
     "--help",
     *(name for option in _OPTIONS for name in option(lambda: 0).__click_params__[0].opts),

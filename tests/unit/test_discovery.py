@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import cbcore
-from cbcore._discovery import EntryPoint, scan
-from cbcore._metadata import metadata
+from cbcore.plugins._discovery import EntryPoint, scan
+from cbcore.plugins._library import metadata
 from tests.fake_distributions import write_distribution, write_hooks, write_system
 
 
@@ -399,7 +399,7 @@ def test_metadata_library_is_imported_in_one_place() -> None:
 
     importing = {path.name for path in root.rglob("*.py") if imports_metadata(path)}
 
-    assert importing == {"_metadata.py"}
+    assert importing == {"_library.py"}
 
 
 def imports_metadata(path: Path) -> bool:

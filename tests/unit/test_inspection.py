@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cbcore import _inspection
-from cbcore._discovery import scan
-from cbcore._inspection import check, enrich
-from cbcore._manager import Plugin, PluginHost
-from cbcore._policy import PluginPolicy
+from cbcore.plugins import _inspection
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import Plugin, PluginHost
+from cbcore.plugins._inspection import check, enrich
+from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,
     write_distribution,

@@ -11,8 +11,8 @@ import pytest
 
 from cbcore import _installing
 from cbcore._installing import Change, Installed, compare, find_installer, split
-from cbcore._origins import Origin
 from cbcore.exceptions import UsageError
+from cbcore.plugins._origins import Origin
 
 
 @pytest.mark.parametrize(

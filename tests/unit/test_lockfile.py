@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore._lockfile import Difference, differences, read_lock, require_locked, write_lock
-from cbcore._plugins import Plugin
 from cbcore.exceptions import ConfigError
+from cbcore.plugins._plugin import Plugin
 
 names = st.from_regex(r"[a-z0-9](-?[a-z0-9]){0,8}", fullmatch=True)
 versions = st.from_regex(r"[0-9]+(\.[0-9]+){0,2}((a|b|rc|\.post|\.dev)[0-9])?", fullmatch=True)

@@ -12,9 +12,6 @@ import pytest
 
 import cbcore
 from cbcore import hookspecs
-from cbcore._discovery import scan
-from cbcore._manager import HOOKS, Plugin, PluginHost, called_by_name
-from cbcore._policy import PluginPolicy
 from cbcore.components import KINDS
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -23,6 +20,9 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import HOOKS, Plugin, PluginHost, called_by_name
+from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,
     write_distribution,

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from cbcore._metadata import metadata
-from cbcore._origins import Origin, origin_of, read_origin
+from cbcore.plugins._library import metadata
+from cbcore.plugins._origins import Origin, origin_of, read_origin
 from tests.fake_distributions import write_system
 
 

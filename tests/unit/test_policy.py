@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._policy import PluginPolicy, read_policy
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
+from cbcore.plugins._policy import PluginPolicy, read_policy
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9._-]{0,10}[a-z0-9])?", fullmatch=True)
 

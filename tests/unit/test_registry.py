@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cbcore._discovery import scan
-from cbcore._manager import PluginHost
-from cbcore._policy import PluginPolicy
 from cbcore.exceptions import DuplicateNameError, ParameterError, UnknownComponentError, UsageError
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
 from cbcore.registry import (
     Registry,
     get_metric,

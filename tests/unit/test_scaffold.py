@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore import _scaffold
-from cbcore._plugins import Plugin
-from cbcore._versions import satisfies
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
+from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._versions import satisfies
 
 TEMPLATE = Path(__file__).parents[2] / "cookiecutter-plugin"
 LONGEST = "a" * _scaffold.MAX_LENGTH

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cbcore._discovery import scan
-from cbcore._manager import PluginHost
-from cbcore._policy import PluginPolicy
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
 from cbcore.suites import SuiteManager
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cbcore._discovery import scan
-from cbcore._manager import PluginHost
-from cbcore._policy import PluginPolicy
 from cbcore.exceptions import ConfigError, PluginContractError, UnknownComponentError, UsageError
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
 from cbcore.registry import registry
 from cbcore.suites import SuiteManager
 from tests.fake_distributions import write_distribution

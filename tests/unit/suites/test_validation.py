@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore._discovery import scan
-from cbcore._manager import PluginHost
-from cbcore._policy import PluginPolicy
 from cbcore.exceptions import UsageError
+from cbcore.plugins._discovery import scan
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
 from cbcore.suites import SuiteManager
 from cbcore.suites.availability import Catalogue
 from cbcore.suites.validation import validate

@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 
-from cbcore._origins import Origin, origin_of
-from cbcore._plugins import Plugin
-from cbcore._policy import CORE
 from cbcore.exceptions import ResultError
 from cbcore.names import canonical
+from cbcore.plugins._origins import Origin, origin_of
+from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._policy import CORE
 
 _KINDS = {
     "systems": "system",

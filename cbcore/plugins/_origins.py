@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
-from cbcore._metadata import metadata
+from cbcore.plugins._library import metadata
 from cbcore.secrets import redact
 
 # What installers note for themselves says nothing of the code, and differs between them.

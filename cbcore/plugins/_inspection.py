@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import cbcore
-from cbcore._children import ask_child
-from cbcore._manager import PluginHost
-from cbcore._plugins import Plugin
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
+from cbcore.plugins._children import ask_child
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._plugin import Plugin
 
 _TIME_LIMIT_S = 120
 _DESCRIPTION = (
@@ -154,8 +154,8 @@ def _remember(path: Path, memory: dict[str, Any]) -> None:
 
 def main() -> None:
     """Read names on standard input; write a JSON line before and after looking at each."""
-    from cbcore._discovery import same_name, scan
-    from cbcore._policy import PluginPolicy
+    from cbcore.plugins._discovery import same_name, scan
+    from cbcore.plugins._policy import PluginPolicy
 
     wanted = json.load(sys.stdin)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import attrs
 
 import cbcore
-from cbcore import _discovery, names
-from cbcore._policy import CORE, PluginPolicy
-from cbcore._versions import satisfies
+from cbcore import names
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError
+from cbcore.plugins import _discovery
+from cbcore.plugins._policy import CORE, PluginPolicy
+from cbcore.plugins._versions import satisfies
 
 
 @attrs.define

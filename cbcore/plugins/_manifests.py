@@ -15,13 +15,13 @@ from pathlib import Path
 
 import attrs
 
-from cbcore import _discovery
-from cbcore._discovery import EntryPoint
-from cbcore._metadata import metadata
-from cbcore._origins import Origin, read_origin
-from cbcore._policy import CORE
 from cbcore.components import describe_exception
 from cbcore.names import canonical
+from cbcore.plugins import _discovery
+from cbcore.plugins._discovery import EntryPoint
+from cbcore.plugins._library import metadata
+from cbcore.plugins._origins import Origin, read_origin
+from cbcore.plugins._policy import CORE
 
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"

@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 
 from cbcore import names
-from cbcore._known import known_offers
-from cbcore._manager import PluginHost
-from cbcore._plugins import Plugin
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._known import known_offers
+from cbcore.plugins._plugin import Plugin
 
 
 @attrs.frozen

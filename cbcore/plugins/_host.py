@@ -17,11 +17,7 @@ from typing import Any
 import attrs
 import pluggy
 
-from cbcore import _discovery, deprecations, hookspecs, names
-from cbcore._known import packages_offering
-from cbcore._plugins import Plugin, plugins_from
-from cbcore._policy import PluginPolicy, read_policy
-from cbcore._tracing import traced
+from cbcore import deprecations, hookspecs, names
 from cbcore.components import KINDS, Component, Owner, describe_exception, import_target
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -30,6 +26,11 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
+from cbcore.plugins import _discovery
+from cbcore.plugins._known import packages_offering
+from cbcore.plugins._plugin import Plugin, plugins_from
+from cbcore.plugins._policy import PluginPolicy, read_policy
+from cbcore.plugins._tracing import traced
 
 HOOKS = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
 
@@ -187,7 +188,7 @@ class PluginHost:
             and (self.policy.strict or names.canonical(plugin.name) in self.policy.require)
         ]
         if insisted:
-            from cbcore._inspection import check
+            from cbcore.plugins._inspection import check
 
             check(insisted)
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import attrs
 
-from cbcore._metadata import metadata
 from cbcore.components import KINDS, describe_exception
 from cbcore.names import canonical, near_matches
+from cbcore.plugins._library import metadata
 
 HOOK_GROUP = "cb.plugins"
 KIND_BY_GROUP = {f"cb.{kind}s": kind for kind in KINDS}

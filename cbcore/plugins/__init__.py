@@ -1,0 +1,1 @@
+"""Who is installed, in what state, offering what."""
