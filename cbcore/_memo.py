@@ -18,7 +18,7 @@ import attrs
 
 from cbcore._examples import Work
 from cbcore._scoring import Done, Wired
-from cbcore._store import Store
+from cbcore._store.sqlite import Store
 from cbcore.components import describe_exception
 from cbcore.exceptions import ProcessError
 from cbcore.identity import (

@@ -25,9 +25,9 @@ from cbcore._limits import Budget, ErrorLimit
 from cbcore._logging import log_info
 from cbcore._memo import Identities, Memo
 from cbcore._rows import DiskRows, JoinedRows
-from cbcore._runs import RunRecord
 from cbcore._scoring import Wired
-from cbcore._store import Store
+from cbcore._store.records import RunRecord
+from cbcore._store.sqlite import Store
 from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import (

@@ -17,8 +17,8 @@ from cbcore._building import Builder, Built
 from cbcore._main_score import check_score_fields, choose_score_field
 from cbcore._memo import StoredSystem
 from cbcore._runner import Run, RunOptions, Source
-from cbcore._runs import RunRecord, describe_environment, now
-from cbcore._store import Store
+from cbcore._store.records import RunRecord, describe_environment, now
+from cbcore._store.sqlite import Store
 from cbcore._wiring import wire
 from cbcore.exceptions import UsageError
 from cbcore.plugins._host import PluginHost, default_host

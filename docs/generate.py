@@ -22,7 +22,8 @@ from typing import Any
 
 import click
 
-from cbcore import _store, components, events, exceptions, hookspecs, protocols
+from cbcore import components, events, exceptions, hookspecs, protocols
+from cbcore._store import sqlite
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
 from cbcore.plugins._host import PluginHost
@@ -225,7 +226,7 @@ def _tree(cls: type[exceptions.CBError], depth: int = 0) -> Iterator[tuple[Any, 
     """The class and those derived from it inside the core, in the order they are defined."""
     yield cls, depth
     for derived in cls.__subclasses__():
-        if derived.__module__ in (exceptions.__name__, _store.__name__):
+        if derived.__module__ in (exceptions.__name__, sqlite.__name__):
             yield from _tree(derived, depth + 1)
 
 

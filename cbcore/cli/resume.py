@@ -20,7 +20,7 @@ def command(settings: Settings, /, run_id: str, cache_dir: str) -> None:
 
     RUN_ID may be shortened to a beginning that only one run has.
     """
-    from cbcore._runs import RESUMABLE_STATES
+    from cbcore._store.records import RESUMABLE_STATES
     from cbcore.cli import cli
     from cbcore.exceptions import UsageError
     from cbcore.secrets import HIDDEN

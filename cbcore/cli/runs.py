@@ -10,7 +10,7 @@ from cbcore.cli._settings import shared_options
 from cbcore.cli.run import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
-    from cbcore._runs import RunRecord
+    from cbcore._store.records import RunRecord
 
 cache_option = click.option(
     "--cache-dir",
@@ -43,7 +43,7 @@ def find_run(cache_dir: str, run_id: str) -> RunRecord:
 def _records(cache_dir: str, prefix: str = "") -> list[RunRecord]:
     from pathlib import Path
 
-    from cbcore._store import FILE_NAME, Store
+    from cbcore._store.sqlite import FILE_NAME, Store
 
     if not (Path(cache_dir).expanduser() / FILE_NAME).is_file():
         return []

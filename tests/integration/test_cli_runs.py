@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import cbcore
-from cbcore._store import Store
+from cbcore._store.sqlite import Store
 
 MINE = '''
 """A user's own components; those that fall ill are well again when a file says so."""
@@ -25,7 +25,7 @@ import os
 import pathlib
 import signal
 
-from cbcore import _store
+from cbcore._store import sqlite
 
 
 def called(example):
@@ -80,7 +80,7 @@ def stream():
         yield {"id": i, "context": f"three words {i}", "answer": "Paris"}
 
 
-_store._BATCH_ROWS = 1  # a kill finds all that was done stored
+sqlite._BATCH_ROWS = 1  # a kill finds all that was done stored
 '''
 
 

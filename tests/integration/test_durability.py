@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store
+from cbcore._store.sqlite import FILE_NAME, SCHEMA_VERSION, Store
 from cbcore.compose import Request, compose
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
 
@@ -41,7 +41,8 @@ import threading
 
 from cb_metrics import MeanScore, PassRate
 
-from cbcore import _store, evaluate
+from cbcore import evaluate
+from cbcore._store import sqlite
 
 N = 300
 limits = {}  # how often a point is passed before the process dies there
@@ -131,7 +132,7 @@ def run(kind, store=None):
 
 
 def main(kind, store, point, after, batch):
-    _store._BATCH_ROWS = int(batch)
+    sqlite._BATCH_ROWS = int(batch)
     limits[point] = int(after)
     if point in ("statement", "instruction"):
         watch_database(point)
@@ -458,9 +459,9 @@ OVERLAPPING = '''
 import os
 import socket
 
-from cbcore import _store
+from cbcore._store import sqlite
 
-_store._BATCH_ROWS = 4
+sqlite._BATCH_ROWS = 4
 meeting = os.environ.get("MEETING")
 
 
@@ -564,9 +565,9 @@ def test_many_may_make_the_same_store_at_once(tmp_path):
 LARGE = '''
 """Answers that fill a disk."""
 
-from cbcore import _store
+from cbcore._store import sqlite
 
-_store._BATCH_ROWS = 10
+sqlite._BATCH_ROWS = 10
 
 
 class Large:

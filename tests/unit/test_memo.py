@@ -11,7 +11,7 @@ from cbcore import _memo
 from cbcore._examples import Work, number
 from cbcore._memo import Identities, Memo, StoredSystem
 from cbcore._scoring import Done, Wired
-from cbcore._store import Store
+from cbcore._store.sqlite import Store
 from cbcore.exceptions import ProcessError
 from cbcore.results import Scored
 

@@ -9,7 +9,7 @@ from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._plan import plan
 from cbcore._runner import RunOptions
-from cbcore._store import Store
+from cbcore._store.sqlite import Store
 from cbcore.compose import Request, compose
 from cbcore.exceptions import DataError
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
-from cbcore import _logging, _store, evaluate
-from cbcore._store import FILE_NAME, SCHEMA_VERSION, Store
+from cbcore import _logging, evaluate
+from cbcore._store import sqlite
+from cbcore._store.sqlite import FILE_NAME, SCHEMA_VERSION, Store
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalResult
 
@@ -203,7 +204,7 @@ def test_two_stores_on_one_file_see_each_other(tmp_path):
 )
 def test_the_pause_between_commits_grows_with_what_they_cost(took_s, pause_s):
     """Slow calls are safe at once; fast ones do not pay for it with more than a twentieth."""
-    assert _store._pause_after(took_s) == pytest.approx(pause_s)
+    assert sqlite._pause_after(took_s) == pytest.approx(pause_s)
 
 
 # -- damage ------------------------------------------------------------------------------------
@@ -263,9 +264,9 @@ def test_no_flipped_bit_goes_unnoticed(value, data):
     bit = data.draw(st.integers(0, 8 * len(value) - 1))
     damaged = bytearray(value)
     damaged[bit // 8] ^= 1 << bit % 8
-    checksum = _store._checksum(b"key", value)
-    assert _store._is_sound(b"key", value, checksum)
-    assert not _store._is_sound(b"key", bytes(damaged), checksum)
+    checksum = sqlite._checksum(b"key", value)
+    assert sqlite._is_sound(b"key", value, checksum)
+    assert not sqlite._is_sound(b"key", bytes(damaged), checksum)
 
 
 def test_a_damaged_record_of_a_run_leaves_the_others_readable(tmp_path, capsys):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cbcore._runs import RunRecord
+from cbcore._store.records import RunRecord
 from cbcore.exceptions import StoreError
 from cbcore.identity import canonical_bytes, from_bytes
 from cbcore.results import json_safe

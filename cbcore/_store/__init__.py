@@ -1,0 +1,1 @@
+"""What is kept between runs: outputs, scores, and the records of runs."""
