@@ -14,7 +14,7 @@ import attrs
 
 from cbcore import names
 from cbcore._building import Built
-from cbcore._scoring import Wired
+from cbcore._run.scorers import Wired
 from cbcore.exceptions import UsageError
 
 DEFAULT_SCORE_FIELD = "f1"

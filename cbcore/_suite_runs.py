@@ -15,8 +15,8 @@ import attrs
 from cbcore import columns, provenance, specs
 from cbcore._building import Builder, Built
 from cbcore._main_score import main_score_of_task, tasks_of
-from cbcore._runner import Source
-from cbcore._scoring import Wired
+from cbcore._run.run import Source
+from cbcore._run.scorers import Wired
 from cbcore.exceptions import (
     CBError,
     ConfigError,

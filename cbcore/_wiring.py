@@ -7,8 +7,8 @@ from typing import Any
 
 from cbcore._building import Builder, Built
 from cbcore._main_score import tasks_of
-from cbcore._runner import Source
-from cbcore._scoring import Wired
+from cbcore._run.run import Source
+from cbcore._run.scorers import Wired
 
 
 def wire(

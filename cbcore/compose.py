@@ -12,11 +12,11 @@ import attrs
 
 import cbcore
 from cbcore import provenance
-from cbcore._announcing import Observers
 from cbcore._building import Builder, Built
 from cbcore._main_score import check_score_fields, choose_score_field
-from cbcore._memo import StoredSystem
-from cbcore._runner import Run, RunOptions, Source
+from cbcore._run.memo import StoredSystem
+from cbcore._run.observers import Observers
+from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
 from cbcore._wiring import wire
@@ -383,7 +383,7 @@ def evaluate(
 
 def execute(request: Request, *, progress: bool = True) -> EvalResult:
     """Compose and run a request, with a live display when there is a terminal to show it on."""
-    from cbcore._progress import live
+    from cbcore._run.progress import live
 
     with live(enabled=progress) as observers:
         return compose(request, observers=observers).execute()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cbcore import binding, names, specs
-from cbcore._examples import First
+from cbcore._run.work import First
 from cbcore.components import Component, kind_of
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
 from cbcore.introspection import signature_of

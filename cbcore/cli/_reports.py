@@ -100,7 +100,7 @@ def raise_if_nothing_worked(result: EvalResult) -> None:
 
 
 def _raise_if_nothing_scored(result: EvalResult) -> None:
-    from cbcore._reasons import told
+    from cbcore._run.reasons import told
     from cbcore.exceptions import NothingScoredError
 
     if result.metrics and not any(hasattr(metric, "score_field") for metric in result.metrics):

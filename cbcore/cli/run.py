@@ -306,7 +306,7 @@ def _import_modules(modules: Any) -> None:
 
 
 def _request(settings: Settings, merged: dict[str, Any]) -> Request:
-    from cbcore._runner import RunOptions
+    from cbcore._run.run import RunOptions
     from cbcore.compose import DEFAULT_THRESHOLD, Request
     from cbcore.tokens import DEFAULT_ENCODING
 
@@ -348,7 +348,7 @@ def _request(settings: Settings, merged: dict[str, Any]) -> Request:
 
 
 def _dry_run(request: Request) -> None:
-    from cbcore._plan import plan
+    from cbcore._run.plan import plan
     from cbcore.cli._text import echo_columns
     from cbcore.compose import compose
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import readable
+from cbcore._run.work import readable
 from cbcore.exceptions import ConfigError, DataError
 from cbcore.names import near_matches
 from cbcore.suites.model import TaskConfig

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import UnusableExample, readable
+from cbcore._run.work import UnusableExample, readable
 from cbcore.components import describe_exception
 from cbcore.exceptions import DataError
 from cbcore.suites.fewshot import FewShot, few_shot

@@ -13,9 +13,9 @@ from typing import Any, TypedDict
 import attrs
 
 from cbcore import binding
+from cbcore._run.executors import LoopThread
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
-from cbcore.executors import LoopThread
 from cbcore.introspection import parameters_of, signature_of
 from cbcore.names import canonical, near_matches
 from cbcore.secrets import is_secret_name

@@ -117,7 +117,7 @@ def test_an_evaluator_that_was_wired_passes_over_outputs_it_cannot_score(tmp_pat
         def process(self, example):
             return {"contexts": ["x"]} if example["id"] == 1 else {}
 
-    from cbcore._scoring import Wired
+    from cbcore._run.scorers import Wired
 
     automatic = Wired.of(Retrieved(), automatic=True)
     assert automatic.applies_to({}, {"contexts": []})

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
-from cbcore._announcing import Observers
-from cbcore._runner import RunOptions
+from cbcore._run.observers import Observers
+from cbcore._run.run import RunOptions
 from cbcore.compose import Request, compose
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import RunInterruptedError, RunStoppedError
@@ -767,7 +767,7 @@ def test_scoring_that_takes_long_is_shared_by_threads(monkeypatch):
             return {"met": float(original["id"])}
 
     data = [{"id": i, "context": "c"} for i in range(5)]
-    monkeypatch.setattr("cbcore._lanes._LONG_TO_SCORE_S", -1.0)
+    monkeypatch.setattr("cbcore._run.lane._LONG_TO_SCORE_S", -1.0)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     result = evaluate([Awaited()], data, [Slow()], [], max_workers=4)
     assert [row.scores["met"] for row in result.rows] == [0.0, 1.0, 2.0, 3.0, 4.0]

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from cbcore._calls import AsyncCaller, SyncCaller, is_async
-from cbcore._examples import Work
-from cbcore._memo import Recalled
+from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
+from cbcore._run.memo import Recalled
+from cbcore._run.work import Work
 from cbcore.exceptions import ProcessError
 
 

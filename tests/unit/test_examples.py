@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._examples import First, Replayable, number, private_copy, readable
+from cbcore._run.work import First, Replayable, number, private_copy, readable
 from cbcore.exceptions import DataError
 
 plain = st.recursive(

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from cbcore.executors import LoopThread, run_async, run_in_threads, run_inline
+from cbcore._run.executors import LoopThread, run_async, run_in_threads, run_inline
 
 
 @pytest.fixture

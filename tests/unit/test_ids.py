@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._examples import number
-from cbcore._ids import check_ids
+from cbcore._run.ids import check_ids
+from cbcore._run.work import number
 from cbcore.exceptions import DataError
 
 

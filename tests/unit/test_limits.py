@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._examples import Work
-from cbcore._limits import Budget, ErrorLimit
+from cbcore._run.limits import Budget, ErrorLimit
+from cbcore._run.work import Work
 from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter, Words

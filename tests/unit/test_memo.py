@@ -7,10 +7,10 @@ import itertools
 import attrs
 import pytest
 
-from cbcore import _memo
-from cbcore._examples import Work, number
-from cbcore._memo import Identities, Memo, StoredSystem
-from cbcore._scoring import Done, Wired
+from cbcore._run import memo as memo_module
+from cbcore._run.memo import Identities, Memo, StoredSystem
+from cbcore._run.scorers import Done, Wired
+from cbcore._run.work import Work, number
 from cbcore._store.sqlite import Store
 from cbcore.exceptions import ProcessError
 from cbcore.results import Scored
@@ -283,13 +283,13 @@ def test_an_endless_source_is_read_only_some_way_ahead(memo):
     recalled = memo().recall(counted(source))
     for taken in range(1, 2000):
         next(recalled)
-        assert counted.pulled <= min(2 * taken, taken + _memo._LARGEST_LOOKAHEAD)
+        assert counted.pulled <= min(2 * taken, taken + memo_module._LARGEST_LOOKAHEAD)
 
 
 def test_a_slow_source_is_not_read_ahead(memo, monkeypatch):
     """When examples take long to come, each is worked on as it comes."""
     clock = itertools.count()
-    monkeypatch.setattr(_memo.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(memo_module.time, "monotonic", lambda: float(next(clock)))
     recalled = memo().recall(counted(works(*map(str, range(50)))))
     for taken in range(1, 51):
         next(recalled)

@@ -7,8 +7,8 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore._plan import plan
-from cbcore._runner import RunOptions
+from cbcore._run.plan import plan
+from cbcore._run.run import RunOptions
 from cbcore._store.sqlite import Store
 from cbcore.compose import Request, compose
 from cbcore.exceptions import DataError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._rows import DiskRows, JoinedRows
+from cbcore._run.row_files import DiskRows, JoinedRows
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 

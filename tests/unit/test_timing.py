@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from cbcore import _calls
-from cbcore._calls import AsyncCaller, SyncCaller
-from cbcore._examples import Work
+from cbcore._run import calls
+from cbcore._run.calls import AsyncCaller, SyncCaller
+from cbcore._run.work import Work
 from cbcore.timing import _waits, waiting
 
 WORK = Work(0, 1, {"id": 1, "context": "c"}, "d")
@@ -54,7 +54,7 @@ class Clock:
 def clock(monkeypatch):
     made = Clock()
     monkeypatch.setattr(_waits, "time", made)
-    monkeypatch.setattr(_calls, "time", made)
+    monkeypatch.setattr(calls, "time", made)
     monkeypatch.setattr(_waits, "_times_given_way", lambda: made.switches)
     monkeypatch.setattr(_waits, "_sample", (0.0, 0.0))
     monkeypatch.setattr(_waits, "_last_took", {})

@@ -9,7 +9,7 @@ import math
 import pytest
 
 from cbcore import evaluate
-from cbcore._plan import plan
+from cbcore._run.plan import plan
 from cbcore.compose import Request, compose
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
 from cbcore.results import EvalResult

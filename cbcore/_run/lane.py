@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cbcore import executors
-from cbcore._calls import AsyncCaller, SyncCaller, is_async
-from cbcore._examples import Work, number
-from cbcore._ids import SeenIds
-from cbcore._limits import Budget
-from cbcore._scoring import Done, RowMaker, Wired, ascore, score
+from cbcore._run import executors
+from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
+from cbcore._run.ids import SeenIds
+from cbcore._run.limits import Budget
+from cbcore._run.scorers import Done, RowMaker, Wired, ascore, score
+from cbcore._run.work import Work, number
 from cbcore.results import EvalRow
 
 if TYPE_CHECKING:
-    from cbcore._runner import Run, Source
+    from cbcore._run.run import Run, Source
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cbcore._announcing import Observers
+from cbcore._run.observers import Observers
 from cbcore.events import RowFinished, RunStarted
 
 if TYPE_CHECKING:

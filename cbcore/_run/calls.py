@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from cbcore._examples import Work, private_copy
-from cbcore._scoring import Done
+from cbcore._run.scorers import Done
+from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
 from cbcore.timing import _waits

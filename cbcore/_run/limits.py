@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from cbcore._examples import Work
+from cbcore._run.work import Work
 from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._ids import SeenIds
+from cbcore._run.ids import SeenIds
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
 

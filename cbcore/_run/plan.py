@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import Replayable, Work, number
-from cbcore._runner import Run
+from cbcore._run.run import Run
+from cbcore._run.work import Replayable, Work, number
 from cbcore.components import describe_exception
 from cbcore.exceptions import ColumnError, UsageError
 

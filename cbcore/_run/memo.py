@@ -16,8 +16,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import Work
-from cbcore._scoring import Done, Wired
+from cbcore._run.scorers import Done, Wired
+from cbcore._run.work import Work
 from cbcore._store.sqlite import Store
 from cbcore.components import describe_exception
 from cbcore.exceptions import ProcessError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.names import near_matches
 
 if TYPE_CHECKING:
-    from cbcore._scoring import Wired
+    from cbcore._run.scorers import Wired
     from cbcore.results import EvalResult
 
 _MOST_REASONS = 5

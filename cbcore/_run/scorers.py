@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
-from cbcore._examples import Work
-from cbcore._reasons import Unscored
+from cbcore._run.reasons import Unscored
+from cbcore._run.work import Work
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError

@@ -16,16 +16,16 @@ from typing import Any
 
 import attrs
 
-from cbcore import executors
-from cbcore._announcing import Observers
-from cbcore._examples import Replayable
-from cbcore._ids import SeenIds, check_ids
-from cbcore._lanes import Lane
-from cbcore._limits import Budget, ErrorLimit
 from cbcore._logging import log_info
-from cbcore._memo import Identities, Memo
-from cbcore._rows import DiskRows, JoinedRows
-from cbcore._scoring import Wired
+from cbcore._run import executors
+from cbcore._run.ids import SeenIds, check_ids
+from cbcore._run.lane import Lane
+from cbcore._run.limits import Budget, ErrorLimit
+from cbcore._run.memo import Identities, Memo
+from cbcore._run.observers import Observers
+from cbcore._run.row_files import DiskRows, JoinedRows
+from cbcore._run.scorers import Wired
+from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
 from cbcore._store.sqlite import Store
 from cbcore.components import describe_exception
