@@ -13,8 +13,8 @@ from typing import Any
 import attrs
 
 from cbcore import columns, provenance, specs
-from cbcore._building import Builder, Built
-from cbcore._main_score import main_score_of_task, tasks_of
+from cbcore._build.builder import Builder, Built
+from cbcore._build.main_score import main_score_of_task, tasks_of
 from cbcore._run.run import Source
 from cbcore._run.scorers import Wired
 from cbcore.exceptions import (

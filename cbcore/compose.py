@@ -12,14 +12,14 @@ import attrs
 
 import cbcore
 from cbcore import provenance
-from cbcore._building import Builder, Built
-from cbcore._main_score import check_score_fields, choose_score_field
+from cbcore._build.builder import Builder, Built
+from cbcore._build.main_score import check_score_fields, choose_score_field
+from cbcore._build.wiring import wire
 from cbcore._run.memo import StoredSystem
 from cbcore._run.observers import Observers
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
-from cbcore._wiring import wire
 from cbcore.exceptions import UsageError
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.results import EvalResult

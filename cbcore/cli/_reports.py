@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None]]:
     """Reporters and where they write, made before anything is spent."""
-    from cbcore._building import Builder
+    from cbcore._build.builder import Builder
     from cbcore.exceptions import UsageError
     from cbcore.specs import parse_output
 

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from cbcore import names
-from cbcore._building import Built
+from cbcore._build.builder import Built
 from cbcore._run.scorers import Wired
 from cbcore.exceptions import UsageError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cbcore._building import Builder, Built
-from cbcore._main_score import tasks_of
+from cbcore._build.builder import Builder, Built
+from cbcore._build.main_score import tasks_of
 from cbcore._run.run import Source
 from cbcore._run.scorers import Wired
 
