@@ -9,8 +9,8 @@ import click
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 
 if TYPE_CHECKING:
-    from cbcore._checking import Checked
-    from cbcore._rules import Finding
+    from cbcore._manage.check import Checked
+    from cbcore._manage.rules import Finding
 
 
 @click.command("check", short_help="Check plugins against the contract; for CI.")
@@ -43,7 +43,7 @@ def check(ctx: click.Context, settings: Settings, plugin: str | None, as_json: b
 def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
     from pathlib import Path
 
-    from cbcore._checking import check_installed, check_project
+    from cbcore._manage.check import check_installed, check_project
     from cbcore.cli.plugins import find_plugin
     from cbcore.plugins._discovery import same_name
 

@@ -24,7 +24,7 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from cbcore._health import diagnose, environment
+    from cbcore._manage.health import diagnose, environment
     from cbcore.cli._text import echo_json
     from cbcore.cli.run import DEFAULT_CACHE_DIR
     from cbcore.plugins._inspection import enrich

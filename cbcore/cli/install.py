@@ -31,7 +31,7 @@ def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     cb install -U cb-metrics cb-reporters
     cb install -e ./my-plugin
     """
-    from cbcore._installing import install
+    from cbcore._manage.install import install
     from cbcore.names import canonical
     from cbcore.plugins._policy import CORE
 

@@ -29,7 +29,7 @@ def lock(settings: Settings, lock_file: str) -> None:
     """
     from pathlib import Path
 
-    from cbcore._lockfile import versions_of, write_lock
+    from cbcore._manage.lockfile import versions_of, write_lock
     from cbcore.plugins._origins import origin_of
 
     plugins = settings.host().plugins
@@ -55,8 +55,8 @@ def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_fi
     """
     from pathlib import Path
 
-    from cbcore._installing import install, uninstall
-    from cbcore._lockfile import differences, read_lock
+    from cbcore._manage.install import install, uninstall
+    from cbcore._manage.lockfile import differences, read_lock
 
     found = differences(read_lock(Path(lock_file)), settings.host().plugins)
     wanted = [f"{d.name}=={d.locked}" for d in found if d.locked is not None]

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import click
 
-from cbcore import _scaffold
+from cbcore._manage import scaffold
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.exceptions import UsageError
 
@@ -21,7 +21,7 @@ _QUESTIONS = {
     "license": "Licence",
     "github_user": "GitHub user or organisation (empty: no links)",
 }
-_LICENSE = click.Choice(_scaffold.LICENSES, case_sensitive=False)
+_LICENSE = click.Choice(scaffold.LICENSES, case_sensitive=False)
 
 
 @click.command("new", short_help="Start a plugin: a complete package, ready to be tested.")
@@ -57,15 +57,15 @@ def command(
     from cbcore.plugins._inspection import enrich
 
     chosen = {option: value for option, value in given.items() if value is not None}
-    name = _scaffold.component_name(name)
-    project = _scaffold.Project(kind=_kind(kind), name=name, **chosen)
+    name = scaffold.component_name(name)
+    project = scaffold.Project(kind=_kind(kind), name=name, **chosen)
     project.check_texts()
     host = settings.host()
     enrich(host)
-    _scaffold.check_possible(project, output_dir, host.plugins)
+    scaffold.check_possible(project, output_dir, host.plugins)
     if not no_input:
         project = _asked(project, [option for option in given if option not in chosen])
-    folder = _scaffold.write(project, output_dir)
+    folder = scaffold.write(project, output_dir)
     click.echo(
         f"wrote {folder}\n\n"
         f"  cd {shlex.quote(str(output_dir / project.distribution))}\n"
@@ -79,15 +79,15 @@ def _kind(word: str) -> str:
     from cbcore.components import kind_of
 
     kind = kind_of(word)
-    if kind not in _scaffold.KINDS:
+    if kind not in scaffold.KINDS:
         raise UsageError(
             f"there is no template for a {kind}",
-            hint=f"kinds: {', '.join(_scaffold.KINDS)}; a hook or an entry point offers any other",
+            hint=f"kinds: {', '.join(scaffold.KINDS)}; a hook or an entry point offers any other",
         )
     return kind
 
 
-def _acceptable(project: _scaffold.Project, option: str, answer: str) -> str:
+def _acceptable(project: scaffold.Project, option: str, answer: str) -> str:
     """The answer, or the error that has the question asked again."""
     try:
         attrs.evolve(project, **{option: answer}).check_texts()
@@ -96,7 +96,7 @@ def _acceptable(project: _scaffold.Project, option: str, answer: str) -> str:
     return answer
 
 
-def _asked(project: _scaffold.Project, options: list[str]) -> _scaffold.Project:
+def _asked(project: scaffold.Project, options: list[str]) -> scaffold.Project:
     """The project with what the user answers, each question with its default."""
     for option in options:
         try:

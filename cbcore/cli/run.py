@@ -239,7 +239,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
 
     settings.configure_logging()
     if flags.pop("locked"):
-        from cbcore._lockfile import FILE_NAME, require_locked
+        from cbcore._manage.lockfile import FILE_NAME, require_locked
 
         require_locked(settings.host().plugins, Path(FILE_NAME))
     merged = _merge(run_file, flags)

@@ -18,7 +18,7 @@ def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     Works when a plugin is broken: none is imported. If `cb` or another plugin does not work
     without what was removed, it is put back.
     """
-    from cbcore._installing import uninstall
+    from cbcore._manage.install import uninstall
 
     changes, _ = uninstall(arguments, verbosity=settings.verbosity)
     for change in changes:

@@ -14,7 +14,7 @@ from cbcore.testing._cases import Given
 from cbcore.testing._checking import check_plugin
 from cbcore.testing._hosts import host_from
 from cbcore.testing._report import Finding, Report
-from cbcore.testing._rules import RULES, Rule
+from cbcore.testing._rule import RULES, Rule
 from cbcore.testing.fakes import (
     AsyncFakeSystem,
     BrokenDataset,

@@ -11,23 +11,23 @@ from typing import Any
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError
 from cbcore.testing._cases import Case, Given, check_given, given_for
-from cbcore.testing._import_rules import import_each
 from cbcore.testing._offline import no_network
 from cbcore.testing._report import Finding, Report
-from cbcore.testing._rules import RULES, rules_for
+from cbcore.testing._rule import RULES, rules_for
 from cbcore.testing._subjects import Subject, subject_of
+from cbcore.testing.rules.imports import import_each
 
 for _name in (
-    "plugin",
-    "evaluator",
-    "system",
-    "dataset",
-    "metric",
-    "reporter",
-    "executor",
+    "plugins",
+    "evaluators",
+    "systems",
+    "datasets",
+    "metrics",
+    "reporters",
+    "executors",
     "identity",
 ):
-    importlib.import_module(f"cbcore.testing._{_name}_rules")  # which registers its rules
+    importlib.import_module(f"cbcore.testing.rules.{_name}")  # which registers its rules
 
 
 def check_plugin(plugin: Any, *, examples: Mapping[str, Given] | None = None) -> Report:

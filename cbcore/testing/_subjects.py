@@ -13,7 +13,6 @@ from typing import Any
 
 import attrs
 
-from cbcore._projects import staged
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.names import near_matches
@@ -22,6 +21,7 @@ from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.testing._hosts import host_from
+from cbcore.testing._projects import staged
 
 
 @attrs.define

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cbcore._scaffold import KINDS, LICENSES, MAX_LENGTH, Project, write
+from cbcore._manage.scaffold import KINDS, LICENSES, MAX_LENGTH, Project, write
 from cbcore.exceptions import UsageError
 from tests.fake_distributions import write_distribution
 
@@ -473,7 +473,7 @@ def test_the_template_is_in_the_wheel(tmp_path):
         cwd=tmp_path,
     )
     install(python, *tmp_path.glob("cbcore-*.whl"), cwd=tmp_path)
-    code = "from cbcore._scaffold import template_folder as t; print(t())"
+    code = "from cbcore._manage.scaffold import template_folder as t; print(t())"
     template = Path(run(python, "-c", code, cwd=tmp_path).strip())
     assert tmp_path in template.parents
     assert list(template.glob("{{*/**/__pycache__/*.pyc"))

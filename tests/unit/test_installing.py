@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from cbcore import _installing
-from cbcore._installing import Change, Installed, compare, find_installer, split
+from cbcore._manage import install
+from cbcore._manage.install import Change, Installed, compare, find_installer, split
 from cbcore.exceptions import UsageError
 from cbcore.plugins._origins import Origin
 
@@ -76,7 +76,7 @@ def commands(monkeypatch, tmp_path):
         run.append(command)
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(_installing.subprocess, "run", note)
+    monkeypatch.setattr(install.subprocess, "run", note)
     return run
 
 
@@ -138,8 +138,8 @@ def test_without_an_installer_nothing_is_tried(monkeypatch):
 def test_a_rollback_that_fails_says_what_to_do_by_hand(monkeypatch):
     """The commands are shown."""
     one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-b", "2", Origin(), 2)
-    with pytest.raises(_installing.CBError) as caught:
-        _installing._roll_back([Change(one, None), Change(None, two)], lambda *_: 1, [], "torn")
+    with pytest.raises(install.CBError) as caught:
+        install._roll_back([Change(one, None), Change(None, two)], lambda *_: 1, [], "torn")
     assert "undoing that failed" in caught.value.message
     assert "uninstall cb-b" in caught.value.hint
 
@@ -150,7 +150,7 @@ def test_going_back_touches_only_what_changed():
     one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-a", "2", Origin(), 2)
     new = Installed("cb-b", "1", Origin(), 1)
     changes = [Change(one, two), Change(None, new)]
-    _installing._roll_back(changes, lambda *step: steps.append(step) or 0, ["-f", "x"], "torn")
+    install._roll_back(changes, lambda *step: steps.append(step) or 0, ["-f", "x"], "torn")
     assert steps == [
         ("uninstall", ["cb-b"]),
         ("install", ["--no-deps", "--force-reinstall", "-f", "x", "cb-a==1"]),

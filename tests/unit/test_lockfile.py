@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._lockfile import Difference, differences, read_lock, require_locked, write_lock
+from cbcore._manage.lockfile import Difference, differences, read_lock, require_locked, write_lock
 from cbcore.exceptions import ConfigError
 from cbcore.plugins._plugin import Plugin
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore import _scaffold
+from cbcore._manage import scaffold
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._versions import satisfies
 
 TEMPLATE = Path(__file__).parents[2] / "cookiecutter-plugin"
-LONGEST = "a" * _scaffold.MAX_LENGTH
+LONGEST = "a" * scaffold.MAX_LENGTH
 
 GOOD_NAMES = {
     "my-toxicity": "my-toxicity",
@@ -44,7 +44,7 @@ BAD_NAMES = [
 
 
 def project(**changes):
-    return _scaffold.Project(**{"kind": "evaluator", "name": "my-toxicity", **changes})
+    return scaffold.Project(**{"kind": "evaluator", "name": "my-toxicity", **changes})
 
 
 def plugin(kind, name, distribution="cb-other"):
@@ -58,7 +58,7 @@ def plugin(kind, name, distribution="cb-other"):
 @pytest.mark.parametrize(("typed", "name"), GOOD_NAMES.items())
 def test_good_name(typed, name):
     """The prefix may be typed or left out, and underscores are hyphens."""
-    assert _scaffold.component_name(typed) == name
+    assert scaffold.component_name(typed) == name
     assert project(name=name).distribution == f"cb-{name}"
 
 
@@ -66,7 +66,7 @@ def test_good_name(typed, name):
 def test_bad_name(typed):
     """It is refused in a message that shows it."""
     with pytest.raises(UsageError) as caught:
-        _scaffold.component_name(typed)
+        scaffold.component_name(typed)
     assert repr(typed) in caught.value.message
 
 
@@ -74,7 +74,7 @@ def test_bad_name(typed):
 def test_an_accepted_name_makes_an_importable_package(typed):
     """Whatever is typed is refused or becomes an identifier, and no way out of the folder."""
     try:
-        name = _scaffold.component_name(typed)
+        name = scaffold.component_name(typed)
     except UsageError:
         return
     assert f"cb_{name.replace('-', '_')}".isidentifier()
@@ -107,15 +107,15 @@ def hook():
 
 
 def test_the_template_offers_the_kinds_and_licences_of_the_command(questions):
-    assert tuple(questions["kind"]) == _scaffold.KINDS
-    assert tuple(questions["license"]) == _scaffold.LICENSES
+    assert tuple(questions["kind"]) == scaffold.KINDS
+    assert tuple(questions["license"]) == scaffold.LICENSES
     licences = {path.stem for path in (TEMPLATE / "templates" / "licenses").iterdir()}
-    assert licences == set(_scaffold.LICENSES) - {"none"}
+    assert licences == set(scaffold.LICENSES) - {"none"}
 
 
 def test_the_template_requires_the_core_it_ships_with(questions):
     """Used without `cb`, it asks for the same cores as the command does."""
-    assert questions["__cbcore"] == _scaffold.core_range()
+    assert questions["__cbcore"] == scaffold.core_range()
 
 
 @pytest.mark.parametrize("typed", GOOD_NAMES)
@@ -154,12 +154,12 @@ def test_texts_that_the_template_engine_would_take_for_its_own_are_refused(text)
 @pytest.mark.parametrize("offered", ["my-toxicity", "my_toxicity"])
 def test_a_component_that_is_offered_already_is_refused(tmp_path, offered):
     with pytest.raises(UsageError, match="cb-other offers it"):
-        _scaffold.check_possible(project(), tmp_path, [plugin("evaluator", offered)])
+        scaffold.check_possible(project(), tmp_path, [plugin("evaluator", offered)])
 
 
 def test_a_component_of_another_kind_may_have_the_name(tmp_path):
     """A dataset and an evaluator of one name are never confused."""
-    _scaffold.check_possible(project(), tmp_path, [plugin("dataset", "my-toxicity")])
+    scaffold.check_possible(project(), tmp_path, [plugin("dataset", "my-toxicity")])
 
 
 def test_a_component_of_a_plugin_that_is_switched_off_counts(tmp_path):
@@ -167,12 +167,12 @@ def test_a_component_of_a_plugin_that_is_switched_off_counts(tmp_path):
     disabled = plugin("evaluator", "my-toxicity")
     disabled.set_aside("disabled", "switched off")
     with pytest.raises(UsageError, match="taken"):
-        _scaffold.check_possible(project(), tmp_path, [disabled])
+        scaffold.check_possible(project(), tmp_path, [disabled])
 
 
 def test_an_installed_distribution_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"cb-metrics .* is installed already"):
-        _scaffold.check_possible(project(name="metrics"), tmp_path, [])
+        scaffold.check_possible(project(name="metrics"), tmp_path, [])
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_an_installed_distribution_is_refused(tmp_path):
 )
 def test_a_first_party_plugin_counts_installed_or_not(tmp_path, monkeypatch, kind, name, message):
     """Two packages of one name could never be installed side by side."""
-    monkeypatch.setattr(_scaffold, "known_offers", lambda: [("system", "bm25", "cb-first")])
+    monkeypatch.setattr(scaffold, "known_offers", lambda: [("system", "bm25", "cb-first")])
     with pytest.raises(UsageError, match=message):
-        _scaffold.check_possible(project(kind=kind, name=name), tmp_path, [])
+        scaffold.check_possible(project(kind=kind, name=name), tmp_path, [])
 
 
 # -- the core it will support ------------------------------------------------------------------
@@ -206,12 +206,12 @@ def test_a_first_party_plugin_counts_installed_or_not(tmp_path, monkeypatch, kin
 )
 def test_core_range(version, wanted):
     """From this minor version, or this pre-release, to the next that may break a plugin."""
-    assert _scaffold.core_range(version) == wanted
+    assert scaffold.core_range(version) == wanted
 
 
 def test_core_range_of_something_else():
     with pytest.raises(ValueError, match="'main' is not a version"):
-        _scaffold.core_range("main")
+        scaffold.core_range("main")
 
 
 small = st.integers(0, 30)
@@ -221,7 +221,7 @@ small = st.integers(0, 30)
 def test_a_new_plugin_supports_the_core_it_was_made_with_and_ends_before_the_next(
     major, minor, patch, suffix
 ):
-    wanted = _scaffold.core_range(f"{major}.{minor}.{patch}{suffix}")
+    wanted = scaffold.core_range(f"{major}.{minor}.{patch}{suffix}")
     assert satisfies(f"{major}.{minor}.{patch}{suffix}", wanted)
     assert satisfies(f"{major}.{minor}.{patch + 1}", wanted)
     assert satisfies(f"{major}.{minor + 1}.0", wanted) is (major > 0)

@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._rules import HEAVY_PACKAGES, Finding, Severity
+from cbcore._manage.rules import HEAVY_PACKAGES, Finding, Severity
 from cbcore.plugins._children import ask_child
 
 _TIME_LIMIT_S = 300

@@ -23,7 +23,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._rules import unmet_requirements
+from cbcore._manage.rules import unmet_requirements
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, near_matches
 from cbcore.plugins._discovery import installed_distributions, read_headers

@@ -9,7 +9,7 @@ from typing import Any
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
 from cbcore.testing._cases import Case, TooManyCallsError, limited_calls
-from cbcore.testing._rules import Unchecked, rule
+from cbcore.testing._rule import Unchecked, rule
 
 N_EXAMPLES = 3
 """Only so many examples are ever pulled, so that an endless dataset can be checked."""

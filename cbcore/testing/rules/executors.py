@@ -14,7 +14,7 @@ from typing import Any
 import cbcore.testing._samples as samples
 from cbcore.exceptions import DataError
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import rule
+from cbcore.testing._rule import rule
 
 IN_FLIGHT = 2
 _MOST_AHEAD = 64

@@ -12,10 +12,10 @@ from typing import Any
 
 import attrs
 
-from cbcore._rules import HEAVY_PACKAGES
+from cbcore._manage.rules import HEAVY_PACKAGES
 from cbcore.components import describe_exception
 from cbcore.plugins._children import ask_child
-from cbcore.testing._rules import Note, rule
+from cbcore.testing._rule import Note, rule
 
 MOST_MODULES = 150
 """Modules that importing a plugin may load beyond those of the core's contract."""

@@ -18,7 +18,7 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import MissingExtraError
 from cbcore.results import EvalResult, EvalRow
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import Unchecked, rule
+from cbcore.testing._rule import Unchecked, rule
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CLOSED = frozenset(

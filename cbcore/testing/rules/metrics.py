@@ -11,7 +11,7 @@ import cbcore.testing._samples as samples
 from cbcore.components import describe_exception
 from cbcore.results import EvalRow
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import rule
+from cbcore.testing._rule import rule
 
 
 class OncePass(Sequence[EvalRow]):

@@ -14,7 +14,7 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import ScoringError
 from cbcore.results import Scored
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import Unchecked, rule
+from cbcore.testing._rule import Unchecked, rule
 
 N_THREADS = 8
 

@@ -10,7 +10,7 @@ import cbcore.testing._samples as samples
 from cbcore.components import describe_exception
 from cbcore.exceptions import RunError
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import Unchecked, rule
+from cbcore.testing._rule import Unchecked, rule
 
 
 def _examples(case: Case) -> list[dict[str, Any]]:

@@ -13,9 +13,9 @@ from cbcore.introspection import parameters_of
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
 from cbcore.testing._cases import Case
-from cbcore.testing._evaluator_rules import try_score
-from cbcore.testing._rules import Note, Unchecked, rule
-from cbcore.testing._system_rules import try_process
+from cbcore.testing._rule import Note, Unchecked, rule
+from cbcore.testing.rules.evaluators import try_score
+from cbcore.testing.rules.systems import try_process
 
 _CANARY = "conformance canary 7f3a"
 """A secret that looks like none, so that only its parameter's name gives it away."""

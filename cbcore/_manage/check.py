@@ -8,13 +8,14 @@ from typing import Any
 
 import attrs
 
-from cbcore import _probing, names
-from cbcore._probing import Probe
-from cbcore._projects import staged
-from cbcore._rules import Finding, check_manifest
+from cbcore import names
+from cbcore._manage.rules import Finding, check_manifest
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._manifests import Manifest, read_manifests
 from cbcore.plugins._policy import CORE
+from cbcore.testing import _probing
+from cbcore.testing._probing import Probe
+from cbcore.testing._projects import staged
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ from cbcore.exceptions import (
 )
 from cbcore.names import canonical, is_valid
 from cbcore.testing._cases import Case
-from cbcore.testing._rules import Unchecked, rule
+from cbcore.testing._rule import Unchecked, rule
 from cbcore.testing._subjects import Subject
 
 EVERY = "component"

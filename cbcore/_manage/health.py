@@ -14,7 +14,7 @@ from typing import Any
 
 import cbcore
 from cbcore import hookspecs, names
-from cbcore._rules import Finding, check_manifest
+from cbcore._manage.rules import Finding, check_manifest
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._inspection import memory_path
 from cbcore.plugins._library import metadata

@@ -1,0 +1,1 @@
+"""Installing, locking, checking, diagnosing and starting plugins."""

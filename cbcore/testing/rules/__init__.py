@@ -1,0 +1,1 @@
+"""The rules that components of each kind are held to."""
