@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 
 from cbcore import names
-from cbcore._manage.rules import Finding, check_manifest
+from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
-from cbcore.plugins._manifests import Manifest, read_manifests
+from cbcore.plugins._metadata import Distribution, installed_distributions
 from cbcore.plugins._policy import CORE
 from cbcore.testing import _probing
 from cbcore.testing._probing import Probe
@@ -51,39 +51,39 @@ class Checked:
 
 def check_installed(host: PluginHost, plugins: Sequence[str] = ()) -> list[Checked]:
     """Check the named plugins, or all that are not switched off. The core is no plugin."""
-    manifests: dict[str, Manifest] = {}
-    for manifest in read_manifests():
-        manifests.setdefault(names.canonical(manifest.name), manifest)
+    distributions: dict[str, Distribution] = {}
+    for distribution in installed_distributions():
+        distributions.setdefault(names.canonical(distribution.name), distribution)
     chosen = plugins or [
         plugin.name
         for plugin in host.plugins
         if plugin.status != "disabled" and plugin.state != "unreadable" and plugin.name != CORE
     ]
-    versions = {name: manifest.version for name, manifest in manifests.items()}
-    return [_check(manifests[names.canonical(n)], versions, (), n) for n in chosen]
+    versions = {name: distribution.version for name, distribution in distributions.items()}
+    return [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
 
 
 def check_project(folder: Path) -> Checked:
     """Check a project that need not be installed."""
     installed: dict[str, str] = {}
-    for manifest in read_manifests():
-        installed.setdefault(names.canonical(manifest.name), manifest.version)
+    for distribution in installed_distributions():
+        installed.setdefault(names.canonical(distribution.name), distribution.version)
     with staged(folder) as project:
-        return _check(project.manifest, installed, project.path, str(folder.resolve()))
+        return _check(project.distribution, installed, project.path, str(folder.resolve()))
 
 
 def _check(
-    manifest: Manifest, installed: Mapping[str, str], path: Sequence[str], subject: str
+    distribution: Distribution, installed: Mapping[str, str], path: Sequence[str], subject: str
 ) -> Checked:
-    found = list(check_manifest(manifest, installed))
-    if not manifest.entries:
+    found = list(check_distribution(distribution, installed))
+    if not distribution.declared:
         fix = 'add [project.entry-points."cb.systems"], or that of another kind'
-        found.append(Finding("entry-points", "error", manifest.name, "it offers nothing", fix))
-    checked = Checked(manifest.name, manifest.version, found)
+        found.append(Finding("entry-points", "error", distribution.name, "it offers nothing", fix))
+    checked = Checked(distribution.name, distribution.version, found)
     if not checked.ok:
         return checked
-    probe = _probing.probe(manifest.name, path)
-    found += _probing.findings(manifest.name, probe)
+    probe = _probing.probe(distribution.name, path)
+    found += _probing.findings(distribution.name, probe)
     if probe.ended or probe.failed:
         return attrs.evolve(checked, probe=probe)
     conformance, failures = _probing.try_kit(subject)

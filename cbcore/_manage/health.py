@@ -14,11 +14,10 @@ from typing import Any
 
 import cbcore
 from cbcore import hookspecs, names
-from cbcore._manage.rules import Finding, check_manifest
+from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._inspection import memory_path
-from cbcore.plugins._library import metadata
-from cbcore.plugins._manifests import Manifest, read_manifests
+from cbcore.plugins._metadata import Distribution, installed_distributions, installed_version
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import CORE
 
@@ -41,15 +40,8 @@ def environment() -> dict[str, Any]:
         "cbcore": cbcore.__version__,
         "location": str(Path(cbcore.__file__).parent),
         "plugin_api": hookspecs.PLUGIN_API,
-        **{name: _version(name) for name in ("pluggy", "click", "attrs")},
+        **{name: installed_version(name) for name in ("pluggy", "click", "attrs")},
     }
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def diagnose(host: PluginHost, folders: Iterable[Path]) -> list[Finding]:
@@ -58,17 +50,19 @@ def diagnose(host: PluginHost, folders: Iterable[Path]) -> list[Finding]:
     The plugins were looked at before, by `_inspection`. `folders` are those that must be
     writable besides the memory of plugins.
     """
-    manifests = list(read_manifests())
+    distributions = list(installed_distributions())
     installed: dict[str, str] = {}
-    for manifest in manifests:
-        installed.setdefault(names.canonical(manifest.name), manifest.version)
-    ours = [manifest for manifest in manifests if manifest.is_ours]
-    found = [finding for manifest in ours for finding in check_manifest(manifest, installed)]
+    for distribution in distributions:
+        installed.setdefault(names.canonical(distribution.name), distribution.version)
+    ours = [distribution for distribution in distributions if distribution.is_ours]
+    found = [
+        finding for distribution in ours for finding in check_distribution(distribution, installed)
+    ]
     told = {(f.subject, f.problem) for f in found}
     found += [f for f in _plugins(host.plugins) if (f.subject, f.problem) not in told]
     found += _name_conflicts(host)
     found += _copies(ours)
-    found += _leftovers(manifests)
+    found += _leftovers(distributions)
     found += _unwritable([memory_path().parent, *folders])
     found += _missing_tools()
     order = ("error", "warning", "note")
@@ -104,11 +98,11 @@ def _name_conflicts(host: PluginHost) -> Iterator[Finding]:
         )
 
 
-def _copies(manifests: Sequence[Manifest]) -> Iterator[Finding]:
+def _copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:
     """Distributions found more than once: two versions in one folder, or one in two folders."""
-    places: dict[str, list[Manifest]] = {}
-    for manifest in manifests:
-        places.setdefault(names.canonical(manifest.name), []).append(manifest)
+    places: dict[str, list[Distribution]] = {}
+    for distribution in distributions:
+        places.setdefault(names.canonical(distribution.name), []).append(distribution)
     for copies in places.values():
         distinct = {os.path.realpath(copy.folder): copy for copy in copies if copy.folder}
         if len(distinct) > 1:
@@ -123,12 +117,12 @@ def _copies(manifests: Sequence[Manifest]) -> Iterator[Finding]:
             )
 
 
-def _leftovers(manifests: Iterable[Manifest]) -> Iterator[Finding]:
-    for manifest in manifests:
-        if manifest.folder is not None and manifest.folder.name.startswith("~"):
+def _leftovers(distributions: Iterable[Distribution]) -> Iterator[Finding]:
+    for distribution in distributions:
+        if distribution.folder is not None and distribution.folder.name.startswith("~"):
             problem = "an interrupted installation left it behind"
-            fix = f"delete {manifest.folder}"
-            yield Finding("leftover", "warning", manifest.folder.name, problem, fix)
+            fix = f"delete {distribution.folder}"
+            yield Finding("leftover", "warning", distribution.folder.name, problem, fix)
 
 
 def _unwritable(folders: Iterable[Path]) -> Iterator[Finding]:

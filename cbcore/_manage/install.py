@@ -26,8 +26,8 @@ import attrs
 from cbcore._manage.rules import unmet_requirements
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, near_matches
-from cbcore.plugins._discovery import installed_distributions, read_headers
-from cbcore.plugins._origins import Origin, read_origin
+from cbcore.plugins._metadata import installed_distributions
+from cbcore.plugins._origins import Origin
 
 _TIME_LIMIT_S = 600
 _POLICY = ("CB_DISABLE_PLUGINS", "CB_ONLY_PLUGINS", "CB_REQUIRE_PLUGINS", "CB_STRICT_PLUGINS")
@@ -250,16 +250,13 @@ def _find_uv(*, anywhere: bool) -> str | None:
 def snapshot() -> dict[str, Installed]:
     """Every installed distribution by canonical name."""
     found: dict[str, Installed] = {}
-    for installed in installed_distributions(None):
+    for one in installed_distributions():
         try:
-            headers = read_headers(installed)
-            name, version = headers["name"][0], headers["version"][0]
-            folder = getattr(installed, "_path", None)
-            stamp = (folder / "METADATA").stat().st_mtime_ns if isinstance(folder, Path) else 0
-            origin = read_origin(installed)
+            state = Installed(one.name, one.version, one.origin, one.installed_ns)
         except Exception:  # noqa: BLE001, S112 - what cannot be read cannot be put back either
             continue
-        found.setdefault(canonical(name), Installed(name, version, origin, stamp))
+        if one.version:  # as above: without its headers nothing is known of it
+            found.setdefault(canonical(one.name), state)
     return found
 
 

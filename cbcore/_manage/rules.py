@@ -11,8 +11,13 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore.plugins._discovery import GROUPS, HOOK_GROUP, meant_group
-from cbcore.plugins._manifests import Manifest, read_manifests
+from cbcore.plugins._metadata import (
+    GROUPS,
+    HOOK_GROUP,
+    Distribution,
+    installed_distributions,
+    meant_group,
+)
 from cbcore.plugins._policy import CORE
 from cbcore.plugins._versions import satisfies
 
@@ -47,22 +52,24 @@ class Finding:
         return found
 
 
-def check_manifest(manifest: Manifest, installed: Mapping[str, str]) -> Iterator[Finding]:
+def check_distribution(
+    distribution: Distribution, installed: Mapping[str, str]
+) -> Iterator[Finding]:
     """Hold one plugin to every static rule. `installed` maps canonical names to versions."""
-    if manifest.problem:
-        fix = f"reinstall {manifest.name}"
-        yield Finding("metadata", "error", manifest.name, manifest.problem, fix)
-    if is_core(manifest.name):
-        yield from _missing_files(manifest)
-        yield from _requirements(manifest, installed)
+    if distribution.problem:
+        fix = f"reinstall {distribution.name}"
+        yield Finding("metadata", "error", distribution.name, distribution.problem, fix)
+    if is_core(distribution.name):
+        yield from _missing_files(distribution)
+        yield from _requirements(distribution, installed)
         return
-    yield from _core_range(manifest)
-    yield from _entry_points(manifest)
-    yield from _missing_files(manifest)
-    yield from _requirements(manifest, installed)
-    if not manifest.summary:
+    yield from _core_range(distribution)
+    yield from _entry_points(distribution)
+    yield from _missing_files(distribution)
+    yield from _requirements(distribution, installed)
+    if not distribution.summary:
         fix = "write a `description` in its pyproject.toml"
-        yield Finding("summary", "warning", manifest.name, "it has no one-line summary", fix)
+        yield Finding("summary", "warning", distribution.name, "it has no one-line summary", fix)
 
 
 def is_core(name: str) -> bool:
@@ -70,36 +77,36 @@ def is_core(name: str) -> bool:
     return names.canonical(name) == CORE
 
 
-def _core_range(manifest: Manifest) -> Iterator[Finding]:
-    specifier = manifest.core_specifier
+def _core_range(distribution: Distribution) -> Iterator[Finding]:
+    specifier = distribution.core_specifier
     major, minor, *_ = (int(part) for part in re.findall(r"\d+", cbcore.__version__))
     following = f"{major}.{minor + 1}" if major == 0 else f"{major + 1}"
     fix = f"its author should require {CORE}>={major}.{minor},<{following}"
     if specifier is None:
         problem = f"it states no requirement on {CORE}"
-        yield Finding("core-range", "warning", manifest.name, problem, fix)
+        yield Finding("core-range", "warning", distribution.name, problem, fix)
     elif not satisfies(cbcore.__version__, specifier):
         yield Finding(
             "core-range",
             "error",
-            manifest.name,
+            distribution.name,
             f"it requires {CORE} {specifier}; installed is {cbcore.__version__}",
-            f"cb install -U {manifest.name} {CORE}",
+            f"cb install -U {distribution.name} {CORE}",
         )
     elif not re.search(r"<|~=|==", specifier):
         stated = f"{CORE} {specifier}" if specifier else CORE
         problem = f"its requirement on the core has no upper bound ({stated})"
-        yield Finding("core-range", "warning", manifest.name, problem, fix)
+        yield Finding("core-range", "warning", distribution.name, problem, fix)
 
 
-def _entry_points(manifest: Manifest) -> Iterator[Finding]:
-    for group in dict.fromkeys(entry.group for entry in manifest.entries):
+def _entry_points(distribution: Distribution) -> Iterator[Finding]:
+    for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in GROUPS:
             meant = meant_group(group)
             fix = f"did you mean {meant}?" if meant else f"groups: {', '.join(GROUPS)}"
             problem = f"the entry-point group {group!r} is not one cb reads"
-            yield Finding("entry-point-group", "error", manifest.name, problem, fix)
-    for entry in manifest.entries:
+            yield Finding("entry-point-group", "error", distribution.name, problem, fix)
+    for entry in distribution.declared:
         if entry.group not in GROUPS:
             continue
         where = f"{entry.name} = {entry.value} in {entry.group}"
@@ -107,35 +114,37 @@ def _entry_points(manifest: Manifest) -> Iterator[Finding]:
         is_hook = entry.group == HOOK_GROUP
         if target is None or not (is_hook or target["attribute"]):
             fix = "write package.module" if is_hook else "write package.module:attribute"
-            yield Finding("entry-point-target", "error", manifest.name, where, fix)
+            yield Finding("entry-point-target", "error", distribution.name, where, fix)
         if not is_hook and not names.is_valid(entry.name):
             fix = "use lower-case letters, digits, - and _"
-            yield Finding("component-name", "error", manifest.name, where, fix)
+            yield Finding("component-name", "error", distribution.name, where, fix)
 
 
-def _missing_files(manifest: Manifest) -> Iterator[Finding]:
+def _missing_files(distribution: Distribution) -> Iterator[Finding]:
     """A distribution whose code is gone: half uninstalled, or an editable one that was moved."""
-    editable = manifest.origin.editable
+    editable = distribution.origin.editable
     if editable:
         if not Path(editable).is_dir():
             yield Finding(
                 "stale",
                 "error",
-                manifest.name,
+                distribution.name,
                 f"it is installed in place from {editable}, which does not exist",
-                f"cb uninstall {manifest.name}, or install it again from where it is",
+                f"cb uninstall {distribution.name}, or install it again from where it is",
             )
-    elif manifest.folder is not None and manifest.files:
-        root = manifest.folder.parent
-        missing = [file for file in manifest.files if not (root / file).exists()]
+    elif distribution.folder is not None and distribution.modules:
+        root = distribution.folder.parent
+        missing = [file for file in distribution.modules if not (root / file).exists()]
         if missing:
-            problem = f"{len(missing)} of its {len(manifest.files)} modules are gone"
-            fix = f"reinstall or uninstall {manifest.name}"
-            yield Finding("stale", "error", manifest.name, f"{problem}, such as {missing[0]}", fix)
+            problem = f"{len(missing)} of its {len(distribution.modules)} modules are gone"
+            fix = f"reinstall or uninstall {distribution.name}"
+            yield Finding(
+                "stale", "error", distribution.name, f"{problem}, such as {missing[0]}", fix
+            )
 
 
-def _requirements(manifest: Manifest, installed: Mapping[str, str]) -> Iterator[Finding]:
-    for requirement in manifest.requirements:
+def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> Iterator[Finding]:
+    for requirement in distribution.requirements:
         if is_core(requirement.name):
             continue
         version = installed.get(names.canonical(requirement.name))
@@ -146,12 +155,16 @@ def _requirements(manifest: Manifest, installed: Mapping[str, str]) -> Iterator[
             problem = f"it requires {wanted}; installed is {version}"
         else:
             continue
-        yield Finding("requirement", "error", manifest.name, problem, f"pip install {wanted!r}")
+        yield Finding("requirement", "error", distribution.name, problem, f"pip install {wanted!r}")
 
 
 def unmet_requirements() -> set[tuple[str, str]]:
     """What the core and the installed plugins require and do not find: name and problem."""
-    manifests = list(read_manifests())
-    versions = {names.canonical(m.name): m.version for m in reversed(manifests)}
-    ours = [manifest for manifest in manifests if manifest.is_ours]
-    return {(f.subject, f.problem) for manifest in ours for f in _requirements(manifest, versions)}
+    distributions = list(installed_distributions())
+    versions = {names.canonical(m.name): m.version for m in reversed(distributions)}
+    ours = [distribution for distribution in distributions if distribution.is_ours]
+    return {
+        (f.subject, f.problem)
+        for distribution in ours
+        for f in _requirements(distribution, versions)
+    }

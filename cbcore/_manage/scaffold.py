@@ -18,7 +18,7 @@ import cbcore
 from cbcore import names
 from cbcore.exceptions import CBError, MissingExtraError, UsageError
 from cbcore.plugins._known import known_offers
-from cbcore.plugins._library import metadata
+from cbcore.plugins._metadata import installed_version
 from cbcore.plugins._plugin import Plugin
 
 KINDS = ("evaluator", "dataset", "system", "metric", "reporter", "executor", "suite")
@@ -105,13 +105,10 @@ def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]
                 f"the {kind} name {project.name!r} is taken: {owner} offers it",
                 hint="choose another name",
             )
-    try:
-        found = metadata.distribution(project.distribution)
-    except metadata.PackageNotFoundError:
-        pass
-    else:
+    version = installed_version(project.distribution)
+    if version is not None:
         raise UsageError(
-            f"{project.distribution} {found.version} is installed already",
+            f"{project.distribution} {version} is installed already",
             hint="choose another name, or uninstall it first",
         )
     if project.distribution in {package for _, _, package in known}:

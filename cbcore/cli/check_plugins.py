@@ -45,7 +45,7 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
 
     from cbcore._manage.check import check_installed, check_project
     from cbcore.cli.plugins import find_plugin
-    from cbcore.plugins._discovery import same_name
+    from cbcore.plugins._metadata import same_name
 
     host = settings.host()
     if plugin is None:

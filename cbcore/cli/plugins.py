@@ -72,7 +72,7 @@ def find_plugin(host: PluginHost, name: str) -> Plugin:
     """The plugin of that name, the copy in use first."""
     from cbcore.exceptions import UsageError
     from cbcore.names import near_matches
-    from cbcore.plugins._discovery import same_name
+    from cbcore.plugins._metadata import same_name
 
     for plugin in host.plugins:
         if same_name(plugin.name, name):

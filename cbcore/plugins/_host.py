@@ -26,7 +26,7 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
-from cbcore.plugins import _discovery
+from cbcore.plugins import _metadata
 from cbcore.plugins._known import packages_offering
 from cbcore.plugins._plugin import Plugin, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
@@ -80,7 +80,7 @@ class PluginHost:
     """All plugins of one process under one policy."""
 
     def __init__(
-        self, distributions: Iterable[_discovery.Distribution], policy: PluginPolicy
+        self, distributions: Iterable[_metadata.Distribution], policy: PluginPolicy
     ) -> None:
         self.policy = policy
         self.plugins = plugins_from(distributions, policy)
@@ -107,7 +107,7 @@ class PluginHost:
         wanted = names.canonical(bare)
         offered = [c for c in self.components(kind) if names.canonical(c.name) == wanted]
         if slash:
-            offered = [c for c in offered if _discovery.same_name(c.plugin, plugin_name)]
+            offered = [c for c in offered if _metadata.same_name(c.plugin, plugin_name)]
         if len(offered) == 1:
             return offered[0]
         if offered:
@@ -138,7 +138,7 @@ class PluginHost:
                 plugin.state == "shadowed" and names.canonical(plugin.name) in copies_in_use
             ):
                 continue
-            if plugin_name and not _discovery.same_name(plugin.name, plugin_name):
+            if plugin_name and not _metadata.same_name(plugin.name, plugin_name):
                 continue
             offers = any(
                 c.kind == kind and names.canonical(c.name) == names.canonical(name)
@@ -384,7 +384,7 @@ def _check_options(plugin: str, where: str, options: Mapping[str, Any]) -> None:
 
 def build_host(policy: PluginPolicy | None = None, path: Iterable[str] | None = None) -> PluginHost:
     """Scan the installed distributions and apply a policy (from the environment by default)."""
-    return PluginHost(_discovery.scan(path), policy or read_policy())
+    return PluginHost(_metadata.scan(path), policy or read_policy())
 
 
 @functools.cache

@@ -154,7 +154,7 @@ def _remember(path: Path, memory: dict[str, Any]) -> None:
 
 def main() -> None:
     """Read names on standard input; write a JSON line before and after looking at each."""
-    from cbcore.plugins._discovery import same_name, scan
+    from cbcore.plugins._metadata import same_name, scan
     from cbcore.plugins._policy import PluginPolicy
 
     wanted = json.load(sys.stdin)

@@ -10,7 +10,7 @@ import cbcore
 from cbcore import names
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError
-from cbcore.plugins import _discovery
+from cbcore.plugins import _metadata
 from cbcore.plugins._policy import CORE, PluginPolicy
 from cbcore.plugins._versions import satisfies
 
@@ -61,7 +61,7 @@ class Plugin:
 
 
 def plugins_from(
-    distributions: Iterable[_discovery.Distribution], policy: PluginPolicy
+    distributions: Iterable[_metadata.Distribution], policy: PluginPolicy
 ) -> list[Plugin]:
     """A plugin per distribution, by name, with those set aside that may not or cannot be used."""
     distributions = list(distributions)
@@ -71,7 +71,7 @@ def plugins_from(
     for distribution in distributions:
         plugin = _plugin_from(distribution)
         refusal = policy.refusal(plugin.name)
-        specifier = distribution.core_specifier
+        specifier = distribution.core_specifier or ""
         first = seen.setdefault(names.canonical(plugin.name), plugin)
         if first is not plugin:
             plugin.set_aside(
@@ -91,18 +91,18 @@ def plugins_from(
     return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
 
 
-def _plugin_from(distribution: _discovery.Distribution) -> Plugin:
+def _plugin_from(distribution: _metadata.Distribution) -> Plugin:
     plugin = Plugin(
         name=distribution.name,
         version=distribution.version,
         summary=distribution.summary,
         location=distribution.location,
         stamp=distribution.stamp,
-        core_specifier=distribution.core_specifier,
+        core_specifier=distribution.core_specifier or "",
     )
     owner = Owner(distribution.name, distribution.version)
     for entry in distribution.entries:
-        kind = _discovery.KIND_BY_GROUP.get(entry.group)
+        kind = _metadata.KIND_BY_GROUP.get(entry.group)
         if kind is None:
             plugin.hook_modules.append(entry.value)
             continue
@@ -121,7 +121,7 @@ def _plugin_from(distribution: _discovery.Distribution) -> Plugin:
         plugin.set_aside(
             "broken",
             f"the entry-point group {group!r} is not one cb reads",
-            f"did you mean {_discovery.meant_group(group)}?",
+            f"did you mean {_metadata.meant_group(group)}?",
         )
     if distribution.problem:
         state = "broken" if distribution.entries else "unreadable"

@@ -120,11 +120,11 @@ def _watch(name: str, captured: Any) -> dict[str, Any]:
 
     from cbcore import deprecations
     from cbcore.components import describe_exception
-    from cbcore.plugins import _discovery, _inspection
+    from cbcore.plugins import _inspection, _metadata
     from cbcore.plugins._host import PluginHost
     from cbcore.plugins._policy import PluginPolicy
 
-    mine = [d for d in _discovery.scan() if _discovery.same_name(d.name, name)][:1]
+    mine = [d for d in _metadata.scan() if _metadata.same_name(d.name, name)][:1]
     host = PluginHost(mine, PluginPolicy())
     attempts: list[str] = []
     sys.addaudithook(lambda event, arguments: _note(attempts, event, arguments))

@@ -12,15 +12,14 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import UsageError
-from cbcore.plugins._discovery import EntryPoint, looks_like_ours
-from cbcore.plugins._manifests import Manifest, requirements_in
+from cbcore.plugins._metadata import Distribution, installed_distributions
 
 
 @attrs.frozen
 class Staged:
     """What the project states, and the folders that make it importable and findable."""
 
-    manifest: Manifest
+    distribution: Distribution
     path: tuple[str, ...]
 
 
@@ -31,23 +30,15 @@ def staged(folder: Path) -> Iterator[Staged]:
     name, version = project["name"], str(project.get("version", "0"))
     groups: dict[str, dict[str, str]] = project.get("entry-points", {})
     requires = [str(line) for line in project.get("dependencies", [])]
-    manifest = Manifest(
-        name=name,
-        version=version,
-        summary=str(project.get("description", "")),
-        entries=tuple(
-            EntryPoint(group, key, value)
-            for group, table in groups.items()
-            if looks_like_ours(group)
-            for key, value in table.items()
-        ),
-        requirements=tuple(requirements_in(requires)),
-    )
     source = folder / "src" if (folder / "src").is_dir() else folder
     with tempfile.TemporaryDirectory(prefix="cb-check-") as temporary:
         info = Path(temporary) / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
-        headers = [f"Name: {name}", f"Version: {version}", f"Summary: {manifest.summary}"]
+        headers = [
+            f"Name: {name}",
+            f"Version: {version}",
+            f"Summary: {project.get('description', '')}",
+        ]
         headers += [f"Requires-Dist: {line}" for line in requires]
         (info / "METADATA").write_text("\n".join(headers) + "\n\n", encoding="utf-8")
         sections = [
@@ -55,7 +46,8 @@ def staged(folder: Path) -> Iterator[Staged]:
             for group, table in groups.items()
         ]
         (info / "entry_points.txt").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
-        yield Staged(manifest, (temporary, str(source.resolve())))
+        (distribution,) = installed_distributions([temporary])
+        yield Staged(distribution, (temporary, str(source.resolve())))
 
 
 def _read(folder: Path) -> dict[str, Any]:

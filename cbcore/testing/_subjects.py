@@ -16,7 +16,7 @@ import attrs
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.names import near_matches
-from cbcore.plugins import _discovery
+from cbcore.plugins import _metadata
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
@@ -29,7 +29,7 @@ class Subject:
     """A plugin in a host of its own, and the modules that its entry points name."""
 
     host: PluginHost
-    entries: tuple[_discovery.EntryPoint, ...] = ()
+    entries: tuple[_metadata.EntryPoint, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
@@ -68,14 +68,14 @@ def _means_a_folder(text: str) -> bool:
     if "/" in text or os.sep in text or text in (".", ".."):
         return True
     return (Path(text) / "pyproject.toml").is_file() and not any(
-        _discovery.same_name(known.name, text) for known in _discovery.scan()
+        _metadata.same_name(known.name, text) for known in _metadata.scan()
     )
 
 
-def _installed(name: str) -> _discovery.Distribution:
-    known = _discovery.scan()
+def _installed(name: str) -> _metadata.Distribution:
+    known = _metadata.scan()
     for distribution in known:  # the first is the one that Python imports
-        if _discovery.same_name(distribution.name, name):
+        if _metadata.same_name(distribution.name, name):
             return distribution
     near = near_matches(name, [d.name for d in known], limit=1)
     raise UsageError(
@@ -84,7 +84,7 @@ def _installed(name: str) -> _discovery.Distribution:
     )
 
 
-def _of_distribution(distribution: _discovery.Distribution) -> Subject:
+def _of_distribution(distribution: _metadata.Distribution) -> Subject:
     host = PluginHost([distribution], PluginPolicy())
     targets = [entry.value for entry in distribution.entries]
     return Subject(host, distribution.entries, _modules(targets))
@@ -95,11 +95,11 @@ def _modules(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _project(folder: Path) -> Iterator[_discovery.Distribution]:
+def _project(folder: Path) -> Iterator[_metadata.Distribution]:
     """A project that need not be installed: its metadata as an installer would write it."""
     with staged(folder) as project:
         metadata, source = project.path
-        found = _discovery.scan([metadata])
+        found = _metadata.scan([metadata])
         if not found:
             raise UsageError(
                 f"{folder / 'pyproject.toml'} describes no plugin: it has no entry points for cb",
@@ -110,7 +110,7 @@ def _project(folder: Path) -> Iterator[_discovery.Distribution]:
             yield found[0]
 
 
-def _check_unclaimed(distribution: _discovery.Distribution, source: Path) -> None:
+def _check_unclaimed(distribution: _metadata.Distribution, source: Path) -> None:
     """Refuse to check other code than the project's, when a module of that name is loaded."""
     for name in {entry.value.partition(":")[0].split(".")[0] for entry in distribution.entries}:
         file = getattr(sys.modules.get(name), "__file__", None)

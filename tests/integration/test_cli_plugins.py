@@ -216,9 +216,9 @@ def test_why_a_plugins_name_is_no_component(workplace: Workplace) -> None:
 
 def test_why_names_the_package_that_would_supply_it(site: Path) -> None:
     """Without any plugin installed, the first-party packages are known by what they offer."""
-    from cbcore.plugins._discovery import scan
     from cbcore.plugins._explanation import explain
     from cbcore.plugins._host import PluginHost
+    from cbcore.plugins._metadata import scan
     from cbcore.plugins._policy import PluginPolicy
 
     host = PluginHost(scan([str(site)]), PluginPolicy())

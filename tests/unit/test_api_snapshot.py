@@ -30,8 +30,8 @@ import cbcore
 from cbcore import exceptions, hookspecs
 from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
-from cbcore.plugins._discovery import GROUPS
 from cbcore.plugins._host import HOOKS
+from cbcore.plugins._metadata import GROUPS
 from tests.fake_distributions import Workplace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import pytest
 import cbcore
 from cbcore import deprecations, hookspecs
 from cbcore.deprecations import REMOVALS, Removal, announce
-from cbcore.plugins._discovery import scan
 from cbcore.plugins._host import HOOKS, PluginHost
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.plugins._versions import satisfies
 from tests.fake_distributions import write_hooks

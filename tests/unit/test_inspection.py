@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cbcore.plugins import _inspection
-from cbcore.plugins._discovery import scan
 from cbcore.plugins._host import Plugin, PluginHost
 from cbcore.plugins._inspection import check, enrich
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,

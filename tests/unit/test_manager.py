@@ -20,7 +20,7 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
-from cbcore.plugins._discovery import scan
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._host import HOOKS, Plugin, PluginHost, called_by_name
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (

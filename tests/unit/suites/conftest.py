@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cbcore.plugins._discovery import scan
 from cbcore.plugins._host import PluginHost
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.suites import SuiteManager
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cbcore.exceptions import ConfigError, PluginContractError, UnknownComponentError, UsageError
-from cbcore.plugins._discovery import scan
 from cbcore.plugins._host import PluginHost
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.registry import registry
 from cbcore.suites import SuiteManager

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cbcore.exceptions import UsageError
-from cbcore.plugins._discovery import scan
 from cbcore.plugins._host import PluginHost
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.suites import SuiteManager
 from cbcore.suites.availability import Catalogue

@@ -1,0 +1,309 @@
+"""What installed distributions state, read from their metadata: nothing is imported.
+
+`entry_points.txt` is the manifest. Each distribution is read under its own guard: whatever is
+wrong with one, its own or somebody else's, concerns that one alone. A light command reads the
+manifests of all and the rest of those that are plugins; a check reads everything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore.components import KINDS, describe_exception
+from cbcore.names import canonical, near_matches
+from cbcore.plugins._library import metadata
+from cbcore.plugins._origins import Origin, read_origin
+from cbcore.plugins._policy import CORE
+
+HOOK_GROUP = "cb.plugins"
+KIND_BY_GROUP = {f"cb.{kind}s": kind for kind in KINDS}
+GROUPS = (HOOK_GROUP, *KIND_BY_GROUP)
+"""Every entry-point group that `cb` reads."""
+
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"
+)
+_EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
+
+
+@attrs.frozen
+class EntryPoint:
+    """One line of a manifest."""
+
+    group: str
+    name: str
+    value: str
+
+
+@attrs.frozen
+class Requirement:
+    """One requirement without a marker; those under one are the installer's business."""
+
+    name: str
+    specifier: str
+
+
+class Distribution:
+    """An installed distribution. What it states is read when it is asked for, and once."""
+
+    def __init__(self, installed: metadata.Distribution) -> None:
+        self._installed = installed
+
+    def __repr__(self) -> str:
+        return f"<Distribution {self.name} {self.version}>"
+
+    @property
+    def name(self) -> str:
+        """As METADATA has it; by the folder's name where that cannot be read."""
+        return self._header("name") or _name_from(self._place)
+
+    @property
+    def version(self) -> str:
+        return self._header("version")
+
+    @property
+    def summary(self) -> str:
+        return self._header("summary")
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the metadata are, unless that is inside an archive."""
+        return self._place if isinstance(self._place, Path) else None
+
+    @property
+    def location(self) -> str:
+        """What is on the import path."""
+        return str(getattr(self._place, "parent", "")).rstrip("/\\")
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it offers something to `cb`, means to, or cannot be read."""
+        return bool(self.entries or self.misspelt_group or self._manifest[1])
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is the core, a plugin, or means to be one."""
+        return bool(self.declared) or canonical(self.name) == CORE
+
+    @property
+    def declared(self) -> tuple[EntryPoint, ...]:
+        """What stands in groups of ours, and in groups that look like ours."""
+        return tuple(entry for entry in self._manifest[0] if looks_like_ours(entry.group))
+
+    @property
+    def entries(self) -> tuple[EntryPoint, ...]:
+        """What it offers, in groups that we read."""
+        return tuple(entry for entry in self._manifest[0] if entry.group in GROUPS)
+
+    @property
+    def misspelt_group(self) -> str:
+        """The group of one that means to be a plugin, and has no group that we read."""
+        groups = () if self.entries else (entry.group for entry in self._manifest[0])
+        return next(filter(meant_group, groups), "")
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be read, if so."""
+        (_, malformed), (_, unreadable) = self._manifest, self._headers
+        if malformed:
+            return f"its entry_points.txt cannot be read: {malformed}"
+        return f"its METADATA cannot be read: {unreadable}" if unreadable else ""
+
+    @cached_property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What it always requires."""
+        return tuple(requirements_in(self._headers[0].get("requires-dist", [])))
+
+    @property
+    def core_specifier(self) -> str | None:
+        """Which cores it supports; None when it does not say that it needs one."""
+        found = [r.specifier for r in self.requirements if canonical(r.name) == CORE]
+        return ",".join(found) if found else None
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where it was installed from."""
+        return read_origin(self._installed)
+
+    @cached_property
+    def modules(self) -> tuple[str, ...]:
+        """The Python files it brought, as RECORD lists them."""
+        import csv
+
+        record = csv.reader((self._installed.read_text("RECORD") or "").splitlines())
+        return tuple(line[0] for line in record if line and line[0].endswith(".py"))
+
+    @property
+    def installed_ns(self) -> int:
+        """When its metadata were written; 0 where that cannot be told."""
+        return (self.folder / "METADATA").stat().st_mtime_ns if self.folder else 0
+
+    @property
+    def stamp(self) -> str:
+        """What changes when it, its manifest, or the code of an editable one changes.
+
+        Empty when that cannot be told; such a distribution is looked at anew each time.
+        """
+        if self.problem or self.folder is None:
+            return ""
+        try:
+            times = [self.installed_ns, (self.folder / "entry_points.txt").stat().st_mtime_ns]
+            direct = self._installed.read_text("direct_url.json") or ""
+            if '"editable":true' in direct.replace(" ", ""):
+                times += _source_times(self.entries)
+        except Exception:  # noqa: BLE001 - finders of others are asked where the code is
+            return ""
+        return "-".join(map(str, times))
+
+    @property
+    def _place(self) -> Any:
+        """A `Path`, something like it inside an archive, or None from a finder of another kind."""
+        return getattr(self._installed, "_path", None)
+
+    @cached_property
+    def _manifest(self) -> tuple[list[EntryPoint], str]:
+        """Its entry points, and why they cannot be read, if so."""
+        try:
+            return parse_entry_points(self._installed.read_text("entry_points.txt") or "")
+        except Exception as error:  # noqa: BLE001 - metadata of any package may be broken in any way
+            return [], describe_exception(error)
+
+    @cached_property
+    def _headers(self) -> tuple[dict[str, list[str]], str]:
+        """Its headers, and why they cannot be read, if so."""
+        try:
+            return _read_headers(self._installed), ""
+        except Exception as error:  # noqa: BLE001 - as above
+            return {}, describe_exception(error)
+
+    def _header(self, name: str) -> str:
+        return self._headers[0].get(name, [""])[0]
+
+
+def scan(path: Iterable[str] | None = None) -> list[Distribution]:
+    """Every distribution that offers something to `cb`, in the order of the import path.
+
+    A distribution found twice is listed twice; the first is the one Python imports. The same
+    folder twice on the path is one.
+    """
+    found: list[Distribution] = []
+    seen: set[tuple[str, str]] = set()
+    for distribution in installed_distributions(path):
+        if not distribution.is_listed:
+            continue
+        place = (canonical(distribution.name), os.path.realpath(distribution.location))
+        if not distribution.location or place not in seen:
+            found.append(distribution)
+        seen.add(place)
+    return found
+
+
+def installed_distributions(path: Iterable[str] | None = None) -> Iterator[Distribution]:
+    """What every finder knows, asked one by one: a foreign one that fails hides only its own."""
+    where = {} if path is None else {"path": list(path)}
+    context = metadata.DistributionFinder.Context(**where)  # type: ignore[no-untyped-call]
+    for finder in list(sys.meta_path):
+        find: Any = getattr(finder, "find_distributions", None)
+        if find is None:
+            continue
+        try:
+            yield from map(Distribution, find(context))
+        except Exception:  # noqa: BLE001, S112 - what it had cannot be known
+            continue
+
+
+def installed_version(name: str) -> str | None:
+    """The version of a distribution; None where there is none of that name."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def looks_like_ours(group: str) -> bool:
+    """Whether an entry-point group is one of ours, or an attempt at one."""
+    return canonical(group).startswith(("cb-", "cbcore-"))
+
+
+def meant_group(group: str) -> str:
+    """The group of ours that one like it means, if any."""
+    near = near_matches(group, GROUPS, limit=1) if looks_like_ours(group) else []
+    return near[0] if near else ""
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two spellings name the same distribution."""
+    return canonical(one) == canonical(other)
+
+
+def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
+    """What can be read, and what is wrong with the first line that cannot."""
+    entries = []
+    group = problem = ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line[0] == "[":
+            if line[-1] != "]":
+                problem = problem or f"line {number}: {line[:40]!r} is not a section"
+            group = line[1:].removesuffix("]").strip()
+            continue
+        name, equals, value = line.partition("=")
+        if not equals or not group:
+            problem = problem or f"line {number}: {line[:40]!r} is not name = value in a section"
+            continue
+        target = _EXTRAS.sub("", value.strip())
+        entries.append(EntryPoint(group=group, name=name.strip(), value=target))
+    return entries, problem
+
+
+def requirements_in(lines: Iterable[str]) -> Iterator[Requirement]:
+    """The requirements among the lines of `Requires-Dist` that always hold."""
+    for match in map(_REQUIREMENT.match, lines):
+        if match:
+            yield Requirement(match["name"], match["specifier"].strip())
+
+
+def _read_headers(installed: metadata.Distribution) -> dict[str, list[str]]:
+    """The header block of METADATA; the description below it, often long, is not parsed."""
+    text = installed.read_text("METADATA") or installed.read_text("PKG-INFO")
+    if not text:
+        raise ValueError("it is missing or empty")
+    headers: dict[str, list[str]] = {}
+    for line in text.partition("\n\n")[0].splitlines():
+        key, colon, value = line.partition(":")
+        if colon and not line[0].isspace():
+            headers.setdefault(key.lower(), []).append(value.strip())
+    if "requires-dist" not in headers:  # an egg-info keeps requirements in a file of their own
+        required = (installed.read_text("requires.txt") or "").partition("[")[0]
+        headers["requires-dist"] = required.split("\n")
+    return headers
+
+
+def _name_from(place: Any) -> str:
+    name = getattr(place, "name", "")
+    return name.removesuffix(".dist-info").removesuffix(".egg-info").split("-")[0] or "unknown"
+
+
+def _source_times(entries: Iterable[EntryPoint]) -> list[int]:
+    """For each top-level package of the entries, when a file of it last changed, and how many."""
+    import importlib.util
+
+    times = []
+    for top in sorted({re.split(r"[.:]", entry.value)[0].strip() for entry in entries}):
+        spec = importlib.util.find_spec(top)
+        if spec is None or spec.origin is None:
+            raise FileNotFoundError(top)
+        origin = Path(spec.origin)
+        files = list(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
+        times += [max(file.stat().st_mtime_ns for file in files), len(files)]
+    return times
