@@ -9,12 +9,11 @@ from typing import Any
 import attrs
 
 from cbcore import names
+from cbcore._manage.probe import Probe, findings, probe, try_kit
 from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import Distribution, installed_distributions
 from cbcore.plugins._policy import CORE
-from cbcore.testing import _probing
-from cbcore.testing._probing import Probe
 from cbcore.testing._projects import staged
 
 
@@ -82,10 +81,10 @@ def _check(
     checked = Checked(distribution.name, distribution.version, found)
     if not checked.ok:
         return checked
-    probe = _probing.probe(distribution.name, path)
-    found += _probing.findings(distribution.name, probe)
-    if probe.ended or probe.failed:
-        return attrs.evolve(checked, probe=probe)
-    conformance, failures = _probing.try_kit(subject)
+    seen = probe(distribution, path)
+    found += findings(distribution.name, seen)
+    if seen.ended or seen.failed:
+        return attrs.evolve(checked, probe=seen)
+    conformance, failures = try_kit(subject)
     found += failures
-    return attrs.evolve(checked, probe=probe, conformance=conformance)
+    return attrs.evolve(checked, probe=seen, conformance=conformance)

@@ -27,15 +27,6 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(?P<attribute>:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 
 
-HEAVY_PACKAGES = frozenset(
-    {"aiohttp", "anthropic", "botocore", "datasets", "httpx", "huggingface_hub", "jax"}
-    | {"matplotlib", "nltk", "numpy", "openai", "pandas", "polars", "pyarrow", "requests"}
-    | {"rich", "scipy", "sklearn", "spacy", "structlog", "sympy", "tensorflow", "tiktoken"}
-    | {"torch", "transformers"}
-)
-"""Packages that take long to import; a plugin imports them inside the functions that use them."""
-
-
 @attrs.frozen
 class Finding:
     """One thing that is not as it should be, about what, and what to do."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, Any
 
 
 def ask_child(
     module: str, question: Any, *, timeout_s: float, path: Sequence[str] = ()
 ) -> tuple[list[Any], str]:
-    """Let a module's `main()` answer a question, read as JSON from its standard input.
+    """Let a module's `main()` answer a question, as `answer` does, in a new interpreter.
 
-    Returns the complete lines of JSON that it wrote before it ended, and how it ended. The
-    child gets this process's import path, behind `path`, and not, as -m would add, the working
-    folder.
+    Returns what it answered before it ended, and how it ended. The child gets this process's
+    import path, behind `path`, and not, as -m would add, the working folder.
     """
     import subprocess
 
@@ -38,3 +38,19 @@ def ask_child(
         ending = f"it took more than {timeout_s} s"
     complete = output[: output.rfind("\n") + 1]
     return [json.loads(line) for line in complete.splitlines()], ending
+
+
+def answer(answers: Callable[[Any, IO[bytes]], Iterable[Any]]) -> None:
+    """In the child: read the question, write each answer as it comes, and end the process.
+
+    What is printed meanwhile goes to a file, which `answers` is given beside the question.
+    """
+    import tempfile
+
+    question = json.load(sys.stdin)
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 1)
+        for one in answers(question, printed):
+            print(json.dumps(one), file=out, flush=True)
+    os._exit(0)  # threads that a plugin started do not keep anybody waiting

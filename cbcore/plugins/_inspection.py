@@ -12,14 +12,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import cbcore
+from cbcore import deprecations
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
-from cbcore.plugins._children import ask_child
+from cbcore.plugins._children import answer, ask_child
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
 
@@ -117,8 +118,17 @@ def _look_at(plugins: list[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
         yield waiting.pop(culprit), _report(culprit, [], "import", reason)
 
 
-def _ask_child(wanted: list[str]) -> tuple[list[dict[str, Any]], str]:
-    return ask_child(__name__, wanted, timeout_s=_TIME_LIMIT_S)
+def _ask_child(wanted: list[str], path: Sequence[str] = ()) -> tuple[list[dict[str, Any]], str]:
+    return ask_child(__name__, wanted, timeout_s=_TIME_LIMIT_S, path=path)
+
+
+def look_at(name: str, path: Sequence[str] = ()) -> dict[str, Any]:
+    """The report on one plugin, looked at anew; `path` is searched for it first."""
+    lines, ending = _ask_child([name], path)
+    found: dict[str, Any] = lines[-1] if lines else {}
+    if "components" in found:
+        return found
+    return _report(name, [], "import", f"importing it ended the interpreter ({ending})")
 
 
 def memory_path() -> Path:
@@ -154,21 +164,18 @@ def _remember(path: Path, memory: dict[str, Any]) -> None:
 
 def main() -> None:
     """Read names on standard input; write a JSON line before and after looking at each."""
+    answer(_looks)
+
+
+def _looks(wanted: Sequence[str], _printed: IO[bytes]) -> Iterator[dict[str, Any]]:
     from cbcore.plugins._metadata import same_name, scan
     from cbcore.plugins._policy import PluginPolicy
 
-    wanted = json.load(sys.stdin)
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what plugins print must not mix in
     distributions = scan()
     for name in wanted:
-        out.write(json.dumps({"looking_at": name}) + "\n")
-        out.flush()
+        yield {"looking_at": name}
         mine = [d for d in distributions if same_name(d.name, name)][:1]
-        host = PluginHost(mine, PluginPolicy())
-        out.write(json.dumps(inspect_plugin(name, host)) + "\n")
-        out.flush()
-    os._exit(0)  # threads that a plugin started do not keep anybody waiting
+        yield inspect_plugin(name, PluginHost(mine, PluginPolicy()))
 
 
 def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:
@@ -216,4 +223,9 @@ def _report(
         "hint": hint,
         "hooks": [],
         "import_ms": None,
+        "deprecations": [
+            deprecations.message_of(what, deprecations.REMOVALS[what], plugin)
+            for plugin, what in deprecations.announced
+            if plugin == name
+        ],
     }

@@ -10,14 +10,15 @@ from typing import Any
 
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError
+from cbcore.plugins._imports import import_each
 from cbcore.testing._cases import Case, Given, check_given, given_for
 from cbcore.testing._offline import no_network
 from cbcore.testing._report import Finding, Report
 from cbcore.testing._rule import RULES, rules_for
 from cbcore.testing._subjects import Subject, subject_of
-from cbcore.testing.rules.imports import import_each
 
 for _name in (
+    "imports",
     "plugins",
     "evaluators",
     "systems",
