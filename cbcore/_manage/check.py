@@ -13,6 +13,7 @@ from cbcore._manage.probe import Probe, findings, probe, try_kit
 from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import Distribution, installed_distributions
+from cbcore.plugins._plugin import State
 from cbcore.plugins._policy import CORE
 from cbcore.testing._projects import staged
 
@@ -56,7 +57,9 @@ def check_installed(host: PluginHost, plugins: Sequence[str] = ()) -> list[Check
     chosen = plugins or [
         plugin.name
         for plugin in host.plugins
-        if plugin.status != "disabled" and plugin.state != "unreadable" and plugin.name != CORE
+        if plugin.status != "disabled"
+        and plugin.state is not State.UNREADABLE
+        and plugin.name != CORE
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
     return [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]

@@ -18,7 +18,7 @@ from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._inspection import memory_path
 from cbcore.plugins._metadata import Distribution, installed_distributions, installed_version
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State
 from cbcore.plugins._policy import CORE
 
 SLOW_MS = 1000.0
@@ -71,7 +71,7 @@ def diagnose(host: PluginHost, folders: Iterable[Path]) -> list[Finding]:
 
 def _plugins(plugins: Sequence[Plugin]) -> Iterator[Finding]:
     for plugin in plugins:
-        if plugin.state == "unreadable":
+        if plugin.state is State.UNREADABLE:
             # Whose it is and whether it matters to cb at all cannot be known.
             yield Finding("unreadable", "warning", plugin.name, plugin.reason, plugin.remedy)
         elif plugin.status == "broken":

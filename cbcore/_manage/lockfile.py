@@ -15,7 +15,7 @@ import attrs
 
 from cbcore.exceptions import ConfigError
 from cbcore.names import canonical, is_valid
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State
 
 FILE_NAME = "cb-plugins.lock"
 FORMAT = 1
@@ -53,7 +53,7 @@ def differences(locked: Mapping[str, str], plugins: Iterable[Plugin]) -> list[Di
     """
     plugins = list(plugins)
     used = versions_of(plugins)
-    switched_off = {canonical(p.name) for p in plugins if p.state == "disabled"}
+    switched_off = {canonical(p.name) for p in plugins if p.state is State.DISABLED}
     return [
         Difference(name, locked.get(name), used.get(name))
         for name in sorted({*locked, *used} - (switched_off - used.keys()))

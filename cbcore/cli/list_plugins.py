@@ -76,8 +76,9 @@ def milliseconds(duration: float | None) -> str:
 def origin_of_plugin(plugin: Any) -> Origin:
     """Where a plugin comes from. A copy that is not in use is not asked: the name is another's."""
     from cbcore.plugins._origins import Origin, origin_of
+    from cbcore.plugins._plugin import State
 
-    return Origin() if plugin.state == "shadowed" else origin_of(plugin.name)
+    return Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)
 
 
 def _conflict_notes(conflicts: dict[tuple[str, str], list[str]]) -> dict[str, str]:
@@ -119,7 +120,7 @@ def _record(
 
 
 def _status(plugin: Any) -> str:
-    if plugin.state in ("available", "loaded"):
+    if plugin.usable:
         return "ok"
     return plugin.status if plugin.state == plugin.status else f"{plugin.status} ({plugin.state})"
 

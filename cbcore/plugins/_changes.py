@@ -10,7 +10,7 @@ import attrs
 from cbcore.exceptions import ResultError
 from cbcore.names import canonical
 from cbcore.plugins._origins import Origin, origin_of
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State
 from cbcore.plugins._policy import CORE
 
 _KINDS = {
@@ -80,7 +80,7 @@ def _compared(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Ite
         yield PluginChange(name, "state", None, plugin.state)
     if then is not None and then != plugin.version:
         yield PluginChange(name, "version", then, plugin.version)
-    origin = Origin() if plugin.state == "shadowed" else origin_of(plugin.name)
+    origin = Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)
     for what, now in (
         ("record_digest", origin.record_digest),
         ("source_commit", origin.commit),

@@ -10,7 +10,7 @@ import attrs
 from cbcore import names
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._known import known_offers
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State
 
 
 @attrs.frozen
@@ -21,13 +21,13 @@ class Candidate:
     name: str
     plugin: str
     version: str
-    state: str
+    state: State
     reason: str = ""
     remedy: str = ""
 
     @property
     def usable(self) -> bool:
-        return self.state in ("available", "loaded")
+        return self.state.is_usable
 
 
 @attrs.frozen

@@ -28,7 +28,7 @@ from cbcore.exceptions import (
 )
 from cbcore.plugins import _metadata
 from cbcore.plugins._known import packages_offering
-from cbcore.plugins._plugin import Plugin, plugins_from
+from cbcore.plugins._plugin import Plugin, State, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
 from cbcore.plugins._tracing import traced
 
@@ -135,7 +135,7 @@ class PluginHost:
         copies_in_use = {names.canonical(p.name) for p in self.plugins if p.usable}
         for plugin in self.plugins:
             if plugin.usable or (
-                plugin.state == "shadowed" and names.canonical(plugin.name) in copies_in_use
+                plugin.state is State.SHADOWED and names.canonical(plugin.name) in copies_in_use
             ):
                 continue
             if plugin_name and not _metadata.same_name(plugin.name, plugin_name):
@@ -196,9 +196,11 @@ class PluginHost:
         """Raise for the first plugin that failed, when the policy is strict or requires it."""
         for plugin in self.plugins:
             required = names.canonical(plugin.name) in self.policy.require
-            required = required and plugin.state != "shadowed"  # the copy in front is meant
+            required = required and plugin.state is not State.SHADOWED  # the copy in front is meant
             strict = self.policy.strict and plugin.status == "broken"
-            if (required or (strict and plugin.state != "unreadable")) and not plugin.usable:
+            if (
+                required or (strict and plugin.state is not State.UNREADABLE)
+            ) and not plugin.usable:
                 raise plugin.error or PluginLoadError(
                     plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
                 )
@@ -221,7 +223,7 @@ class PluginHost:
             self._add(plugin, StaticPlugin(plugin.entries))
         for module in modules:
             self._add(plugin, module)
-        plugin.state = "loaded" if modules else "available"
+        plugin.state = State.LOADED if modules else State.AVAILABLE
 
     def _check_unclaimed(self, plugin: str, module: object) -> None:
         """Refuse a hook module that another distribution brought already."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from cbcore.names import canonical
 _TABLE = Path(__file__).with_name("known_plugins.json")
 
 
+@functools.cache
 def known_offers() -> list[tuple[str, str, str]]:
     """Everything the first-party packages offer: kind, name, package."""
     table: dict[str, dict[str, list[str]]] = json.loads(_TABLE.read_text(encoding="utf-8"))

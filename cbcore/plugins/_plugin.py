@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 
 import attrs
@@ -15,11 +16,42 @@ from cbcore.plugins._policy import CORE, PluginPolicy
 from cbcore.plugins._versions import satisfies
 
 
+class State(str, enum.Enum):
+    """What a plugin is good for, and if for nothing, why."""
+
+    AVAILABLE = "available"
+    """It may be used; nothing of it was imported yet."""
+    LOADED = "loaded"
+    """Its hook module was imported and is asked."""
+    DISABLED = "disabled"
+    """The user switched it off."""
+    SHADOWED = "shadowed"
+    """Another copy of it comes first on the import path."""
+    INCOMPATIBLE = "incompatible"
+    """It requires another version of the core."""
+    BROKEN = "broken"
+    """It fails when it is imported, or does not keep the contract."""
+    UNREADABLE = "unreadable"
+    """Its metadata cannot be read, so that nobody knows whether it is a plugin at all."""
+
+    __str__ = str.__str__
+
+    @property
+    def is_usable(self) -> bool:
+        return self in (State.AVAILABLE, State.LOADED)
+
+    @property
+    def status(self) -> str:
+        """The state in one of three words: ok, broken or disabled."""
+        if self.is_usable:
+            return "ok"
+        return "disabled" if self in (State.DISABLED, State.SHADOWED) else "broken"
+
+
 @attrs.define
 class Plugin:
     """One installed plugin and what is known of it.
 
-    `state` is available, loaded, disabled, incompatible, shadowed, broken or unreadable.
     `entries` are what its entry points name, `components` all it is known to offer. `hooks`
     and `import_ms` are known once the plugin was looked at, by `_inspection`.
     """
@@ -35,28 +67,26 @@ class Plugin:
     core_specifier: str = ""
     hooks: list[str] = attrs.Factory(list)
     import_ms: float | None = None
-    state: str = "available"
+    state: State = attrs.field(default=State.AVAILABLE, converter=State)
     reason: str = ""
     remedy: str = ""
     error: PluginError | None = None
 
     @property
     def usable(self) -> bool:
-        return self.state in ("available", "loaded")
+        return self.state.is_usable
 
     @property
     def status(self) -> str:
         """The state in one of three words: ok, broken or disabled."""
-        if self.usable:
-            return "ok"
-        return "disabled" if self.state in ("disabled", "shadowed") else "broken"
+        return self.state.status
 
-    def set_aside(self, state: str, reason: str, remedy: str = "") -> None:
+    def set_aside(self, state: State, reason: str, remedy: str = "") -> None:
         self.state, self.reason, self.remedy = state, reason, remedy
 
     def quarantine(self, error: PluginError) -> None:
         """Mark as broken; keep the error so that whoever needs the plugin gets its cause."""
-        self.set_aside("broken", error.reason, error.hint or f"update or uninstall {self.name}")
+        self.set_aside(State.BROKEN, error.reason, error.hint or f"update or uninstall {self.name}")
         self.error = error
 
 
@@ -75,15 +105,15 @@ def plugins_from(
         first = seen.setdefault(names.canonical(plugin.name), plugin)
         if first is not plugin:
             plugin.set_aside(
-                "shadowed",
+                State.SHADOWED,
                 f"another copy comes first on the import path, in {first.location or 'an archive'}",
                 "uninstall one of the two",
             )
         elif refusal:
-            plugin.set_aside("disabled", refusal, "take it off that list to use it")
+            plugin.set_aside(State.DISABLED, refusal, "take it off that list to use it")
         elif plugin.usable and not satisfies(cbcore.__version__, specifier):
             plugin.set_aside(
-                "incompatible",
+                State.INCOMPATIBLE,
                 f"it requires cbcore {specifier}; installed is {cbcore.__version__}",
                 f"pip install -U {plugin.name} {CORE}",
             )
@@ -119,11 +149,11 @@ def _plugin_from(distribution: _metadata.Distribution) -> Plugin:
     plugin.components = list(plugin.entries)
     if group := distribution.misspelt_group:
         plugin.set_aside(
-            "broken",
+            State.BROKEN,
             f"the entry-point group {group!r} is not one cb reads",
             f"did you mean {_metadata.meant_group(group)}?",
         )
     if distribution.problem:
-        state = "broken" if distribution.entries else "unreadable"
+        state = State.BROKEN if distribution.entries else State.UNREADABLE
         plugin.set_aside(state, distribution.problem, f"reinstall {distribution.name}")
     return plugin

@@ -12,9 +12,8 @@ import attrs
 from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
-from cbcore.names import canonical
 from cbcore.plugins._host import PluginHost, default_host
-from cbcore.plugins._known import known_offers
+from cbcore.plugins._known import packages_offering
 from cbcore.registry import registry
 from cbcore.specs import Spec
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
@@ -68,7 +67,6 @@ class Catalogue:
     def __init__(self, host: PluginHost | None = None) -> None:
         self.host = host or default_host()
         self._found: dict[tuple[str, str], Component | Need] = {}
-        self._packages = {(k, canonical(n)): package for k, n, package in known_offers()}
 
     def needs(self, config: TaskConfig) -> list[Need]:
         """What the task names and is not there."""
@@ -155,7 +153,7 @@ class Catalogue:
             try:
                 self._found[key] = registry.get(kind, spec.name, host=self.host).described()
             except UnknownComponentError as error:
-                package = self._packages.get((kind, canonical(spec.name.rpartition("/")[2])), "")
+                package = next(iter(packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)

@@ -24,8 +24,7 @@ from cbcore.exceptions import (
     UnknownComponentError,
     UsageError,
 )
-from cbcore.names import canonical
-from cbcore.plugins._known import known_offers
+from cbcore.plugins._known import packages_offering
 from cbcore.results import EvalRow
 from cbcore.specs import Spec
 from cbcore.suites.class_tasks import ClassSays, with_class
@@ -162,10 +161,8 @@ def set_up(
 def _remedy(error: CBError) -> str | None:
     """What to do: install the package that would supply it, where one is known."""
     if isinstance(error, UnknownComponentError):
-        wanted = (error.kind, canonical(error.name))
-        for kind, name, package in known_offers():
-            if (kind, canonical(name)) == wanted:
-                return f"pip install {package}"
+        for package in packages_offering(error.kind, error.name):
+            return f"pip install {package}"
     return error.hint
 
 
