@@ -1,1 +1,47 @@
-"""Who is installed, in what state, offering what."""
+"""Plugins: who is installed, in what state, offering what.
+
+`default_host()` knows the plugins of this environment, as the user's policy allows them:
+
+    from cbcore.plugins import default_host
+
+    for plugin in default_host().plugins:
+        print(plugin.name, plugin.version, plugin.state)
+
+The names below are the public interface; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cbcore.plugins._host import PluginHost as PluginHost
+    from cbcore.plugins._host import build_host as build_host
+    from cbcore.plugins._host import default_host as default_host
+    from cbcore.plugins._plugin import Plugin as Plugin
+    from cbcore.plugins._plugin import State as State
+    from cbcore.plugins._policy import PluginPolicy as PluginPolicy
+    from cbcore.plugins._policy import read_policy as read_policy
+
+_HOMES = {
+    "PluginHost": "_host",
+    "build_host": "_host",
+    "default_host": "_host",
+    "Plugin": "_plugin",
+    "State": "_plugin",
+    "PluginPolicy": "_policy",
+    "read_policy": "_policy",
+}
+
+__all__ = [*sorted(_HOMES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cbcore.plugins' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"cbcore.plugins.{home}"), name)
+    globals()[name] = value
+    return value
