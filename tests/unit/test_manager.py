@@ -20,8 +20,8 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
-from cbcore.plugins._metadata import scan
 from cbcore.plugins._host import HOOKS, Plugin, PluginHost, called_by_name
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,
