@@ -74,7 +74,9 @@ def own_code_digest(module: str, path: str) -> str:
             raise UnidentifiableError(f"{file} cannot be read") from error
         # The first has many names: as a script, by its path, as part of a package.
         found[file] = f"{name} {content.digest}" if found else content.digest
-        waiting += _imported(name, file, content)
+        waiting += content.imports
+        if content.computes_imports:
+            waiting += _loaded_beside(file)
     return digest_of("\n".join(sorted(found.values())).encode())
 
 
@@ -95,11 +97,14 @@ def _digest_as_of(path: str, *_: int) -> str:
 
 @attrs.frozen
 class _Content:
-    """What a file held when it was read: for a loaded module, when it was first looked at."""
+    """What a file held when it was read: for a loaded module, when it was first looked at.
+
+    `imports` are the own modules that it imports, with their files.
+    """
 
     as_of: Any
     digest: str
-    imports: tuple[tuple[int, str], ...] = ()
+    imports: tuple[tuple[str, str], ...] = ()
     computes_imports: bool = False
 
 
@@ -118,11 +123,11 @@ def _content(module: str, path: str) -> _Content:
         as_of = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         is_current = known is not None and known.as_of == as_of
     if known is None or not is_current:
-        known = _contents[path] = _read(path, as_of)
+        known = _contents[path] = _read(module, path, as_of)
     return known
 
 
-def _read(path: str, as_of: Any) -> _Content:
+def _read(module: str, path: str, as_of: Any) -> _Content:
     source = Path(path).read_bytes()
     digest = digest_of(source)
     try:
@@ -131,22 +136,31 @@ def _read(path: str, as_of: Any) -> _Content:
         tree = None
     if tree is None:
         return _Content(as_of, digest)
-    imports: dict[tuple[int, str], None] = {}
+    written: dict[str, None] = {}
     computes_imports = False
+    package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            imports |= {(0, alias.name): None for alias in node.names}
+            written |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            joined = (f"{base}.{alias.name}" if base else alias.name for alias in node.names)
-            imports |= {(node.level, name): None for name in (base, *joined)}
+            base = _absolute(node.module or "", node.level, package)
+            written |= dict.fromkeys([base, *(f"{base}.{alias.name}" for alias in node.names)])
         elif isinstance(node, ast.Call) and _called(node) in _COMPUTED_IMPORTS:
             first = node.args[0] if node.args else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                imports[0, first.value] = None
+                written[first.value] = None
             else:
                 computes_imports = True
-    return _Content(as_of, digest, tuple(imports), computes_imports)
+    own = dict.fromkeys(pair for name in written for pair in _own_modules(name))
+    return _Content(as_of, digest, tuple(own), computes_imports)
+
+
+def _absolute(name: str, level: int, package: str) -> str:
+    """The full name of what a module of that package calls `name`, after `level` dots."""
+    if not level:
+        return name
+    parents = package.split(".")
+    return ".".join([*parents[: len(parents) - level + 1], *([name] if name else [])])
 
 
 def _called(node: ast.Call) -> str:
@@ -154,22 +168,16 @@ def _called(node: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _imported(module: str, path: str, content: _Content) -> Iterator[tuple[str, str]]:
-    """The own modules that a module imports, with the packages they are in."""
-    package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
-    for level, name in content.imports:
-        full = name
-        if level:
-            parents = package.split(".")
-            full = ".".join([*parents[: len(parents) - level + 1], *([name] if name else [])])
-        parts = full.split(".")
-        for end in range(1, len(parts) + 1):
-            dotted = ".".join(parts[:end])
-            file = _file_of(dotted)
-            if file is not None and is_own(file):
-                yield dotted, file
-    if content.computes_imports:
-        yield from _loaded_beside(path)
+def _own_modules(name: str) -> Iterator[tuple[str, str]]:
+    """An own module and the packages it is in, those that are files; nothing of other code."""
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        dotted = ".".join(parts[:end])
+        file = _file_of(dotted)
+        if file is not None and is_own(file):
+            yield dotted, file
+        elif file is not None:
+            return
 
 
 def _loaded_beside(path: str) -> Iterator[tuple[str, str]]:
@@ -214,6 +222,12 @@ def _folders_of(package: str) -> Iterable[str]:
 
 
 def _spec_of(module: str) -> Any:
+    return _found(module, tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=4096)
+def _found(module: str, path: tuple[str, ...]) -> Any:
+    """Where a module would be imported from, on that path."""
     try:
         return importlib.util.find_spec(module)
     except (ImportError, ValueError, AttributeError):  # a finder of somebody's own may do anything
