@@ -22,6 +22,8 @@ from typing import Any
 
 import attrs
 
+import cbcore
+
 _INSTALLED = {"site-packages", "dist-packages"}
 _COMPUTED_IMPORTS = {
     "__import__",
@@ -56,7 +58,7 @@ def is_own(path: str) -> bool:
 @functools.lru_cache(maxsize=1)
 def _not_own() -> frozenset[Path]:
     places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-    cb = Path(__file__).parent
+    cb = Path(cbcore.__file__).parent
     return frozenset([cb, cb.resolve(), *(Path(place) for place in places if place)])
 
 
