@@ -108,7 +108,10 @@ def test_the_same_command_again_asks_the_judge_nothing(cb, judge, tmp_path):
     assert done.returncode == 0, done.stderr
     assert n_asked(judge) == n_first
     assert saved(tmp_path)["summary"]["always-Paris"]["win_rate"] == 0.5
-    assert saved(tmp_path)["rows"] == first["rows"]
+    again = saved(tmp_path)["rows"]
+    assert all(row.pop("recalled") for row in again)
+    assert not any(row.pop("recalled") for row in first["rows"])
+    assert again == first["rows"]
 
 
 def test_a_failing_judge_is_a_missing_score_with_its_reason(cb, judge, tmp_path):

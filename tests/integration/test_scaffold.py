@@ -377,7 +377,7 @@ USES = {
         lambda result: result["summary"]["identity | extractive"].keys() == {"my_metric"},
     ),
     "reporter": (
-        ("-s", "identity", "-d", "hotpotqa:sample", "-o", "my-reporter=report.txt"),
+        ("-s", "identity | extractive", "-d", "hotpotqa:sample", "-o", "my-reporter=report.txt"),
         lambda result: Path(result["folder"], "report.txt").read_text().startswith("identity: 0"),
     ),
     "executor": (

@@ -132,6 +132,7 @@ def test_any_plugin_can_be_uninstalled(installed, wheels, gone):
         out = cb(
             *(installed, "run", "-s", "py:./own.py:S", "-d", "own.jsonl"),
             *("-o", "py:./own.py:R" if gone == "cb-reporters" else "json"),
+            *(("-m", "compression_ratio") if gone == "cb-answerquality" else ()),
         )
         row = json.loads(out)["rows"][0]
         assert row["response"] == "Paris"
