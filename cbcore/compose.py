@@ -28,7 +28,7 @@ from cbcore.specs import Spec
 from cbcore.tokens import DEFAULT_ENCODING, TokenCounter
 
 if TYPE_CHECKING:
-    from cbcore.suites.extension import SuiteRun
+    from cbcore.suites._extension import SuiteRun
 
 DEFAULT_THRESHOLD = 0.7
 
@@ -265,7 +265,7 @@ def _suites(
     request: Request, builder: Builder, evaluators: dict[str | int, Built], host: PluginHost
 ) -> SuiteRun:
     """The suites asked for, by name or as they are, with their tasks set up."""
-    from cbcore.suites.extension import set_up
+    from cbcore.suites._extension import set_up
     from cbcore.suites.selecting import select
 
     selection = select(request.suites, request.include_paths, host, request.num_fewshot)

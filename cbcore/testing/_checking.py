@@ -28,7 +28,7 @@ for _name in (
     "executors",
     "identity",
 ):
-    importlib.import_module(f"cbcore.testing.rules.{_name}")  # which registers its rules
+    importlib.import_module(f"cbcore.testing._rules.{_name}")  # which registers its rules
 
 
 def check_plugin(plugin: Any, *, examples: Mapping[str, Given] | None = None) -> Report:

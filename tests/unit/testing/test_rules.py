@@ -9,8 +9,8 @@ import pytest
 
 from cbcore.components import KINDS
 from cbcore.testing import RULES, _cases, check_plugin
+from cbcore.testing._rules.reporters import _Page
 from cbcore.testing._samples import HOSTILE_TAG
-from cbcore.testing.rules.reporters import _Page
 from tests.unit.testing.components import GOOD, WRONG, Undocumented, component
 
 PACKAGES = Path(__file__).parents[2] / "packages"

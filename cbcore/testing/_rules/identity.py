@@ -14,8 +14,8 @@ from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
 from cbcore.testing._cases import Case
 from cbcore.testing._rule import Note, Unchecked, rule
-from cbcore.testing.rules.evaluators import try_score
-from cbcore.testing.rules.systems import try_process
+from cbcore.testing._rules.evaluators import try_score
+from cbcore.testing._rules.systems import try_process
 
 _CANARY = "conformance canary 7f3a"
 """A secret that looks like none, so that only its parameter's name gives it away."""
