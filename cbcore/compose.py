@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 import cbcore
-from cbcore import provenance
 from cbcore._build.builder import Builder, Built
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
@@ -172,9 +171,7 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]
         "systems": [built.record for built in parts.systems],
         "datasets": [b.record for b in parts.datasets] + (suites.dataset_records if suites else []),
         "suites": [_shown(suite) for suite in request.suites],
-        "suite_plugins": (
-            provenance.describe_suites(suites.selection, host.components("suite")) if suites else []
-        ),
+        "suite_plugins": (suites.plugins_used(host.components("suite")) if suites else []),
         "evaluators": [built.record for built in parts.evaluators.values()],
         "metrics": [built.record for built in parts.metrics],
         "tokenizers": [parts.tokenizer.record],

@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import near_matches
-from cbcore.specs import FILE_SUFFIXES
+
+FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
+"""Endings of files that can be read as data."""
 
 _Row: TypeAlias = "dict[str, Any] | DataError"
 """A row, or why there is none in this place."""

@@ -19,8 +19,7 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
-from cbcore.files import FileDataset
-from cbcore.specs import FILE_SUFFIXES
+from cbcore.files import FILE_SUFFIXES, FileDataset
 
 DATA_DIR_VARIABLE = "CB_DATA_DIR"
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
-from cbcore.exceptions import CBError
 from cbcore.introspection import parameters_of, public_attributes, type_path
 from cbcore.plugins._origins import origin_of
 from cbcore.results import json_safe
 from cbcore.secrets import visible
-
-if TYPE_CHECKING:
-    from cbcore.suites.model import Selection
 
 
 def describe(
@@ -65,22 +59,6 @@ def describe_chain(chain: Chain, stages: list[dict[str, Any]]) -> dict[str, Any]
     }
     described["digest"] = digest([stage["digest"] for stage in stages])
     return described
-
-
-def describe_suites(selection: Selection, components: Iterable[Component]) -> list[dict[str, Any]]:
-    """Those of the plugins' suites whose files a selection was read from."""
-    from cbcore.suites.manager import shipped_path
-
-    origins = {leaf.config.origin.file for leaf in selection.leaves()}
-    origins |= {root.origin.file for root in selection.roots if hasattr(root, "origin")}
-    files = [Path(file).resolve() for file in origins if file is not None]
-    used = []
-    for component in components:
-        with contextlib.suppress(CBError):  # one that fails shipped none of the files
-            place = shipped_path(component).resolve()
-            if any(file == place or place in file.parents for file in files):
-                used.append(describe(object(), name=component.name, component=component))
-    return used
 
 
 def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:

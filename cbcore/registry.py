@@ -8,15 +8,26 @@ dataset = load_dataset("my-data", n=100)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from cbcore import binding, names, specs
-from cbcore._run.work import First
 from cbcore.components import Component, kind_of
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
 from cbcore.plugins._host import PluginHost, default_host
+
+
+class First:
+    """The first `n` examples of a dataset, as often as the dataset can be iterated."""
+
+    def __init__(self, examples: Iterable[Any], n: int) -> None:
+        self.examples = examples
+        self.n = n
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(iter(self.examples), self.n)
 
 
 class Registry:

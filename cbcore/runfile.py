@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from cbcore import specs
-from cbcore.binding import import_attribute
 from cbcore.exceptions import ConfigError
 from cbcore.names import near_matches
 from cbcore.secrets import Secret, visible
 from cbcore.specs import Spec
+from cbcore.usercode import import_attribute
 
 _LISTS = {
     "systems": "system",

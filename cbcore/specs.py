@@ -21,9 +21,7 @@ import attrs
 
 from cbcore import secrets
 from cbcore.exceptions import SpecError
-
-FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
-"""Data files that can stand where a dataset's name stands."""
+from cbcore.files import FILE_SUFFIXES
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 _PATH = re.compile(

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from cbcore import binding, columns, provenance, specs
+from cbcore import binding, columns, provenance, specs, usercode
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
 from cbcore.exceptions import (
@@ -126,7 +126,7 @@ class Builder:
         """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
         path = spec.config or ""
         try:
-            target = binding.import_attribute(path)
+            target = usercode.import_attribute(path)
         except ValueError as error:
             raise UsageError(f"py:{path}: {error}") from error
         except Exception as error:

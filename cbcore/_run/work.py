@@ -193,14 +193,3 @@ class Replayable:
         """Drop the temporary file."""
         if self._spool is not None:
             self._spool.close()
-
-
-class First:
-    """The first `n` examples of a dataset, as often as the dataset can be iterated."""
-
-    def __init__(self, examples: Iterable[Any], n: int) -> None:
-        self.examples = examples
-        self.n = n
-
-    def __iter__(self) -> Iterator[Any]:
-        return islice(iter(self.examples), self.n)

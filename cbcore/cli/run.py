@@ -290,9 +290,9 @@ def _merge(run_file: str | None, flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def _import_modules(modules: Any) -> None:
-    from cbcore.binding import import_module
     from cbcore.components import describe_exception
     from cbcore.exceptions import CBError, UsageError
+    from cbcore.usercode import import_module
 
     for name in modules:
         try:

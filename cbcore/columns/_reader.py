@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from cbcore.binding import import_attribute
 from cbcore.columns._paths import SYSTEM, ColumnPath, NoSuchError, Side, shown
 from cbcore.components import describe_exception
 from cbcore.exceptions import ColumnError, MissingScoreError
 from cbcore.names import near_matches
+from cbcore.usercode import import_attribute
 
 SUFFIX = "_column"
 """What a parameter ends in that says where a field is read from."""

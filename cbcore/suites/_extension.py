@@ -6,8 +6,10 @@ from running. Only when none can run is that an error; a mistake in a suite file
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -17,6 +19,7 @@ from cbcore._build.builder import Builder, Built
 from cbcore._build.main_score import main_score_of_task, tasks_of
 from cbcore._run.run import Source
 from cbcore._run.scorers import Wired
+from cbcore.components import Component
 from cbcore.exceptions import (
     CBError,
     ConfigError,
@@ -30,6 +33,7 @@ from cbcore.specs import Spec
 from cbcore.suites.class_tasks import ClassSays, with_class
 from cbcore.suites.filters import make_pipeline
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
+from cbcore.suites.manager import shipped_path
 from cbcore.suites.mapping import columns_for, unread_columns
 from cbcore.suites.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cbcore.suites.running import format_name, task_examples
@@ -71,6 +75,21 @@ class SuiteRun:
         """The score that most tasks are judged by; of several, the one that comes first."""
         named = Counter(s.main_score for s in self.setups.values() if s.main_score is not None)
         return max(named, key=named.__getitem__, default=None)
+
+    def plugins_used(self, components: Iterable[Component]) -> list[dict[str, Any]]:
+        """Those of the plugins' suites whose files the selection was read from."""
+        origins = {leaf.config.origin.file for leaf in self.selection.leaves()}
+        origins |= {root.origin.file for root in self.selection.roots if hasattr(root, "origin")}
+        files = [Path(file).resolve() for file in origins if file is not None]
+        used = []
+        for component in components:
+            with contextlib.suppress(CBError):  # one that fails shipped none of the files
+                place = shipped_path(component).resolve()
+                if any(file == place or place in file.parents for file in files):
+                    used.append(
+                        provenance.describe(object(), name=component.name, component=component)
+                    )
+        return used
 
     def table(
         self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]

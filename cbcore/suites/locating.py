@@ -9,8 +9,9 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import ConfigError
+from cbcore.files import FILE_SUFFIXES
 from cbcore.hf import HubDataset
-from cbcore.specs import FILE_SUFFIXES, Spec, parse_dataset
+from cbcore.specs import Spec, parse_dataset
 from cbcore.suites.class_tasks import ClassDocuments, made_task
 from cbcore.suites.model import TaskConfig
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from cbcore import specs
 from cbcore.components import describe_exception
-from cbcore.specs import FILE_SUFFIXES, Spec
+from cbcore.files import FILE_SUFFIXES
+from cbcore.specs import Spec
 from cbcore.suites.documents import FunctionReference, problem
 from cbcore.suites.fields import WITHOUT_MEANING, checked, component_specs, read_spec
 from cbcore.suites.harness import (

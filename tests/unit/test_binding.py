@@ -19,14 +19,13 @@ from cbcore.binding import (
     bind,
     convert,
     guess,
-    import_attribute,
-    import_module,
     make,
     named_arguments,
 )
 from cbcore.exceptions import ParameterError, UsageError
 from cbcore.secrets import Secret
 from cbcore.specs import Spec
+from cbcore.usercode import import_attribute, import_module
 
 EMPTY = inspect.Parameter.empty
 unique = itertools.count()

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._run.work import First, Replayable, number, private_copy, readable
+from cbcore._run.work import Replayable, number, private_copy, readable
 from cbcore.exceptions import DataError
+from cbcore.registry import First
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),

@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from cb_ragas_precision.prompts import REPLY_FORMAT
-from cbcore.binding import import_attribute
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingExtraError
+from cbcore.usercode import import_attribute
 
 _MOST_AT_ONCE = 64
 _MOST_REMEMBERED = 50_000

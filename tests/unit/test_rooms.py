@@ -1,4 +1,4 @@
-"""The layers of the design: lower modules never import higher ones, and imports stay light."""
+"""The rooms of the house: what each may import, and that imports stay light."""
 
 from __future__ import annotations
 
@@ -11,62 +11,37 @@ import cbcore
 
 ROOT = Path(cbcore.__file__).parent
 
-# What each layer is: facts; roles; looking things up and reading them; the run; composition;
-# the command line. A module may import its own layer and those below.
-LAYERS = (
-    {
-        "",
-        "_children",
-        "_ids",
-        "_tables",
-        "_metadata",
-        "_versions",
-        "components",
-        "deprecations",
-        "exceptions",
-        "introspection",
-        "names",
-    }
-    | {"results", "secrets", "summary"},
-    {"_logging", "_waits", "events", "hookspecs", "protocols", "texts", "timing", "tokens"},
-    {
-        "_column_paths",
-        "_column_reading",
-        "_discovery",
-        "_inspection",
-        "_manager",
-        "_plugins",
-        "_policy",
-        "_prediction_columns",
-        "_watched",
-        "binding",
-        "chains",
-        "columns",
-        "files",
-        "hf",
-    }
-    | {"identity", "provenance", "registry", "runfile", "specs", "_examples", "_runs", "_store"}
-    | {"_descriptions", "_sources"}
-    | {"_explaining", "_health", "_installing", "_known", "_lockfile", "_manifests", "_origins"}
-    | {"_projects", "_rules", "_tracing", "_tracking", "suites"},
-    {
-        "_announcing",
-        "_calls",
-        "_lanes",
-        "_limits",
-        "_memo",
-        "_plan",
-        "_progress",
-        "_rows",
-        "_runner",
-    }
-    | {"_reasons", "_scoring", "executors"},
-    {"_building", "_checking", "_probing", "_scaffold", "_suite_runs", "_wiring", "compose"}
-    | {"_main_score", "testing"},
-    {"cli", "__main__"},
-)
-LAYER_OF = {module: number for number, modules in enumerate(LAYERS) for module in modules}
-LOOKING_UP = {"_discovery", "_manager", "_inspection", "_policy", "registry", "binding", "specs"}
+FLAT = {
+    "contract": "exceptions names components protocols hookspecs events results summary "
+    "deprecations introspection",
+    "toolbox": "columns identity secrets tokens texts timing chains tables usercode files hf "
+    "_logging",
+    "asking": "specs binding registry provenance",
+    "root": "compose runfile",
+}
+"""The rooms that are no package: what a plugin is written against, what its author has at hand,
+how things are asked for, and where all of it comes together. Any other room is a package."""
+
+MAY_IMPORT = {
+    "contract": "",
+    "toolbox": "contract",
+    "plugins": "contract toolbox",
+    "asking": "contract toolbox plugins",
+    "_store": "contract toolbox",
+    "_run": "contract toolbox _store",
+    "_build": "contract toolbox plugins asking _run",
+    "suites": "contract toolbox plugins asking _run _build",
+    "root": "contract toolbox plugins asking _store _run _build suites",
+    "testing": "contract toolbox plugins asking _run",
+    "_manage": "contract toolbox plugins testing",
+    "cli": "contract toolbox plugins asking _store _run _build suites root testing _manage",
+}
+"""What each room may import besides itself. `docs/explanation/architecture.md` says why."""
+
+ROOM_OF = {module: room for room, modules in FLAT.items() for module in modules.split()}
+FACE = ("", "__main__")
+"""The package itself, which shows names of every room."""
+
 HEAVY = {"datasets", "pandas", "numpy", "pyarrow", "structlog", "rich", "yaml"}
 FILES = sorted(ROOT.rglob("*.py"))
 
@@ -77,21 +52,23 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def layer(module):
-    return LAYER_OF[module.partition(".")[0]]
+def room(module):
+    """The room a module stands in."""
+    top = module.partition(".")[0]
+    return ROOM_OF.get(top, top)
 
 
 def is_for_type_checkers(node):
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
 
-def imports(path, *, inside_functions):
-    """The dotted names a module imports when it runs; those for type checkers do not count."""
+def imports(path, *, inside_functions, types_too=False):
+    """The dotted names a module imports when it runs, or `types_too` those for type checkers."""
     waiting = list(ast.parse(path.read_text(encoding="utf-8")).body)
     while waiting:
         node = waiting.pop()
         if is_for_type_checkers(node):
-            waiting += node.orelse
+            waiting += node.orelse + (node.body if types_too else [])
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -104,10 +81,10 @@ def imports(path, *, inside_functions):
             waiting += ast.iter_child_nodes(node)
 
 
-def own_imports(path, *, inside_functions=True):
+def own_imports(path, *, inside_functions=True, types_too=False):
     """The modules of `cbcore` that a module imports."""
     known = {module_of(file) for file in FILES}
-    for name in imports(path, inside_functions=inside_functions):
+    for name in imports(path, inside_functions=inside_functions, types_too=types_too):
         package, _, module = name.partition(".")
         if package == "cbcore" and module in known:
             yield module
@@ -118,21 +95,27 @@ def path(request):
     return request.param
 
 
-def test_every_module_has_its_layer(path):
-    """A new module is placed before it is used."""
-    assert module_of(path).partition(".")[0] in LAYER_OF
+def test_every_room_is_known_and_there():
+    """A new module at the top is placed before it is used, and none is left that is gone."""
+    tops = {module_of(file).partition(".")[0] for file in FILES} - set(FACE)
+    assert {top for top in tops if room(top) not in MAY_IMPORT} == set()
+    assert {name for name in (*ROOM_OF, *MAY_IMPORT) if name not in FLAT} == tops
 
 
-def test_every_layer_is_of_modules_that_exist():
-    """The table above says nothing of modules that are gone."""
-    assert set(LAYER_OF) == {module_of(file).partition(".")[0] for file in FILES}
+def test_one_private_module_stands_at_the_top():
+    """Who opens the folder sees what is public, and rooms."""
+    private = {file.name for file in ROOT.glob("_*.py")} - {"__init__.py", "__main__.py"}
+    assert private == {"_logging.py"}
 
 
-def test_no_module_imports_a_higher_layer(path):
-    """Not even inside a function, where it would be a cycle in waiting."""
-    mine = layer(module_of(path))
-    higher = {name for name in own_imports(path) if layer(name) > mine}
-    assert not higher
+def test_a_module_imports_only_what_its_room_may(path):
+    """Not even inside a function, where it would be a cycle in waiting, nor for types only."""
+    if module_of(path) in FACE:
+        return
+    mine = room(module_of(path))
+    allowed = {mine, *MAY_IMPORT[mine].split()}
+    outside = {name for name in own_imports(path, types_too=True) if name not in FACE}
+    assert not {name for name in outside if room(name) not in allowed}
 
 
 def test_only_the_command_line_knows_click(path):
@@ -157,13 +140,13 @@ def test_no_module_imports_a_plugin(path):
 def test_the_runner_never_looks_a_name_up():
     """Components are handed to it: nothing it imports, however far away, finds or makes them."""
     files = {module_of(file): file for file in FILES}
-    reached, waiting = set(), ["_runner", "executors", "_scoring"]
+    reached, waiting = set(), [module for module in files if room(module) == "_run"]
     while waiting:
         module = waiting.pop()
         if module not in reached:
             reached.add(module)
             waiting += own_imports(files[module])
-    assert not reached & (LOOKING_UP | {"_building", "_wiring", "compose", "cli"})
+    assert not {room(module) for module in reached - set(FACE)} & {"plugins", "asking", "_build"}
 
 
 def test_the_modules_import_each_other_without_a_cycle():

@@ -1,0 +1,97 @@
+"""The user's own code, imported by name or from a file, wherever a setting may name some."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from pathlib import Path
+from typing import Any
+
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError
+from cbcore.names import near_matches
+
+
+def import_attribute(path: str) -> Any:
+    """Import `module:Name` or `./file.py:Name`, the user's own code. Raises ValueError."""
+    module_name, _, attribute = path.removeprefix("py:").rpartition(":")
+    if not module_name or not attribute:
+        raise ValueError(f"{path!r} is not module:Name or ./file.py:Name")
+    module = import_module(module_name)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            known = [name for name in vars(module) if not name.startswith("_")]
+            near = near_matches(part, known, limit=1)
+            suggestion = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{module_name} has no {part!r}{suggestion}")
+        found = getattr(found, part)
+    return found
+
+
+def import_module(name: str) -> types.ModuleType:
+    """Import the user's module by name, from the working directory too, or from a file path.
+
+    What the module itself raises, an exit included, becomes a ValueError that says so; errors
+    of `cb`, such as a name registered twice, pass through.
+    """
+    try:
+        return _import_file(name) if name.endswith(".py") else _import_by_name(name)
+    except (CBError, _NotFoundError):
+        raise
+    except (Exception, SystemExit) as error:  # the user's own code
+        raise ValueError(f"importing it failed: {describe_exception(error)}") from error
+
+
+class _NotFoundError(ValueError):
+    """There is nothing to import."""
+
+
+def _loaded_from(path: Path) -> types.ModuleType | None:
+    """The module made from a file, under whatever name, so that no file runs twice."""
+    import sys
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":
+            return module
+    return None
+
+
+def _import_by_name(name: str) -> types.ModuleType:
+    import sys
+
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    beside = Path.cwd().joinpath(*name.split(".")).with_suffix(".py")
+    if name not in sys.modules and (known := _loaded_from(beside)):
+        return known
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise _NotFoundError(f"there is no module {name!r} here or installed") from error
+        raise
+
+
+def _import_file(name: str) -> types.ModuleType:
+    import sys
+
+    path = Path(name).expanduser().resolve()
+    if not path.is_file():
+        raise _NotFoundError(f"there is no file {name!r}")
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    if known := _loaded_from(path):
+        return known
+    module_name = f"cb_user_{path.stem}"
+    spec = spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise _NotFoundError(f"{name!r} cannot be imported")
+    module = module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
+    return module
