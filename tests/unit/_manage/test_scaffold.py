@@ -16,7 +16,7 @@ from cbcore.exceptions import UsageError
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._versions import satisfies
 
-TEMPLATE = Path(__file__).parents[2] / "cookiecutter-plugin"
+TEMPLATE = Path(__file__).parents[3] / "cookiecutter-plugin"
 LONGEST = "a" * scaffold.MAX_LENGTH
 
 GOOD_NAMES = {
