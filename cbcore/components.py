@@ -39,6 +39,17 @@ TASKS = (
 )
 """The tasks a dataset may carry and an evaluator may apply to. Plugins may use others."""
 
+TASK_SCORES = {
+    "multiple-choice": "mc_accuracy",
+    "math": "math_equiv",
+    "code": "pass_at_1",
+    "summarization": "rouge_l_f1",
+    "nli": "nli_accuracy",
+    "instruction-following": "ifeval_prompt_strict",
+    "tool-use": "tool_call_accuracy",
+}
+"""The score that data of a task is judged by, unless it says so itself. Others: F1."""
+
 
 def kind_of(word: str) -> str:
     """The kind a user's word means, singular or plural."""

@@ -15,21 +15,10 @@ import attrs
 from cbcore import names
 from cbcore._build.builder import Built
 from cbcore._run.scorers import Wired
+from cbcore.components import TASK_SCORES
 from cbcore.exceptions import UsageError
 
 DEFAULT_SCORE_FIELD = "f1"
-
-TASK_SCORES = {
-    "multiple-choice": "mc_accuracy",
-    "math": "math_equiv",
-    "code": "pass_at_1",
-    "summarization": "rouge_l_f1",
-    "nli": "nli_accuracy",
-    "instruction-following": "ifeval_prompt_strict",
-    "tool-use": "tool_call_accuracy",
-}
-"""The score that data of a task is judged by, unless it says so itself. Others: F1."""
-
 
 @attrs.frozen
 class Emitted:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_datasets.reading import Row
+from cbcore.components import TASK_SCORES
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 from cbcore.names import canonical, near_matches
@@ -19,17 +20,6 @@ PARQUET_EXPORT = "refs/convert/parquet"
 """The branch on which the hub keeps a Parquet copy of what used to need a loading script."""
 
 Example: TypeAlias = dict[str, Any]
-
-MAIN_SCORES = {
-    "multiple-choice": "mc_accuracy",
-    "math": "math_equiv",
-    "code": "pass_at_1",
-    "summarization": "rouge_l_f1",
-    "nli": "nli_accuracy",
-    "instruction-following": "ifeval_prompt_strict",
-    "tool-use": "tool_call_accuracy",
-}
-"""The score that quality means by a benchmark's main task; `f1` for every other task."""
 
 
 @attrs.frozen
@@ -54,8 +44,8 @@ class Benchmark:
     not: a pattern of Parquet files, a file, or a member of an archive, with `{config}` and
     `{split}` in it. `context` says which examples have a context of their own, so that a check
     can miss it; the others get their question for one. `published` says how the publishers score
-    it and what is made of that here, `main_score` which score is its quality where `MAIN_SCORES`
-    names another. `only_in` lists the configs of a split that not all have.
+    it and what is made of that here, `main_score` which score is its quality where the core's
+    `TASK_SCORES` names another. `only_in` lists the configs of a split that not all have.
     """
 
     name: str
@@ -98,7 +88,7 @@ class Benchmark:
     def main_score_of(self, config: str | None) -> str:
         """The score that quality means for one part."""
         named = self.main_score_by_config.get(config or "", self.main_score)
-        return named or MAIN_SCORES.get(self.tasks_of(config)[0], "f1")
+        return named or TASK_SCORES.get(self.tasks_of(config)[0], "f1")
 
     def source_fields(self) -> tuple[str, ...]:
         """Top-level fields that a row of the source must have."""
