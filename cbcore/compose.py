@@ -99,6 +99,7 @@ def compose(
     host = request.host or default_host()
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host)
+    builder.descriptions.remember()
     config = _config(request, parts, host)
     executor = parts.executor.value if parts.executor is not None else None
     return Run(

@@ -19,6 +19,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
 from cbcore.secrets import Secret, is_secret_name, secret_values
@@ -58,6 +59,7 @@ class Builder:
         self.offered = dict(offered or {})
         self.secret_values: set[str] = set()
         self.warn = warn
+        self.descriptions = Descriptions(host.plugins)
 
     # -- one component -------------------------------------------------------------------------
 
@@ -210,8 +212,7 @@ class Builder:
         """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
         chosen = []
         for component in self._installed("evaluator"):
-            described = self._described(component)
-            if described is not None and ({"*", *tasks} & set(described.applies_to)):
+            if self._is_chosen(component, lambda d: bool({"*", *tasks} & set(d.applies_to))):
                 chosen.append(self.build("evaluator", Spec(component.qualified_name)))
         return chosen
 
@@ -221,8 +222,7 @@ class Builder:
         """Installed metrics that declare themselves automatic on one of these occasions."""
         chosen = []
         for component in self._installed("metric"):
-            described = self._described(component)
-            if described is not None and described.automatic in occasions:
+            if self._is_chosen(component, lambda d: d.automatic in occasions):
                 chosen.append(self.build("metric", Spec(component.qualified_name), extra))
         return chosen
 
@@ -231,14 +231,22 @@ class Builder:
         unique = {(c.plugin, str(c.target)): c for c in reversed(self.host.components(kind))}
         return sorted([*unique.values(), *registry.registered(kind)], key=lambda c: c.name)
 
-    def _described(self, component: Component) -> Component | None:
+    def _is_chosen(self, component: Component, applies: Callable[[Component], bool]) -> bool:
+        """Whether a component says that it applies, and works. Which does not, is told.
+
+        It is tried although it says so itself: what is remembered of it may have been true only
+        while all that it needs was installed.
+        """
         try:
-            return component.described()
+            if not applies(self.descriptions.of(component)):
+                return False
+            component.load()
         except PluginError as error:
             if self.host.policy.strict:
                 raise
             self.warn(f"left out: {error.message}")
-            return None
+            return False
+        return True
 
 
 def _without_columns(

@@ -53,7 +53,7 @@ def check(plugins: Iterable[Plugin]) -> None:
 def _reports(plugins: Iterable[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
     """What is remembered of each plugin, or found by looking."""
     path = memory_path()
-    memory = _recall(path)
+    memory = recall(path)
     unknown = []
     for plugin in plugins:
         known: Any = memory.get(plugin.name)
@@ -67,13 +67,13 @@ def _reports(plugins: Iterable[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]
         yield plugin, report
         memory.pop(plugin.name, None)
         if plugin.stamp and not report["reason"]:
-            memory[plugin.name] = {**report, "stamp": _full_stamp(plugin)}
-    _remember(path, memory)
+            memory[plugin.name] = {**report, "stamp": full_stamp(plugin)}
+    remember(path, memory)
 
 
 def _still_holds(known: Any, plugin: Plugin) -> bool:
     """Whether a memory is of this plugin as it is now, and can be understood."""
-    if not plugin.stamp or not isinstance(known, dict) or known.get("stamp") != _full_stamp(plugin):
+    if not plugin.stamp or not isinstance(known, dict) or known.get("stamp") != full_stamp(plugin):
         return False
     try:
         _offered(plugin, known)
@@ -83,7 +83,8 @@ def _still_holds(known: Any, plugin: Plugin) -> bool:
     return complete and not known.get("reason", "?")
 
 
-def _full_stamp(plugin: Plugin) -> str:
+def full_stamp(plugin: Plugin) -> str:
+    """What changes when a plugin or the core does."""
     return f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.stamp}"
 
 
@@ -141,7 +142,8 @@ def memory_path() -> Path:
     return root / "cb" / f"plugins-{zlib.crc32(place):08x}.json"
 
 
-def _recall(path: Path) -> dict[str, Any]:
+def recall(path: Path) -> dict[str, Any]:
+    """What is remembered; nothing where it cannot be read."""
     try:
         memory = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -149,7 +151,8 @@ def _recall(path: Path) -> dict[str, Any]:
     return memory if isinstance(memory, dict) else {}
 
 
-def _remember(path: Path, memory: dict[str, Any]) -> None:
+def remember(path: Path, memory: dict[str, Any]) -> None:
+    """Write the memory down, in the place of the one before."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}")
@@ -187,10 +190,10 @@ def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:
     error = plugin.error
     for component in components or plugin.components:
         try:
-            described.append(_plain(component.described()))
+            described.append(plain(component.described()))
         except PluginError as problem:
             error = error or problem
-            described.append(_plain(component))
+            described.append(plain(component))
     import_ms = round((time.perf_counter() - started) * 1000, 1)
     if error is None:
         hooks = [hook for hook, owners in host.implemented().items() if owners]
@@ -199,7 +202,8 @@ def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:
     return {**_report(name, described, failed, error.reason, error.hint), "import_ms": import_ms}
 
 
-def _plain(component: Component) -> dict[str, Any]:
+def plain(component: Component) -> dict[str, Any]:
+    """A component as it is remembered, without its owner."""
     target = component.target
     if not isinstance(target, str):
         owner = target if hasattr(target, "__qualname__") else type(target)

@@ -115,3 +115,18 @@ def test_importing_the_package_costs_next_to_nothing(workplace: Workplace) -> No
     added = set(json.loads(done.stdout)) - bare_modules(workplace)
     assert {name.partition(".")[0] for name in added} - sys.stdlib_module_names == {"cbcore"}
     assert len(added) <= 15
+
+
+def test_a_run_imports_what_it_uses(workplace: Workplace) -> None:
+    """Once it is known what evaluators are for, those for other tasks are left alone."""
+    workplace.write("data.jsonl", '{"id": 1, "context": "c", "question": "q", "answer": "c"}')
+    command = ("run", "-s", "identity | extractive", "-d", "data.jsonl", "--no-cache")
+    assert workplace.cb(*command).returncode == 0
+
+    done, processes = workplace.traced(*command)
+
+    assert done.returncode == 0, done.stderr
+    tops = {name.partition(".")[0] for name in processes[0]["modules"]}
+    used = {"cb_answerquality", "cb_baselines", "cb_metrics", "cb_reporters"}
+    assert used <= tops
+    assert not tops & {"cb_math", "cb_nli", "cb_code_execution", "cb_ifeval", "cb_tool_use"}

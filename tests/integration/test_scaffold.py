@@ -379,7 +379,9 @@ USES = {
     "reporter": (
         ("-s", "identity | extractive", "-d", "hotpotqa:sample", "-o", "my-reporter=report.txt"),
         lambda result: (
-            Path(result["folder"], "report.txt").read_text().startswith("identity | extractive: 2 of 2")
+            Path(result["folder"], "report.txt")
+            .read_text()
+            .startswith("identity | extractive: 2 of 2")
         ),
     ),
     "executor": (
