@@ -128,8 +128,11 @@ class TokenCounter:
             value = example.get(field)
             if value is not None:
                 total += self.count(value) if type(value) is str else self._nested(value)
-        if self._counts_context and context_twin(example) in self.text_fields:
-            total -= self._nested(example["context"])
+        if self._counts_context:
+            context = example.get("context")
+            may_repeat = context == example.get("question") or "turns" in example
+            if may_repeat and context_twin(example) in self.text_fields:
+                total -= self._nested(context)
         return total
 
     def _nested(self, value: Any) -> int:

@@ -64,7 +64,7 @@ class SyncCaller:
             if self._is_plain:
                 output = call(example)
                 took = time.perf_counter() - started
-                waited = _waits.taken_waits()
+                waited = _waits.taken_waits() if _waits.of_this_call.get() is not None else 0.0
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started

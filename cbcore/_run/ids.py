@@ -18,10 +18,11 @@ class SeenIds:
     """The ids of a run so far, each within its dataset.
 
     Only hashes are kept, some 80 bytes an example, so that a run of millions of rows stays
-    small. Two different ids share a hash of 64 bits once in many millions of such runs.
+    small. Where it is known that all `are_unique`, none has to be. Two different ids share a hash of 64 bits once in many millions of such runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_unique: bool = False) -> None:
+        self.are_unique = are_unique
         self._hashes: set[int] = set()
         self._in_order = array("q")
         self._start = 0
@@ -84,6 +85,15 @@ class SeenIds:
         if first < 0:
             return f"in an earlier dataset of this name and at position {again}"
         return f"at positions {first} and {again}"
+
+
+def are_unique(examples: Sequence[Any]) -> bool:
+    """Whether every example has an id, and no two have the same: a quick look, for the usual."""
+    try:
+        ids = {example["id"] for example in examples}
+    except (KeyError, TypeError):
+        return False
+    return len(ids) == len(examples) and {str, int} >= set(map(type, ids))
 
 
 def check_ids(datasets: Iterable[tuple[str, Iterable[Any]]]) -> None:

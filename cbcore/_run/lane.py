@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -83,13 +84,25 @@ class Lane:
 
     def _warmed_up(self, works: Iterator[Work]) -> Iterator[Work]:
         """The same work; the system is ready when the first of it has to be called for."""
+        first = next(works, None)
+        if first is None or self._needs_call(first):
+            return itertools.chain([first] if first is not None else [], works)
+        return itertools.chain([first], self._warmed_up_later(works))
+
+    def _warmed_up_later(self, works: Iterator[Work]) -> Iterator[Work]:
         for work in works:
-            if work.problem is None and work.recalled is None:
-                self._run.warm_up(self._system)
+            if self._needs_call(work):
                 yield work
                 yield from works
                 return
             yield work
+
+    def _needs_call(self, work: Work) -> bool:
+        """Whether the system has to be called for it; if so, it is ready now."""
+        if work.problem is not None or work.recalled is not None:
+            return False
+        self._run.warm_up(self._system)
+        return True
 
     def _finished(self, done: Done) -> EvalRow:
         if self._memo is not None:

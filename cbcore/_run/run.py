@@ -18,7 +18,7 @@ import attrs
 
 from cbcore._logging import log_info
 from cbcore._run import executors
-from cbcore._run.ids import SeenIds, check_ids
+from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import Budget, ErrorLimit
 from cbcore._run.memo import Identities, Memo
@@ -97,6 +97,7 @@ class Run:
     record: RunRecord | None = None
     described: Mapping[str, Mapping[str, Any]] = attrs.Factory(dict)
     suites: Any = None
+    _ids_are_unique: bool = False
     _failures: dict[str, str] = attrs.Factory(dict)
     _recalled: Counter[str] = attrs.Factory(Counter)
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
@@ -137,8 +138,7 @@ class Run:
         self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows()
-        at_hand = [s for s in self.sources if isinstance(s.examples, list | tuple)]
-        check_ids((s.tag, islice(s.examples, self.options.max_examples)) for s in at_hand)
+        self._look_at_ids()
         with contextlib.ExitStack() as spools:
             sources = [
                 attrs.evolve(source, examples=spools.enter_context(self._replayable(source)))
@@ -146,13 +146,24 @@ class Run:
             ]
             for system in self.systems:
                 started = time.perf_counter()
-                seen = SeenIds()
+                seen = SeenIds(are_unique=self._ids_are_unique)
                 try:
                     for source in sources:
                         if source.tag not in self._failures:
                             self._collect_contained(system, source, seen)
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
+
+    def _look_at_ids(self) -> None:
+        """Find ids that come twice among the examples at hand, before the first call."""
+        limit = self.options.max_examples
+        at_hand = [
+            (s.tag, s.examples) for s in self.sources if isinstance(s.examples, list | tuple)
+        ]
+        if len(self.sources) == len(at_hand) == 1 and are_unique(at_hand[0][1]):
+            self._ids_are_unique = True
+        else:
+            check_ids((tag, islice(examples, limit)) for tag, examples in at_hand)
 
     def _collect_contained(self, system: Any, source: Source, seen: SeenIds) -> None:
         try:

@@ -73,21 +73,9 @@ def number(
     """
     seen = SeenIds() if seen is None else seen
     seen.begin(ids_may_repeat=ids_may_repeat)
-    for index, raw in enumerate(_pulled(examples, tag)):
-        work = _prepare(raw, index, tag, seen)
-        if work.problem is not None and warn is not None:
-            of = f" of {tag}" if tag else ""
-            warn(f"an example{of} cannot be used, and its row is errored: {work.problem}")
-            warn = None
-        yield work
-        for repeat in range(1, repeats):
-            yield attrs.evolve(work, repeat=repeat)
-
-
-def _pulled(examples: Iterable[Any], tag: str) -> Iterator[Any]:
-    """The examples as they are; whatever the dataset raises becomes a `DataError`."""
+    take = None if seen.are_unique else seen.take
     iterator = _iterator(examples, tag)
-    pulled = 0
+    index = 0
     while True:
         try:
             raw = next(iterator)
@@ -98,10 +86,17 @@ def _pulled(examples: Iterable[Any], tag: str) -> Iterator[Any]:
         except Exception as error:
             where = f"dataset {tag!r}" if tag else "the dataset"
             raise DataError(
-                f"{where} failed after {pulled} examples: {describe_exception(error)}"
+                f"{where} failed after {index} examples: {describe_exception(error)}"
             ) from error
-        yield raw
-        pulled += 1
+        work = _prepare(raw, index, tag, seen, take)
+        if work.problem is not None and warn is not None:
+            of = f" of {tag}" if tag else ""
+            warn(f"an example{of} cannot be used, and its row is errored: {work.problem}")
+            warn = None
+        yield work
+        for repeat in range(1, repeats):
+            yield attrs.evolve(work, repeat=repeat)
+        index += 1
 
 
 def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
@@ -115,7 +110,13 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
         ) from error
 
 
-def _prepare(raw: Any, index: int, tag: str, seen: SeenIds) -> Work:
+def _prepare(
+    raw: Any,
+    index: int,
+    tag: str,
+    seen: SeenIds,
+    take: Callable[[str, str | int, int], str | int] | None,
+) -> Work:
     problem: str | None
     if type(raw) is not dict and not isinstance(raw, Mapping):
         seen.skip()
@@ -126,7 +127,9 @@ def _prepare(raw: Any, index: int, tag: str, seen: SeenIds) -> Work:
             problem = raw.message
         return Work(index, f"#{index}", {}, tag, problem)
     example = raw if type(raw) is dict else dict(raw)
-    dataset = str(example.get("dataset") or tag)
+    dataset = example.get("dataset") or tag
+    if type(dataset) is not str:
+        dataset = str(dataset)
     example_id: Any = example.get("id")
     if example_id is None:
         example_id = seen.number_for(dataset, index)
@@ -134,7 +137,8 @@ def _prepare(raw: Any, index: int, tag: str, seen: SeenIds) -> Work:
         seen.skip()
         problem = f"example {index} has an id of type {type(example_id).__name__}, not str or int"
         return Work(index, f"#{index}", example, dataset, problem)
-    example_id = seen.take(dataset, example_id, index)
+    if take is not None:
+        example_id = take(dataset, example_id, index)
     problem = None
     if example.get("context") is None and all(
         example.get(field) is None for field in _SOMETHING_TO_WORK_ON

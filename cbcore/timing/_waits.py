@@ -46,29 +46,30 @@ class Waits:
             self.seconds += seconds
 
 
-_of_this_call: contextvars.ContextVar[Waits | None] = contextvars.ContextVar(
+of_this_call: contextvars.ContextVar[Waits | None] = contextvars.ContextVar(
     "cb_waits", default=None
 )
+"""What the call under way here has waited; None as long as it has not."""
 
 
 def new_waits() -> Waits:
     """What a call that begins now will have waited; the call and its tasks share it."""
     made = Waits()
-    _of_this_call.set(made)
+    of_this_call.set(made)
     return made
 
 
 def current_waits() -> Waits:
     """What the call that is under way here has waited."""
-    return _of_this_call.get() or new_waits()
+    return of_this_call.get() or new_waits()
 
 
 def taken_waits() -> float:
     """What was waited in this thread since it was last asked."""
-    waits = _of_this_call.get()
+    waits = of_this_call.get()
     if waits is None:
         return 0.0
-    _of_this_call.set(None)
+    of_this_call.set(None)
     return waits.seconds
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._run.ids import check_ids
+from cbcore._run.ids import are_unique, check_ids
 from cbcore._run.work import number
 from cbcore.exceptions import DataError
 
@@ -91,3 +91,21 @@ def test_a_number_that_is_taken_is_marked():
 def test_where_ids_may_repeat_the_position_is_added():
     """Documents of suites, which nobody numbered."""
     assert ids_of([example("a"), example("a")], ids_may_repeat=True) == ["a", "a#1"]
+
+
+@pytest.mark.parametrize(
+    ("examples", "unique"),
+    [
+        ([{"id": 1}, {"id": "1"}, {"id": 2}], True),
+        ([{"id": 1}, {"id": 1}], False),
+        ([{"id": 1}, {}], False),
+        ([{"id": 1}, {"id": True}], False),
+        ([{"id": 1.5}], False),
+        ([{"id": []}], False),
+        ([DataError("no row")], False),
+        ([], True),
+    ],
+)
+def test_a_quick_look_is_sure_or_says_no(examples, unique):
+    """Only where every id is there, of a kind that ids are, and no other's."""
+    assert are_unique(examples) is unique
