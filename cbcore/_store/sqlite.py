@@ -8,13 +8,14 @@ store at once. Everything has a checksum: what was damaged on the disk counts as
 from __future__ import annotations
 
 import sqlite3
+import struct
 import threading
 import time
 import weakref
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from cbcore._store.records import RunRecord
 from cbcore.exceptions import StoreError
@@ -34,6 +35,8 @@ _PAUSE_PER_COMMIT = 20
 _KEYS_PER_QUERY = 256
 _LOCK_WAIT_S = 60.0
 _LOCK_RETRY_S = 0.005
+_CHECKSUM = struct.Struct("<I")
+_pack = _CHECKSUM.pack
 
 
 class Store:
@@ -49,6 +52,8 @@ class Store:
         self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
         self._damaged: dict[str, set[bytes]] = {table: set() for table in TABLES}
         self.n_damaged = 0
+        # Up to this row, values come from a version that gave them no checksum.
+        self._unchecked: dict[str, int] = dict.fromkeys(TABLES, 0)
         self._places: dict[str, int] = {}
         self._lock = threading.RLock()
         self._closed = threading.Event()
@@ -104,6 +109,7 @@ class Store:
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 raise
+        self._unchecked.update(database.execute("SELECT name, last FROM unchecked"))
 
     def _make_tables(self) -> None:
         """Make what is missing. What older versions stored has no checksum, and stays."""
@@ -116,10 +122,15 @@ class Store:
             "CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, started TEXT, "
             "ended TEXT, state TEXT, manifest BLOB NOT NULL)"
         )
-        for table in (*TABLES, "runs"):
-            columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
-            if "checksum" not in columns:
-                database.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+        columns = [name for _, name, *_ in database.execute("PRAGMA table_info(runs)")]
+        if "checksum" not in columns:
+            database.execute("ALTER TABLE runs ADD COLUMN checksum INTEGER")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS unchecked (name TEXT PRIMARY KEY, last INTEGER)"
+        )
+        for table in TABLES:
+            last = f"(SELECT coalesce(max(rowid), 0) FROM {table})"  # noqa: S608
+            database.execute(f"INSERT OR IGNORE INTO unchecked VALUES (?, {last})", (table,))  # noqa: S608
         database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def get(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -144,7 +155,7 @@ class Store:
         place = self._places.pop(table, None)
         if place is None:
             return {}
-        query = f"SELECT rowid, key, value, checksum FROM {table} WHERE rowid > ? LIMIT ?"  # noqa: S608
+        query = f"SELECT rowid, key, value FROM {table} WHERE rowid > ? LIMIT ?"  # noqa: S608
         rows = self._database.execute(query, (place, len(wanted))).fetchall()
         found = self._sound(table, [row for row in rows if row[1] in wanted])
         if found:
@@ -153,24 +164,22 @@ class Store:
 
     def _look_up(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         marks = ",".join("?" * len(keys))
-        query = f"SELECT rowid, key, value, checksum FROM {table} WHERE key IN ({marks})"  # noqa: S608
+        query = f"SELECT rowid, key, value FROM {table} WHERE key IN ({marks})"  # noqa: S608
         rows = self._database.execute(query, keys).fetchall()
         if rows:
             self._places[table] = max(row[0] for row in rows)
         return self._sound(table, rows)
 
-    def _sound(
-        self, table: str, rows: Sequence[tuple[int, bytes, Any, int | None]]
-    ) -> dict[bytes, bytes]:
+    def _sound(self, table: str, rows: Sequence[tuple[int, bytes, Any]]) -> dict[bytes, bytes]:
         """The values that are as they were put; the others are counted, and put anew."""
-        try:
-            found = {key: v for _, key, v, checksum in rows if _checksum(key, v) == checksum}
-        except TypeError:  # damage can make a number of a value
-            found = {}
-        if len(found) == len(rows):
-            return found
-        for _, key, value, checksum in rows:
-            if _is_sound(key, value, checksum):
+        found: dict[bytes, bytes] = {}
+        unchecked = self._unchecked[table]
+        for rowid, key, stored in rows:
+            if rowid <= unchecked:
+                value = stored if type(stored) is bytes else None
+            else:
+                value = _unsealed(key, stored)
+            if value is not None:
                 found[key] = value
             elif key not in self._damaged[table]:
                 self._damaged[table].add(key)
@@ -213,9 +222,13 @@ class Store:
                 for table, rows in self._waiting.items():
                     anew = [(key,) for key in self._damaged[table] if key in rows]
                     self._database.executemany(f"DELETE FROM {table} WHERE key = ?", anew)  # noqa: S608
+                    # In front of the value, not in a column: that would take twice as long.
                     self._database.executemany(
-                        f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)",  # noqa: S608
-                        [(key, value, _checksum(key, value)) for key, value in rows.items()],
+                        f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608
+                        [
+                            (key, _pack(crc32(value, crc32(key))) + value)
+                            for key, value in rows.items()
+                        ],
                     )
                 self._database.execute("COMMIT")
             except BaseException as error:
@@ -310,9 +323,17 @@ class Store:
         return StoreError(f"the store {self.path} cannot be {verb}: {text}", hint=hint)
 
 
-def _checksum(key: bytes, value: bytes, crc32: Callable[..., int] = zlib.crc32) -> int:
+def _checksum(key: bytes, value: bytes) -> int:
     """Of both: a damaged index leads to a sound value that is another's."""
     return crc32(value, crc32(key))
+
+
+def _unsealed(key: bytes, stored: Any) -> bytes | None:
+    """A value without its checksum; None where it is not as it was put."""
+    if type(stored) is not bytes or len(stored) < _CHECKSUM.size:
+        return None  # damage can make a number of a value
+    value = stored[_CHECKSUM.size :]
+    return value if _CHECKSUM.unpack_from(stored)[0] == crc32(value, crc32(key)) else None
 
 
 def _is_sound(key: Any, value: Any, checksum: int | None) -> bool:
