@@ -462,7 +462,7 @@ import socket
 from cbcore._store import sqlite
 
 sqlite._BATCH_ROWS = 4
-meeting = os.environ.get("MEETING")
+meeting = [os.environ.get("MEETING")]
 
 
 class Meets:
@@ -471,13 +471,12 @@ class Meets:
         self.name = name
 
     def process(self, example):
-        global meeting
-        if meeting:
+        if address := meeting[0]:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(60)
-                connection.connect(meeting)
+                connection.connect(address)
                 connection.recv(1)
-            meeting = None
+            meeting[0] = None
         with open("calls.log", "a") as log:
             log.write("x")
         return {"response": self.answer, "metadata": {"text": "x" * 300}}
@@ -920,6 +919,7 @@ def test_a_new_version_of_a_plugin_is_called_again(workplace, version, calls):
 class InterruptedAt(Model):
     """Raises KeyboardInterrupt at one example, when all before it are done."""
 
+    identity = "interrupted"
     at = 4
 
     def process(self, example):
