@@ -355,6 +355,7 @@ def _function(function: types.FunctionType, at: _At) -> Any:
         "settings": _plain("settings", settings, at),
     }
     file = function.__code__.co_filename
-    if is_own(file):
+    # That of a method stands with its class.
+    if is_own(file) and file not in map(file_of_class, at.classes):
         facts["source"] = own_code_digest(function.__module__, file)
     return facts
