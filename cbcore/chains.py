@@ -120,7 +120,7 @@ class _Passage:
             raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
         before = self.current
         merged = {**before, **output}
-        self._set_usage_aside(stage, merged, before)
+        self._set_usage_aside(stage, output, merged, before)
         was, now = before.get("metadata"), merged.get("metadata")
         # The facts of the last stage replace those before, but what was paid adds up.
         if now is not was is not self._example.get("metadata") and isinstance(now, Mapping):
@@ -128,7 +128,9 @@ class _Passage:
             merged["metadata"] = {**now, "cost_usd": spent + _cost_usd(now)} if spent else now
         self.current = with_rewritten_twin(before, merged)
 
-    def _set_usage_aside(self, stage: Any, merged: dict[str, Any], before: Example) -> None:
+    def _set_usage_aside(
+        self, stage: Any, output: Output, merged: dict[str, Any], before: Example
+    ) -> None:
         """Keep a stage's usage from the next, which would hand it on as if it were its own."""
         reported = {}
         for field in USAGE_FIELDS:
@@ -142,7 +144,11 @@ class _Passage:
         else:
             for usage in reported.values():
                 self._stage_usage.append({"stage": stage.name, "usage": usage})
-        if any(merged.get(field) != before.get(field) for field in _ANSWERS):
+        changed = any(merged.get(field) != before.get(field) for field in _ANSWERS)
+        # A model may give the same answer as the stage before it; a stage that hands back all
+        # it was given has not said so.
+        named = any(field in output for field in _ANSWERS) and not before.keys() <= output.keys()
+        if changed or (reported and named):
             self._usage = reported
 
     def output(self) -> Output:

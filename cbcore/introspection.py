@@ -71,7 +71,11 @@ def instance_attributes(obj: object) -> dict[str, Any]:
     for cls in reversed(type(obj).__mro__):
         slots = cls.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:
-            if not slot.startswith("__") and hasattr(obj, slot):
+            if slot in ("__dict__", "__weakref__"):
+                continue
+            if slot.startswith("__") and not slot.endswith("__"):
+                slot = f"_{cls.__name__.lstrip('_')}{slot}"  # noqa: PLW2901 - as Python has it
+            if hasattr(obj, slot):
                 found[slot] = getattr(obj, slot)
     found.update(getattr(obj, "__dict__", {}))
     return found

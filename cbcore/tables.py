@@ -22,7 +22,10 @@ class TableRecords:
         for start in range(0, len(self), _ROWS_AT_ONCE):
             part = self._frame.iloc[start : start + _ROWS_AT_ONCE]
             for record in part.to_dict("records"):
-                yield {str(column): _plain(value) for column, value in record.items()}
+                plain = {str(column): _plain(value) for column, value in record.items()}
+                if "id" in plain:
+                    plain["id"] = _id(plain["id"])
+                yield plain
 
 
 def as_dataset(value: Any) -> Any:
@@ -40,3 +43,10 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     missing = type(value).__name__ in ("NaTType", "NAType")
     return None if missing or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _id(value: Any) -> Any:
+    """An id as it was meant: one that is missing makes a column of whole numbers one of floats."""
+    if value is None or isinstance(value, str | int):
+        return value
+    return int(value) if isinstance(value, float) and value.is_integer() else str(value)

@@ -237,23 +237,32 @@ def _in_order(
     unclaimed: list[Result] | None,
     gate: Gate | None,
 ) -> Iterator[Result]:
-    """Keep up to `window` items submitted and yield their results in the order given."""
+    """Keep up to `window` items submitted and yield their results in the order given.
+
+    When the items end in a failure, it is raised after the results of those before it.
+    """
     source = iter(items)
     ready: dict[int, Any] = {}
     submitted = wanted = 0
     exhausted = False
+    failure: Exception | None = None
     try:
         while True:
             while not exhausted and submitted - wanted < window:
-                if gate is not None and submitted > wanted and gate.holds():
-                    break
-                item = next(source, _END)
+                try:
+                    if gate is not None and submitted > wanted and gate.holds():
+                        break
+                    item = next(source, _END)
+                except Exception as error:  # noqa: BLE001 - calls under way are paid for
+                    failure, item = error, _END
                 if item is _END:
                     exhausted = True
                 else:
                     submit(submitted, item)
                     submitted += 1
             if wanted == submitted:
+                if failure is not None:
+                    raise failure
                 return
             while wanted not in ready:
                 ready.update(finished.get())

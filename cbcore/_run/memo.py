@@ -55,6 +55,17 @@ class Recalled:
         return {**{key: self.example[key] for key in handed_back}, **own}
 
 
+def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> list[Work]:
+    """Up to `n` pieces of work. Where they end in a failure, those before it are still done."""
+    batch: list[Work] = []
+    try:
+        for work in islice(source, n):
+            batch.append(work)  # noqa: PERF402 - what came before a failure counts
+    except Exception as error:  # noqa: BLE001 - raised when these are done
+        failures.append(error)
+    return batch
+
+
 def _packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:
     """An output as it is stored: what a system only hands back is named, not repeated."""
     own, handed_back = {}, []
@@ -172,8 +183,9 @@ class Memo:
         """
         source = iter(works)
         stride = 1
+        failures: list[BaseException] = []
         started = time.monotonic()
-        while batch := list(islice(source, stride)):
+        while batch := _pulled(source, stride, failures):
             waited = time.monotonic() - started
             stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
             self._attach(batch)
@@ -181,6 +193,8 @@ class Memo:
                 self._score_together(wired, [work for work in batch if work.recalled is not None])
             yield from batch
             started = time.monotonic()
+        if failures:
+            raise failures[0]
 
     def _attach(self, batch: Sequence[Work]) -> None:
         for work in batch:

@@ -106,10 +106,11 @@ def _raise_if_nothing_scored(result: EvalResult) -> None:
     if result.metrics and not any(hasattr(metric, "score_field") for metric in result.metrics):
         return  # metrics were chosen, and none of them is about a score
     score = result.config["score_field"]
-    scored = any(score in row.scores for row in result.rows)
+    if any(score in row.scores for row in result.rows):
+        return
     expected = not result.suites and any(score in row.missing for row in result.rows)
     others = dict.fromkeys(name for row in result.rows for name in row.scores)
-    if scored or (others and not expected):
+    if others and not expected:
         return
     hint = f"--score-field can choose another: {', '.join(others)}" if others else None
     raise NothingScoredError(

@@ -34,7 +34,7 @@ __all__ = (
     "plain_bytes",
 )
 
-_SCHEME = 2
+_SCHEME = 3
 """Changed whenever identities mean something else, so that none of before is taken for one."""
 _OPTIONS = (
     orjson.OPT_SORT_KEYS

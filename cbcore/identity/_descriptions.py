@@ -20,6 +20,7 @@ from typing import Any
 import attrs
 
 from cbcore.chains import Chain, Renamed
+from cbcore.identity._code import captured, compiled, members, unwrapped
 from cbcore.identity._sources import (
     UnidentifiableError,
     digest_of,
@@ -69,13 +70,15 @@ class _At:
 
     Under a private attribute only own objects are looked into (`own_only`): those of other
     packages hold connections and caches there. A plugin answers for its private attributes
-    itself (`public_only`). `seen` collects every object whose attributes were described.
+    itself (`public_only`). `seen` collects every object whose attributes were described, and
+    `classes` are those under way, which their own methods may name.
     """
 
     depth: int = 0
     own_only: bool = False
     public_only: bool = False
     seen: list[_Seen] = attrs.Factory(list)
+    classes: tuple[type, ...] = ()
 
     @classmethod
     def start(cls, record: Mapping[str, Any] | None) -> _At:
@@ -84,10 +87,10 @@ class _At:
     def below(self, name: str) -> _At:
         if self.depth >= _MAX_DEPTH:
             raise UnidentifiableError(f"{name!r} is nested too deeply to be compared")
-        return _At(self.depth + 1, self.own_only, self.public_only, self.seen)
+        return _At(self.depth + 1, self.own_only, self.public_only, self.seen, self.classes)
 
     def in_private(self) -> _At:
-        return _At(self.depth, True, self.public_only, self.seen)
+        return _At(self.depth, True, self.public_only, self.seen, self.classes)
 
 
 @attrs.frozen
@@ -117,10 +120,9 @@ def _described(obj: Any, at: _At, record: Mapping[str, Any] | None = None) -> An
         facts = {
             "type": type_path(obj),
             "source": digest_of_class(type(obj)),
+            "classes": [] if at.public_only else _own_classes(type(obj), at),
             "attributes": _attributes(obj, at, record),
         }
-        if "<locals>" in type(obj).__qualname__:
-            facts["captured"] = list(_captured(type(obj), at))
     if files := getattr(obj, "identity_files", None):
         facts["files"] = digests_of_files(files, type(obj))
     return facts
@@ -130,11 +132,11 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
     """What an object keeps, described; where that cannot tell how it was made, an error."""
     kept = instance_attributes(obj)
     parameters = [p.name for p in parameters_of(type(obj))]
-    users_own = not at.public_only and _is_users_own(obj)
+    users_own = not at.public_only and _is_own_class(type(obj))
     described: dict[str, Any] = {}
     opaque: dict[str, Any] = {}
     for key, value in kept.items():
-        if key == "identity_files" or (key == "name" and _is_label(obj)):
+        if key == "identity_files" or (key == "name" and _is_label(type(obj))):
             continue
         is_public = not key.startswith("_") or key[1:] in parameters
         if not is_public and (not users_own or key.startswith("__")):
@@ -153,9 +155,9 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
     return described
 
 
-def _is_label(obj: Any) -> bool:
+def _is_label(cls: type) -> bool:
     """Whether a class says that its name changes nothing; for its subclasses it cannot."""
-    return vars(type(obj)).get("name_is_label") is True
+    return vars(cls).get("name_is_label") is True
 
 
 def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) -> None:
@@ -168,26 +170,42 @@ def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) 
             )
 
 
-def _is_users_own(obj: Any) -> bool:
-    file = file_of_class(type(obj))  # type: ignore[arg-type]
-    return file is not None and is_own(file)
-
-
 def _is_made_by_name(obj: Any, record: Mapping[str, Any] | None) -> bool:
     """Whether an object was made from a spec, so that its record has all it was given."""
     return record is not None and record.get("component") != type_path(obj)
 
 
-def _captured(cls: type, at: _At) -> Iterator[Any]:
-    """Single values that the methods of a class made in a function took from there."""
-    for function in vars(cls).values():
-        for cell in getattr(function, "__closure__", None) or ():
-            try:
-                value = cell.cell_contents
-            except ValueError:  # not set yet
-                continue
-            if value is None or isinstance(value, bool | int | float | str | types.FunctionType):
-                yield _plain("captured", value, at)
+def _own_classes(cls: type, at: _At) -> list[dict[str, Any]]:
+    """What a class and those it inherits from hold, as far as they are somebody's own."""
+    bases = [base for base in cls.__mro__ if _is_own_class(base)]
+    return [_class_members(base, at) for base in bases]
+
+
+def _is_own_class(cls: type) -> bool:
+    file = file_of_class(cls)
+    return file is not None and is_own(file)
+
+
+def _class_members(cls: type, at: _At) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    inside = attrs.evolve(at, classes=(*at.classes, cls), own_only=not _is_local(cls))
+    for name, value in members(cls):
+        if name in ("identity_files", "name_is_label") or (name == "name" and _is_label(cls)):
+            continue
+        try:
+            described[name] = _plain(name, value, inside)
+        except UnidentifiableError:
+            if isinstance(value, types.FunctionType) and _is_local(cls):
+                raise
+            described[name] = type_path(value)
+    described = _as_before_use(cls, described)
+    at.seen.append(_Seen(cls, at, None, described))
+    return described
+
+
+def _is_local(cls: type) -> bool:
+    """Whether a class was made in a function, whose values may be in it."""
+    return "<locals>" in cls.__qualname__
 
 
 def _object(value: Any, at: _At, name: str) -> Any:
@@ -245,7 +263,9 @@ def note_use(parts: list[_Seen]) -> None:
     for part in parts:
         obj, before = part.obj, part.attributes
         try:
-            after = _attributes(obj, attrs.evolve(part.at, seen=[]), part.record)
+            at = attrs.evolve(part.at, seen=[])
+            is_class = isinstance(obj, type)
+            after = _class_members(obj, at) if is_class else _attributes(obj, at, part.record)
             reference = weakref.ref(obj, functools.partial(_forget, id(obj)))
         except (UnidentifiableError, TypeError):
             continue
@@ -287,17 +307,27 @@ def _plain(name: str, value: Any, at: _At) -> Any:
     if is_secret_name(name):
         return HIDDEN
     if isinstance(value, int | float):
-        return value
+        return value if value - value == 0 else repr(value)  # JSON has no infinity
     at = at.below(name)
     if isinstance(value, Mapping):
-        return {str(k): _plain(str(k), v, at) for k, v in value.items()}
+        return {_key(k): _plain(str(k), v, at) for k, v in value.items()}
     if isinstance(value, set | frozenset):
         return sorted((_plain(name, item, at) for item in value), key=repr)
     if isinstance(value, bytes | bytearray):
         return [type(value).__name__, digest_of(bytes(value))]
-    if isinstance(value, Path | type | enum.Enum):
+    if isinstance(value, Path | enum.Enum):
         return repr(value)
-    return _code_or_object(name, value, at)
+    if isinstance(value, type):
+        # One made in a function is told by what is in it; of others the imports tell.
+        is_known = value in at.classes or not _is_local(value)
+        return repr(value) if is_known else [repr(value), *_own_classes(value, at)]
+    inside = unwrapped(value)
+    return _code_or_object(name, value, at) if inside is value else _plain(name, inside, at)
+
+
+def _key(key: Any) -> str:
+    """A key as text, where 1 and "1" are two."""
+    return key if isinstance(key, str) else f"{type(key).__name__} {key}"
 
 
 def _code_or_object(name: str, value: Any, at: _At) -> Any:
@@ -313,19 +343,19 @@ def _code_or_object(name: str, value: Any, at: _At) -> Any:
 
 
 def _function(function: types.FunctionType, at: _At) -> Any:
-    captured = [cell.cell_contents for cell in function.__closure__ or ()]
     # Settings at module level, as in notebooks; what else is global has code of its own.
     used = {n: function.__globals__.get(n) for n in function.__code__.co_names}
     settings = {n: value for n, value in used.items() if isinstance(value, str | int | float)}
     facts = {
         "function": f"{function.__module__}.{function.__qualname__}",
-        "code": [function.__code__.co_code.hex(), list(map(repr, function.__code__.co_names))],
-        "constants": [repr(c).partition(" at 0x")[0] for c in function.__code__.co_consts],
+        "code": compiled(function.__code__),
         "defaults": _plain("defaults", function.__defaults__, at),
-        "captured": [_plain("captured", value, at) for value in captured],
+        "named": _plain("named", function.__kwdefaults__, at),
+        "captured": [_plain("captured", value, at) for value in captured(function)],
         "settings": _plain("settings", settings, at),
     }
     file = function.__code__.co_filename
-    if is_own(file):
+    # That of a method stands with its class.
+    if is_own(file) and file not in map(file_of_class, at.classes):
         facts["source"] = own_code_digest(function.__module__, file)
     return facts

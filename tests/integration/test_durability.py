@@ -462,7 +462,7 @@ import socket
 from cbcore._store import sqlite
 
 sqlite._BATCH_ROWS = 4
-meeting = os.environ.get("MEETING")
+meeting = [os.environ.get("MEETING")]
 
 
 class Meets:
@@ -471,13 +471,12 @@ class Meets:
         self.name = name
 
     def process(self, example):
-        global meeting
-        if meeting:
+        if address := meeting[0]:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(60)
-                connection.connect(meeting)
+                connection.connect(address)
                 connection.recv(1)
-            meeting = None
+            meeting[0] = None
         with open("calls.log", "a") as log:
             log.write("x")
         return {"response": self.answer, "metadata": {"text": "x" * 300}}
@@ -917,9 +916,24 @@ def test_a_new_version_of_a_plugin_is_called_again(workplace, version, calls):
 # -- interrupts and secrets --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("max_workers", [1, 3])
+def test_what_came_before_a_failure_of_the_data_is_done_and_stored(tmp_path, counts, max_workers):
+    """Looking ahead in the store costs no example that the dataset gave."""
+
+    def fails():
+        yield from DATA
+        raise OSError("gone")
+
+    with pytest.raises(RunStoppedError, match="failed after 6 examples") as caught:
+        compare(tmp_path, data=fails(), max_workers=max_workers)
+    assert [row.example_id for row in caught.value.result.rows] == [0, 1, 2, 3, 4, 5]
+    assert counts() == (6, 6)
+
+
 class InterruptedAt(Model):
     """Raises KeyboardInterrupt at one example, when all before it are done."""
 
+    identity = "interrupted"
     at = 4
 
     def process(self, example):

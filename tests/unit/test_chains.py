@@ -207,6 +207,16 @@ def test_usage_of_a_chain_is_that_of_the_stage_which_answered(kind, answer):
     assert reported == [("compressor", MINE), ("reader", THEIRS), ("notes", MINE)]
 
 
+@pytest.mark.parametrize("kind", [Stage, Awaited])
+def test_a_stage_that_agrees_with_the_one_before_has_answered_too(kind):
+    """Row by row the same stage is counted, whether or not it changed the draft."""
+    draft = kind("draft", response="x", usage=MINE)
+    for answer in ("x", "y"):
+        made = run([draft, kind("refined", response=answer, usage=THEIRS)], {"context": "c"})
+        assert made["usage"] == THEIRS
+    assert run([draft, Handing("after")], {"context": "c"})["usage"] == MINE
+
+
 def test_a_chain_inside_a_chain_tells_of_its_own_stages():
     """The outer one knows them all by name."""
     inner = chain([Stage("one", usage=MINE), Stage("two", response="x", usage=THEIRS)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 
 import pytest
 
@@ -39,6 +40,21 @@ KINDS = ("inline", "threads", "async")
 def test_results_come_in_the_order_of_the_items(kind, n, loop):
     """Whatever finishes first, row i belongs to example i."""
     assert list(_run(kind, lambda x: x * x, range(n), 8, loop)) == [x * x for x in range(n)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("in_flight", [1, 3])
+def test_a_failure_of_the_items_comes_after_the_results_before_it(kind, in_flight, loop):
+    """Calls that were made are paid for: a dataset that fails costs none of them."""
+
+    def items():
+        yield from range(5)
+        raise LookupError
+
+    results = []
+    with pytest.raises(LookupError):
+        deque(map(results.append, _run(kind, int, items(), in_flight, loop)), maxlen=0)
+    assert results == [0, 1, 2, 3, 4]
 
 
 def test_order_holds_when_later_calls_finish_first(loop):

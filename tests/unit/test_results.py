@@ -8,6 +8,7 @@ import enum
 import json
 import math
 import sys
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -374,6 +375,30 @@ def test_rows_are_counted_as_scored_errored_and_missing():
     assert result.counts() == {"a": Counts(2, 2, 0), "b": Counts(3, 2, 1)}
     assert result.counts("f1") == {"a": Counts(2, 2, 0), "b": Counts(3, 1, 1)}
     assert result.counts("f1")["b"].missing == 1
+
+
+class OneAtATime(list):
+    """Rows as they come from a disk: each is made when it is asked for."""
+
+    def __init__(self):
+        super().__init__([None] * 5)
+        self.most_alive = 0
+
+    def __iter__(self):
+        made = []
+        for number in range(len(self)):
+            row = EvalRow("s", number, {"f1": 1.0})
+            made.append(weakref.ref(row))
+            self.most_alive = max(self.most_alive, sum(one() is not None for one in made))
+            yield row
+            del row
+
+
+def test_counting_rows_keeps_none_of_them():
+    """Those of a large run are on disk, and stay there."""
+    rows = OneAtATime()
+    assert EvalResult(rows).counts("f1") == {"s": Counts(5, 5, 0)}
+    assert rows.most_alive <= 2
 
 
 def test_systems_keep_the_order_in_which_they_ran():

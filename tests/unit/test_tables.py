@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from cbcore import evaluate
@@ -43,6 +45,25 @@ def test_what_a_frame_has_not_got_is_none(nothing):
     assert list(as_dataset(frame)) == [{"context": "a", "answer": None}]
     (row,) = evaluate([Says()], frame, progress=False).rows
     assert "the example has no 'answer' (it has context)" in row.missing["f1"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "meant"),
+    [
+        ([7, None], [7, None]),
+        (
+            pandas.to_datetime(["2020-01-02", "2020-01-03"]),
+            ["2020-01-02 00:00:00", "2020-01-03 00:00:00"],
+        ),
+        ([0.5, 1.0], ["0.5", 1]),
+        ([UUID(int=1), UUID(int=2)], [str(UUID(int=1)), str(UUID(int=2))]),
+    ],
+)
+def test_an_id_is_what_its_column_made_of_it(ids, meant):
+    """One missing id makes floats of all others; no row is lost for that."""
+    frame = pandas.DataFrame({"id": ids, "context": ["a", "b"], "answer": "Bern"})
+    assert [record["id"] for record in as_dataset(frame)] == meant
+    assert all(row.error is None for row in evaluate([Says()], frame, progress=False).rows)
 
 
 def test_a_frame_longer_than_a_part_is_read_whole():

@@ -34,6 +34,12 @@ def test_jsonl_of_hostile_text(hostile):
     assert [EvalRow(**json.loads(line)) for line in text.splitlines()] == list(hostile.rows)
 
 
+def test_jsonl_in_a_file_is_what_it_prints(hostile, tmp_path):
+    """It is written row by row, and to the byte the same on every platform."""
+    JsonLines().write(hostile, tmp_path / "rows.jsonl")
+    assert (tmp_path / "rows.jsonl").read_bytes() == JsonLines().render(hostile).encode()
+
+
 def test_jsonl_is_valid_json():
     """Numbers JSON does not have become null."""
     row = EvalRow("s", 1, {"f1": float("nan")}, metadata={"x": float("inf")})

@@ -127,6 +127,107 @@ def test_functions_are_identified_by_their_code():
     assert identity_of(Thing(f=captured(1))) == identity_of(Thing(f=captured(1)))
 
 
+def _with_keyword(n):
+    def function(x, *, k=n):
+        return x + k
+
+    return function
+
+
+def _class_with_captured(value):
+    class Made(Thing):
+        def process(self, example):
+            return {"response": value}
+
+    return Made
+
+
+def _class_with_attribute(value):
+    class Made(Thing):
+        kept = value
+
+    return Made
+
+
+class _Slotted:
+    __slots__ = ("__hidden", "name")
+
+    def __init__(self, hidden):
+        self.name = "slotted"
+        self.__hidden = hidden
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: Thing(
+            f=[lambda x: [y for y in x if y > 1], lambda x: [y for y in x if y > 2]][n]
+        ),
+        lambda n: Thing(f=[lambda x: any(y > 1 for y in x), lambda x: any(y > 2 for y in x)][n]),
+        lambda n: Thing(f=_with_keyword(n)),
+        lambda n: Thing(f=functools.lru_cache(_with_keyword(n))),
+        lambda n: Thing(f=_class_with_captured(n)),
+        lambda n: _class_with_captured({"k": n})(),
+        lambda n: _class_with_captured([Thing(k=n)])(),
+        lambda n: _class_with_attribute(n)(),
+        lambda n: type("Made", (Thing,), {"kept": n})(),
+        lambda n: type("Made", (Thing,), {"kept": property(_with_keyword(n))})(),
+        _Slotted,
+        lambda n: Thing(limit=[float("inf"), None][n]),
+        lambda n: Thing(limit=[float("inf"), float("-inf")][n]),
+        lambda n: Thing(table={[1, "1"][n]: "a"}),
+    ],
+)
+def test_what_is_made_twice_in_one_place_is_told_apart(make):
+    """The source is the same for both; what was put into it is not."""
+    assert identity_of(make(0)) != identity_of(make(1))
+    assert identity_of(make(0)) == identity_of(make(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("k", 2), ("process", lambda self, example: {"response": "other"})]
+)
+def test_what_is_set_in_a_class_counts(monkeypatch, name, value):
+    """A setting or a method replaced after the class was written, as in notebooks."""
+
+    class Changed(Thing):
+        k = 1
+
+    before = identity_of(Changed())
+    monkeypatch.setattr(Changed, name, value)
+    assert identity_of(Changed()) != before
+
+
+def test_what_use_changes_in_a_class_is_no_part_of_it():
+    """A counter or a cache of the class is state, as one of the object is."""
+
+    class Counting(Thing):
+        calls = 0
+        cache: dict = {}  # noqa: RUF012 - shared on purpose
+
+    thing = Counting()
+    before = identity_of(thing)
+    parts = described_parts(thing, None)
+    Counting.calls = 5
+    Counting.cache["a"] = 1
+    note_use(parts)
+    assert identity_of(thing) == before
+    Counting.calls = 6
+    assert identity_of(thing) != before
+
+
+def test_a_method_is_known_by_the_module_settings_it_uses(monkeypatch):
+    """`MODEL = os.environ["MODEL"]` is read when the module is loaded, and not in its source."""
+
+    class Reads(Thing):
+        def process(self, example):
+            return {"response": example[SETTING]}
+
+    before = identity_of(Reads())
+    monkeypatch.setitem(globals(), "SETTING", "docs")
+    assert identity_of(Reads()) != before
+
+
 SETTING = "contexts"
 
 

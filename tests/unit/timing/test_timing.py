@@ -111,6 +111,16 @@ def test_without_waiting_nothing_is_said(kind, clock):
     assert done.output == {"response": "x", "metadata": {"fact": 1}}
 
 
+@every_kind
+def test_what_others_waited_before_a_call_is_not_taken_from_it(kind, clock):
+    """An evaluator, a dataset or a warm-up may wait in the very thread that calls next."""
+    with waiting():
+        clock.sleep(2.0)
+    done = called(kind, lambda: clock.sleep(0.5))
+    assert done.latency == pytest.approx(0.5)
+    assert "waited_s" not in done.output["metadata"]
+
+
 @pytest.mark.parametrize("kind", ["plain", "timed", "shared"])
 def test_what_a_failed_call_waited_is_not_charged_to_the_next(kind, clock):
     """Each call has its own."""

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -41,9 +42,17 @@ class JsonLines:
 
     def render(self, result: EvalResult) -> str:
         """The rows in the order of the result; empty without rows."""
-        return "".join(
-            json.dumps(json_safe(row.to_dict()), allow_nan=False) + "\n" for row in result.rows
-        )
+        return "".join(_lines(result))
+
+    def write(self, result: EvalResult, path: str | Path) -> None:
+        """The same, to a file, row by row: there may be more of them than fit into memory."""
+        with Path(path).open("w", encoding="ascii", newline="\n") as file:
+            file.writelines(_lines(result))
+
+
+def _lines(result: EvalResult) -> Iterator[str]:
+    for row in result.rows:
+        yield json.dumps(json_safe(row.to_dict()), allow_nan=False) + "\n"
 
 
 @attrs.frozen
