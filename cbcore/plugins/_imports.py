@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import attrs
@@ -48,15 +48,19 @@ class Import:
         return sorted({module.partition(".")[0] for module in self.loaded} & HEAVY_PACKAGES)
 
 
-def import_each(modules: Iterable[str], path: Sequence[str] = ()) -> list[Import]:
+def import_each(
+    modules: Iterable[str], path: Sequence[str] = (), *, before: Sequence[str] = ()
+) -> list[Import]:
     """Import modules, in order, in a new process; `path` is searched before this one's.
 
+    Those of `before` and of the contract are there already, and no module is charged for them.
     One that ends the process is charged; those after it are tried in another.
     """
     done: list[Import] = []
     waiting = list(modules)
     while waiting:
-        lines, ending = ask_child(__name__, waiting, timeout_s=_TIME_LIMIT_S, path=path)
+        question = {"modules": waiting, "before": [*_CONTRACT, *before]}
+        lines, ending = ask_child(__name__, question, timeout_s=_TIME_LIMIT_S, path=path)
         done += [Import(**line) for line in lines]
         waiting = waiting[len(lines) :]
         if waiting:
@@ -70,17 +74,17 @@ def import_each(modules: Iterable[str], path: Sequence[str] = ()) -> list[Import
 
 def main() -> None:
     """Read names on standard input; write a line after each import."""
-    import importlib
-
-    for name in _CONTRACT:
-        importlib.import_module(name)
     answer(_watched_imports)
 
 
-def _watched_imports(modules: Sequence[str], printed: IO[bytes]) -> Iterator[dict[str, Any]]:
+def _watched_imports(asked: Mapping[str, Any], printed: IO[bytes]) -> Iterator[dict[str, Any]]:
+    import importlib
+
+    for name in asked["before"]:
+        importlib.import_module(name)
     attempts: list[str] = []
     sys.addaudithook(lambda event, arguments: _note(attempts, event, arguments))
-    for name in modules:
+    for name in asked["modules"]:
         attempts.clear()
         yield attrs.asdict(_watched(name, attempts, printed))
 

@@ -57,7 +57,7 @@ def _findings(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Findi
         if not found.ok:
             return
     if subject.modules:
-        imports = import_each(subject.modules)
+        imports = import_each(subject.modules, before=("cbcore.testing",))
         unimportable = {done.name for done in imports if done.problem}
         for rule_id in ("import-works", "import-light", "import-silent"):
             yield RULES[rule_id].apply(imports, "plugin")
