@@ -68,7 +68,7 @@ def public_attributes(obj: object) -> dict[str, Any]:
     In the place of a record that the constructor takes by field stand its fields.
     """
     shown = {k: v for k, v in instance_attributes(obj).items() if not k.startswith("_")}
-    return records.by_name(obj, shown)
+    return records.flattened(obj, shown)
 
 
 def instance_attributes(obj: object) -> dict[str, Any]:

@@ -25,11 +25,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import attrs
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-def by_field(function: Callable[P, R]) -> Callable[P, R]:
+def by_field(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let a function take the fields of its records as keywords, beside the records themselves.
 
     A record is a keyword-only parameter whose default is an instance of an attrs class; fields
@@ -54,12 +54,12 @@ def by_field(function: Callable[P, R]) -> Callable[P, R]:
             keywords[name] = _changed(keywords.get(name, records[name]), given)
         return function(*arguments, **keywords)
 
-    taking_fields.__signature__ = _flattened(function, signature, records)  # type: ignore[attr-defined]
+    taking_fields.__signature__ = _flat_signature(function, signature, records)  # type: ignore[attr-defined]
     taking_fields.__records__ = tuple(records)  # type: ignore[attr-defined]
-    return typing.cast("Callable[P, R]", taking_fields)
+    return typing.cast("Callable[_P, _R]", taking_fields)
 
 
-def by_name(obj: object, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(obj: object, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """An object's attributes with those that hold its records replaced by the records' fields."""
     names = {
         name
@@ -106,7 +106,7 @@ def _changed(record: Any, given: Mapping[str, Any]) -> Any:
     return attrs.evolve(record, **changes) if changes else record
 
 
-def _flattened(
+def _flat_signature(
     function: Callable[..., Any], signature: inspect.Signature, records: Mapping[str, Any]
 ) -> inspect.Signature:
     found: dict[str, inspect.Parameter] = {}
