@@ -35,7 +35,8 @@ def by_field(function: Callable[_P, _R]) -> Callable[_P, _R]:
     A record is a keyword-only parameter whose default is an instance of an attrs class; fields
     that are such instances are records in turn. What is given by field goes before what a
     record given beside it says. The signature shows the fields in the place of their record.
-    Raises TypeError where two parameters would have the same name.
+    Raises TypeError where two parameters would have the same name; the function does where
+    something else is given for a record.
     """
     signature = _resolved(function)
     records = {
@@ -43,18 +44,17 @@ def by_field(function: Callable[_P, _R]) -> Callable[_P, _R]:
         for name, parameter in signature.parameters.items()
         if _is_record(parameter.default)
     }
-    takers = {
-        field: name for name, record in records.items() for field, _ in _fields(record, inner=True)
-    }
+    _check(function.__qualname__, signature, records)
+    known = {*records, *_names_in(records)}
 
     @functools.wraps(function)
     def taking_fields(*arguments: Any, **keywords: Any) -> Any:
-        given = {field: keywords.pop(field) for field in [*keywords] if field in takers}
-        for name in {takers[field] for field in given}:
-            keywords[name] = _changed(keywords.get(name, records[name]), given)
+        given = {name: keywords.pop(name) for name in [*keywords] if name in known}
+        for name, default in records.items():
+            keywords[name] = _filled(name, default, given)
         return function(*arguments, **keywords)
 
-    taking_fields.__signature__ = _flat_signature(function, signature, records)  # type: ignore[attr-defined]
+    taking_fields.__signature__ = _flat_signature(signature, records)  # type: ignore[attr-defined]
     taking_fields.__records__ = tuple(records)  # type: ignore[attr-defined]
     return typing.cast("Callable[_P, _R]", taking_fields)
 
@@ -69,7 +69,7 @@ def flattened(obj: object, attributes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in attributes.items():
         if name in names and _is_record(value):
-            found.update(_fields(value))
+            found.update(_leaves(value))
         else:
             found[name] = value
     return found
@@ -79,46 +79,60 @@ def _is_record(value: Any) -> bool:
     return not isinstance(value, type) and attrs.has(type(value))
 
 
-def _fields(record: Any, *, inner: bool = False) -> Iterator[tuple[str, Any]]:
-    """The fields of a record and of those in it; with `inner` also the records in it."""
-    for name, value in _own_fields(record):
-        if _is_record(value):
-            yield from _fields(value, inner=inner)
-        if inner or not _is_record(value):
-            yield name, value
-
-
 def _own_fields(record: Any) -> Iterator[tuple[str, Any]]:
     for field in attrs.fields(type(record)):
         if field.init:
             yield field.alias, getattr(record, field.name)
 
 
-def _changed(record: Any, given: Mapping[str, Any]) -> Any:
-    """A record with what is given in the place of its fields, and of those of records in it."""
-    changes = {}
-    for name, kept in _own_fields(record):
-        value = given.get(name, kept)
+def _leaves(record: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a record and of those in it, without the records in it."""
+    for name, value in _own_fields(record):
         if _is_record(value):
-            value = _changed(value, given)
+            yield from _leaves(value)
+        else:
+            yield name, value
+
+
+def _names_in(records: Mapping[str, Any]) -> Iterator[str]:
+    """The names of all fields, the records in records among them."""
+    for record in records.values():
+        fields = dict(_own_fields(record))
+        yield from fields
+        yield from _names_in({name: value for name, value in fields.items() if _is_record(value)})
+
+
+def _check(function: str, signature: inspect.Signature, records: Mapping[str, Any]) -> None:
+    for name in records:
+        parameter = signature.parameters[name]
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            raise TypeError(f"{function}: the record {name!r} must be keyword-only")
+    seen = set(signature.parameters)
+    for name in _names_in(records):
+        if name in seen:
+            raise TypeError(f"{function} would have {name!r} twice")
+        seen.add(name)
+
+
+def _filled(name: str, default: Any, given: Mapping[str, Any]) -> Any:
+    """The record that is given, or the default, with what is given of its fields."""
+    record = given.get(name, default)
+    if not isinstance(record, type(default)):
+        told, wanted = type(record).__name__, type(default).__name__  # never a value: a key, say
+        raise TypeError(f"{name} is a {told}: it must be a {wanted}, or be given by its fields")
+    changes = {}
+    for field, kept in _own_fields(record):
+        value = _filled(field, kept, given) if _is_record(kept) else given.get(field, kept)
         if value is not kept:
-            changes[name] = value
+            changes[field] = value
     return attrs.evolve(record, **changes) if changes else record
 
 
-def _flat_signature(
-    function: Callable[..., Any], signature: inspect.Signature, records: Mapping[str, Any]
-) -> inspect.Signature:
-    found: dict[str, inspect.Parameter] = {}
+def _flat_signature(signature: inspect.Signature, records: Mapping[str, Any]) -> inspect.Signature:
+    found: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
-        if name in records and parameter.kind is not parameter.KEYWORD_ONLY:
-            raise TypeError(f"{function.__qualname__}: the record {name!r} must be keyword-only")
-        shown = _parameters(records[name]) if name in records else [parameter]
-        for one in shown:
-            if one.name in found:
-                raise TypeError(f"{function.__qualname__} would have {one.name!r} twice")
-            found[one.name] = one
-    return signature.replace(parameters=list(found.values()))
+        found += _parameters(records[name]) if name in records else [parameter]
+    return signature.replace(parameters=found)
 
 
 def _parameters(record: Any) -> Iterator[inspect.Parameter]:
@@ -133,10 +147,13 @@ def _parameters(record: Any) -> Iterator[inspect.Parameter]:
 
 def _types(record_type: type) -> dict[str, Any]:
     """What each field may be given: what its converter takes, where it has one."""
-    hints = typing.get_type_hints(record_type)
+    try:
+        hints = typing.get_type_hints(record_type)
+    except NameError:
+        hints = {}
     found = {}
     for field in attrs.fields(record_type):
-        found[field.alias] = hints.get(field.name, inspect.Parameter.empty)
+        found[field.alias] = hints.get(field.name, field.type)
         if inspect.isfunction(field.converter):
             (taken, *_) = _resolved(field.converter).parameters.values()
             found[field.alias] = taken.annotation

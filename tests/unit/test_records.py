@@ -94,6 +94,29 @@ def test_an_unknown_keyword_is_refused_as_by_any_function():
         Asker("u", max_trys=3)
 
 
+@pytest.mark.parametrize("given", [{"retry": "sk-key"}, {"retry": None, "max_tries": 1}])
+@pytest.mark.parametrize("cls", [Asker, Judge])
+def test_something_else_in_the_place_of_a_record_is_refused_without_being_told(cls, given):
+    """At once, not where a field of it is first needed; it may be a key in the wrong place."""
+    with pytest.raises(TypeError, match="must be a Retry, or be given by its fields") as caught:
+        cls("u", **given)
+    assert "sk-key" not in str(caught.value)
+
+
+def test_types_that_only_checkers_know_do_not_matter():
+    """As for any parameter: what is given is then read by how it looks."""
+
+    @attrs.frozen(kw_only=True)
+    class Loose:
+        width: "Unknown" = 1  # noqa: F821, UP037
+
+    @by_field
+    def loose(*, settings: Loose = Loose()) -> int:  # noqa: B008
+        return settings.width
+
+    assert made("loose:width=7", loose) == 7
+
+
 def test_a_spec_names_fields_which_get_their_types():
     """Numbers, choices and lists, of records in records too; offered values as well."""
     judge = made("judge:u,max_tries=3,wait_s=2,mode=signed,scopes=[a,b]", seed=7)
@@ -169,6 +192,11 @@ def test_names_that_would_clash_and_records_by_position_are_refused_at_once():
 
         @by_field
         def clash(*, retry: Retry = RETRY, wait_s: float = 1.0) -> None: ...
+
+    with pytest.raises(TypeError, match="inner would have 'retry' twice"):
+
+        @by_field
+        def inner(*, line: Line = LINE, retry: int = 1) -> None: ...
 
     with pytest.raises(TypeError, match="the record 'retry' must be keyword-only"):
 
