@@ -8,6 +8,8 @@ from typing import Any
 
 import attrs
 
+from cbcore import records
+
 
 @attrs.frozen
 class Parameter:
@@ -61,8 +63,12 @@ def _type_text(annotation: Any) -> str:
 
 
 def public_attributes(obj: object) -> dict[str, Any]:
-    """The public data attributes of an instance, whether kept in `__dict__` or in slots."""
-    return {k: v for k, v in instance_attributes(obj).items() if not k.startswith("_")}
+    """The public data attributes of an instance, whether kept in `__dict__` or in slots.
+
+    In the place of a record that the constructor takes by field stand its fields.
+    """
+    shown = {k: v for k, v in instance_attributes(obj).items() if not k.startswith("_")}
+    return records.flattened(obj, shown)
 
 
 def instance_attributes(obj: object) -> dict[str, Any]:

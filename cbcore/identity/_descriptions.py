@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from cbcore import records
 from cbcore.chains import Chain, Renamed
 from cbcore.identity._code import captured, compiled, members, unwrapped
 from cbcore.identity._sources import (
@@ -149,7 +150,9 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
             described[key] = type_path(value)
             opaque[key] = value
     if users_own and opaque and not _is_made_by_name(obj, record):
-        _check_parameters(obj, parameters, described.keys() - opaque.keys(), next(iter(opaque)))
+        told = {key: kept[key] for key in described.keys() - opaque.keys()}
+        known = records.flattened(obj, told).keys()
+        _check_parameters(obj, parameters, known, next(iter(opaque)))
     described = _as_before_use(obj, described)
     at.seen.append(_Seen(obj, at, record, described))
     return described

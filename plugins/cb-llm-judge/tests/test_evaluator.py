@@ -7,7 +7,11 @@ import asyncio
 import pytest
 
 from cb_llm_judge import JudgeMaterial, JudgeSummary, LLMJudge
+from cb_openai import Connection, Retry
 from cbcore import EvalRow, MissingScoreError, evaluate
+from cbcore.binding import make
+from cbcore.provenance import describe
+from cbcore.specs import parse
 from cbcore.testing import FakeSystem
 
 EXAMPLE = {"id": 1, "question": "Capital of France?", "answer": "Paris", "context": "Paris …"}
@@ -218,3 +222,21 @@ def test_material_for_comparisons_is_kept_in_the_row(context, kept):
 
 def test_an_empty_response_is_no_answer():
     assert JudgeMaterial().score(EXAMPLE, {"response": " "}).scores == {"answered": 0.0}
+
+
+def test_a_judge_is_reached_as_its_parameters_say(server):
+    """By the names that `openai` has: each is recorded, and gets as far as the client."""
+    spec = f"llm_judge:{server.url},model=failing,max_retries=0,timeout_s=9,requests_per_minute=60"
+    judge = make(parse(spec), LLMJudge)
+    recorded = describe(judge, name="j")["params"]
+    assert {
+        "max_retries": 0,
+        "timeout_s": 9.0,
+        "requests_per_minute": 60,
+    }.items() <= recorded.items()
+    assert "connection" not in recorded
+    with pytest.raises(MissingScoreError, match="judge failing"):
+        scored(judge)
+    assert len(server.asked()) == 1
+    patient = Connection(retry=Retry(max_retries=1, backoff_s=0.001))
+    assert "judge_score" in scored(LLMJudge(server.url, "flaky", connection=patient)).scores

@@ -163,7 +163,7 @@ def test_turns_of_another_shape_are_an_error(turns):
 )
 def test_a_context_that_repeats_the_question_is_written_once_by_a_template(template, text):
     """Where the template names both, the question is left."""
-    assert Prompting(template=template).text({"context": "Q?", "question": "Q?"}) == text
+    assert Prompting(prompt=template).text({"context": "Q?", "question": "Q?"}) == text
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cb_openai import ChatClient, OpenAI
+from cb_openai import Access, ChatClient, OpenAI
 from cbcore import evaluate
 
 KEY = 'quite secret/"key" of 1234'
@@ -92,9 +92,10 @@ def test_a_key_that_comes_back_is_blotted_out(server, key):
 
 def test_no_key_in_what_python_shows():
     """Neither of the client nor of the system."""
-    made = [ChatClient("http://h", "m", api_key=KEY), OpenAI("http://h", "gpt-4", api_key=KEY)]
+    access = Access(api_key=KEY, headers={"X-Api-Key": KEY})
+    made = [ChatClient("http://h", "m", access=access), OpenAI("http://h", "gpt-4", api_key=KEY)]
     for value in made:
-        assert KEY not in repr(value) + str(value) + repr(vars(value).get("api_key"))
+        assert KEY not in repr(value) + str(value) + repr(value.access) + repr(value.access.api_key)
 
 
 def test_a_key_that_no_header_can_hold_is_refused_and_not_told():

@@ -48,4 +48,4 @@ def dataset(
     `max_words` where something is shuffled or cut. Raises `ValueError` for a value it refuses.
     """
     entry = benchmark(name)
-    return dataset_class(entry)(entry, config, data_dir=data_dir, **parameters)
+    return dataset_class(entry)(entry, config, **{"data_dir": data_dir, **parameters})

@@ -7,14 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from cb_datasets.mapping import asked_text, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import SAMPLE, Benchmark, Choice, Example
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
+from cbcore.records import by_field
 
 SAMPLES = Path(__file__).parent / "samples"
 """One folder of files per benchmark, in the schema of its source, written for this package."""
+
+
+@attrs.frozen(kw_only=True)
+class Source:
+    """Which rows, and where they are read from; what is None is as the table says."""
+
+    split: str | None = None
+    data_dir: str | Path | None = None
+    revision: str | None = None
+    streaming: bool = True
 
 
 class BenchmarkDataset:
@@ -25,26 +38,25 @@ class BenchmarkDataset:
     field, so that a run records it and goes on.
     """
 
+    @by_field
     def __init__(
         self,
         benchmark: Benchmark,
         config: str | None = None,
         *,
-        split: str | None = None,
-        data_dir: str | Path | None = None,
-        revision: str | None = None,
-        streaming: bool = True,
+        source: Source = Source(),
     ) -> None:
         self._entry = benchmark
         self.config = benchmark.chosen_config(config)
-        self.split = benchmark.chosen_split(split, self.config)
-        if self.config == SAMPLE and any(v is not None for v in (split, data_dir, revision)):
+        self.split = benchmark.chosen_split(source.split, self.config)
+        elsewhere = (source.split, source.data_dir, source.revision)
+        if self.config == SAMPLE and any(v is not None for v in elsewhere):
             raise ValueError(
                 "config 'sample' comes with the package: no split, no data_dir, no revision"
             )
-        self.data_dir = data_dir
-        self.revision = revision
-        self.streaming = streaming
+        self.data_dir = source.data_dir
+        self.revision = source.revision
+        self.streaming = source.streaming
         self.tasks = benchmark.tasks_of(self._source_config)
         self.main_score = benchmark.main_score_of(self._source_config)
 
@@ -113,25 +125,16 @@ def _by_the_table(row: Row, choice: Choice, benchmark: Benchmark) -> Iterable[Ex
 class SeededDataset(BenchmarkDataset):
     """A benchmark in which something is shuffled or placed; `seed` decides how."""
 
+    @by_field
     def __init__(
         self,
         benchmark: Benchmark,
         config: str | None = None,
         *,
-        split: str | None = None,
-        data_dir: str | Path | None = None,
-        revision: str | None = None,
-        streaming: bool = True,
+        source: Source = Source(),
         seed: int = 0,
     ) -> None:
-        super().__init__(
-            benchmark,
-            config,
-            split=split,
-            data_dir=data_dir,
-            revision=revision,
-            streaming=streaming,
-        )
+        super().__init__(benchmark, config, source=source)
         self.seed = seed
 
     def choice(self) -> Choice:
@@ -144,28 +147,18 @@ class SizedDataset(SeededDataset):
     `needle_set` is the file that the needles are in, with or without its `.json`.
     """
 
+    @by_field
     def __init__(
         self,
         benchmark: Benchmark,
         config: str | None = None,
         *,
-        split: str | None = None,
-        data_dir: str | Path | None = None,
-        revision: str | None = None,
-        streaming: bool = True,
+        source: Source = Source(),
         seed: int = 0,
         max_words: int = 4000,
         needle_set: str = "needle_set",
     ) -> None:
-        super().__init__(
-            benchmark,
-            config,
-            split=split,
-            data_dir=data_dir,
-            revision=revision,
-            streaming=streaming,
-            seed=seed,
-        )
+        super().__init__(benchmark, config, source=source, seed=seed)
         if max_words < 1:
             raise ValueError(f"max_words is at least 1, not {max_words}")
         if not re.fullmatch(r"[\w-]+(\.json)?", needle_set):

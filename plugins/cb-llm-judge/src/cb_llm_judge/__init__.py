@@ -6,6 +6,7 @@ from cb_llm_judge.material import JudgeMaterial
 from cb_llm_judge.pairwise import PairwiseJudge
 from cb_llm_judge.replies import read_reply
 from cb_llm_judge.rubrics import PAIR_RUBRICS, RUBRICS
+from cb_llm_judge.settings import Sampling
 from cb_llm_judge.summary import JudgeSummary
 from cb_llm_judge.verdicts import (
     BINARY,
@@ -33,6 +34,7 @@ __all__ = [
     "LLMJudge",
     "PairwiseJudge",
     "Rating",
+    "Sampling",
     "Verdict",
     "rating_form",
     "read_reply",

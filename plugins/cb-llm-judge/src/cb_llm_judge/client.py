@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cb_llm_judge.panel import poll
 from cb_llm_judge.replies import read_reply
 from cb_llm_judge.rubrics import SYSTEM_PROMPT
+from cb_llm_judge.settings import Sampling, check_count
 from cb_llm_judge.verdicts import (
     BINARY,
     BinaryVerdict,
@@ -24,58 +25,53 @@ from cb_llm_judge.verdicts import (
     Verdict,
     rating_form,
 )
+from cb_openai.settings import Connection
 from cbcore.components import describe_exception
+from cbcore.records import by_field
 from cbcore.secrets import redact
 
 if TYPE_CHECKING:
     from cb_openai import ChatClient
 
-DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 _REFUSED_AS_REQUESTED = frozenset({400, 404, 405, 415, 422, 501})
 """Statuses by which an endpoint may say that it does not know `response_format`."""
-VARIED_TEMPERATURE = 1.0
-"""The temperature when several votes are wanted and none is given: votes have to vary."""
 
 
 class JudgeClient:
     """A judge behind an OpenAI-compatible endpoint.
 
     - `base_url`, `model`: the endpoint, with or without `/v1`, and what it calls the model.
-    - `api_key_env`: the environment variable that holds the key, or `api_key`: the key.
     - `votes`: how often `binary` and `rate` ask; more than half have to be usable.
-    - `temperature`: by default 0 for one vote and 1 for several.
+    - `sampling`, `connection`: how replies are drawn, and how the endpoint is reached: records,
+      whose fields (`temperature`, `api_key_env`, `max_retries`, …) can be given in their place.
 
     Safe to share among all tasks of an event loop; `await aclose()` there at the end.
     """
 
+    @by_field
     def __init__(
         self,
         base_url: str,
         model: str,
         *,
-        api_key: str | None = None,
-        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
         votes: int = 1,
-        temperature: float | None = None,
-        max_tokens: int = 1024,
+        sampling: Sampling = Sampling(),
+        connection: Connection = Connection(),
     ) -> None:
         from cb_openai import ChatClient
 
-        check_sampling(votes=votes, temperature=temperature, max_tokens=max_tokens)
+        check_count("votes", votes)
         self.base_url = base_url
         self.model = model
         self.votes = votes
-        self.temperature = _temperature(temperature, votes)
-        self.max_tokens = max_tokens
+        self.temperature = sampling.temperature_for(votes)
+        self.max_tokens = sampling.max_tokens
         self._client: ChatClient = ChatClient(
             base_url,
             model,
-            api_key=api_key,
-            api_key_env=api_key_env,
-            timeout_s=timeout_s,
-            max_retries=max_retries,
+            access=connection.access,
+            retry=connection.retry,
+            limits=connection.limits,
         )
         self._takes_schema: bool | None = None
 
@@ -192,18 +188,3 @@ async def _called(function: Callable[[str], Any], prompt: str) -> Any:
         return await function(prompt)
     reply = await asyncio.to_thread(function, prompt)
     return await reply if isinstance(reply, Awaitable) else reply
-
-
-def check_sampling(*, votes: int, temperature: float | None, max_tokens: int) -> None:
-    """Refuse values no judge can be asked with."""
-    for name, value in (("votes", votes), ("max_tokens", max_tokens)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} is {value!r}: it must be a whole number of at least 1")
-    if temperature is not None and not 0 <= temperature <= 2:
-        raise ValueError(f"temperature is {temperature!r}: it must be between 0 and 2")
-
-
-def _temperature(given: float | None, votes: int) -> float:
-    if given is not None:
-        return float(given)
-    return 0.0 if votes == 1 else VARIED_TEMPERATURE

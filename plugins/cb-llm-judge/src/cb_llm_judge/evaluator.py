@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from cb_llm_judge.client import DEFAULT_KEY_VARIABLE, FunctionJudge, JudgeClient, check_sampling
+from cb_llm_judge.client import FunctionJudge, JudgeClient
 from cb_llm_judge.material import EXAMPLE_FIELDS, example_text, response_text
 from cb_llm_judge.panel import Combine, Poll, poll
 from cb_llm_judge.rubrics import FIELDS, RUBRICS, find_rubric
+from cb_llm_judge.settings import Sampling, check_count
 from cb_llm_judge.verdicts import rating_form
+from cb_openai.settings import Connection
 from cbcore.exceptions import MissingScoreError
+from cbcore.records import by_field
 from cbcore.results import Scored
 
 LOW, HIGH = 1, 5
@@ -25,6 +28,7 @@ class LLMJudge:
       with `{response}` and any of `{question}`, `{context}`, `{gold}`.
     - `votes`: how often each is asked. `combine`: `mean`, `median` or `majority`.
     - `api_key_env`: the environment variable with the key; in run files also `api_key`.
+    - `max_retries`, `timeout_s`, `requests_per_minute`, …: as for `openai`, for each model.
 
     `judge_score` is the rating from 1 to 5, brought to 0–1. With several votes
     `judge_agreement` is the share of pairs of votes that are equal. Reason and votes are kept
@@ -33,6 +37,7 @@ class LLMJudge:
 
     emits: tuple[str, ...] = ("judge_score", "judge_agreement")
 
+    @by_field
     def __init__(
         self,
         base_url: str | None = None,
@@ -42,18 +47,14 @@ class LLMJudge:
         models: Sequence[str] = (),
         votes: int = 1,
         combine: Combine = "mean",
-        api_key: str | None = None,
-        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
-        temperature: float | None = None,
-        max_tokens: int = 1024,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
+        sampling: Sampling = Sampling(),
+        connection: Connection = Connection(),
         judge: Callable[[str], Any] | None = None,
         name: str = "llm_judge",
     ) -> None:
         if combine not in get_args(Combine):
             raise ValueError(f"combine is {combine!r}: it must be majority, mean or median")
-        check_sampling(votes=votes, temperature=temperature, max_tokens=max_tokens)
+        check_count("votes", votes)
         self.name = name
         self.base_url = base_url
         self.model = model
@@ -61,13 +62,9 @@ class LLMJudge:
         self.rubric = rubric
         self.votes = votes
         self.combine: Combine = combine
-        self.api_key_env = api_key_env
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.timeout_s = timeout_s
-        self.max_retries = max_retries
+        self.sampling = sampling
+        self.connection = connection
         self.judge = judge
-        self._api_key = api_key
         found = find_rubric(rubric, RUBRICS, FIELDS, required=("response",))
         self._rubric = found
         self.template = found.template  # public: a file's content is part of what was asked
@@ -91,13 +88,9 @@ class LLMJudge:
             JudgeClient(
                 self.base_url,
                 model,
-                api_key=self._api_key,
-                api_key_env=self.api_key_env,
-                timeout_s=self.timeout_s,
-                max_retries=self.max_retries,
                 votes=self.votes,
-                temperature=self.temperature,
-                max_tokens=self.max_tokens,
+                sampling=self.sampling,
+                connection=self.connection,
             )
             for model in named
         ]

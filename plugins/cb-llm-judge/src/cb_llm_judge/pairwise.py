@@ -13,12 +13,15 @@ from typing import Any
 import attrs
 
 from cb_llm_judge.cache import VerdictCache
-from cb_llm_judge.client import DEFAULT_KEY_VARIABLE, FunctionJudge, JudgeClient, check_sampling
+from cb_llm_judge.client import FunctionJudge, JudgeClient
 from cb_llm_judge.material import EXAMPLE_FIELDS, MATERIAL
 from cb_llm_judge.rubrics import PAIR_FIELDS, PAIR_RUBRICS, SYSTEM_PROMPT, find_rubric
+from cb_llm_judge.settings import Sampling
 from cb_llm_judge.verdicts import PREFERENCE, JudgeError
+from cb_openai.settings import Connection
 from cbcore.exceptions import ScoringError
 from cbcore.identity import UnidentifiableError, canonical_bytes, content_key, identity_of
+from cbcore.records import by_field
 from cbcore.results import EvalRow
 
 _MOST_AT_ONCE = 64
@@ -85,6 +88,7 @@ class PairwiseJudge:
 
     name = "pairwise_judge"
 
+    @by_field
     def __init__(
         self,
         base_url: str | None = None,
@@ -92,27 +96,19 @@ class PairwiseJudge:
         *,
         rubric: str = "better_answer",
         baseline: str | None = None,
-        api_key: str | None = None,
-        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
-        temperature: float = 0.0,
-        max_tokens: int = 1024,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
+        sampling: Sampling = Sampling(temperature=0.0),
+        connection: Connection = Connection(),
         judge: Callable[[str], Any] | None = None,
         cache_dir: str | None = None,
     ) -> None:
-        check_sampling(votes=1, temperature=temperature, max_tokens=max_tokens)
         if (judge is None) == (base_url is None or model is None):
             raise ValueError("a judge needs base_url and model, or judge, and not both")
         self.base_url = base_url
         self.model = model
         self.rubric = rubric
         self.baseline = baseline
-        self.api_key_env = api_key_env
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.timeout_s = timeout_s
-        self.max_retries = max_retries
+        self.sampling = sampling
+        self.connection = connection
         self.judge = judge
         self._cache_dir = cache_dir
         self._rubric = find_rubric(
@@ -123,14 +119,7 @@ class PairwiseJudge:
             self._judge = FunctionJudge(judge)
         else:
             self._judge = JudgeClient(
-                base_url or "",
-                model or "",
-                api_key=api_key,
-                api_key_env=api_key_env,
-                timeout_s=timeout_s,
-                max_retries=max_retries,
-                temperature=temperature,
-                max_tokens=max_tokens,
+                base_url or "", model or "", sampling=sampling, connection=connection
             )
 
     def compare(

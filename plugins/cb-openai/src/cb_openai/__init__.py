@@ -1,25 +1,57 @@
-"""OpenAI-compatible endpoints for cb: the system `openai`, and the client behind it."""
+"""OpenAI-compatible endpoints for cb: the system `openai`, and the client behind it.
 
-from cb_openai.client import ChatClient
-from cb_openai.errors import (
-    BadReplyError,
-    EndpointError,
-    NoAnswerError,
-    Outcome,
-    StatusError,
-    TransportError,
-)
-from cb_openai.replies import Reply
-from cb_openai.system import OpenAI
+What is named here is imported when it is first used: settings are light, a client is not.
+"""
 
-__all__ = [
-    "BadReplyError",
-    "ChatClient",
-    "EndpointError",
-    "NoAnswerError",
-    "OpenAI",
-    "Outcome",
-    "Reply",
-    "StatusError",
-    "TransportError",
-]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cb_openai.client import ChatClient as ChatClient
+    from cb_openai.errors import BadReplyError as BadReplyError
+    from cb_openai.errors import EndpointError as EndpointError
+    from cb_openai.errors import NoAnswerError as NoAnswerError
+    from cb_openai.errors import Outcome as Outcome
+    from cb_openai.errors import StatusError as StatusError
+    from cb_openai.errors import TransportError as TransportError
+    from cb_openai.messages import Prompting as Prompting
+    from cb_openai.replies import Reply as Reply
+    from cb_openai.retrying import Retry as Retry
+    from cb_openai.settings import Access as Access
+    from cb_openai.settings import Connection as Connection
+    from cb_openai.settings import Generation as Generation
+    from cb_openai.settings import Limits as Limits
+    from cb_openai.system import OpenAI as OpenAI
+
+_HOMES = {
+    "Access": "settings",
+    "BadReplyError": "errors",
+    "ChatClient": "client",
+    "Connection": "settings",
+    "EndpointError": "errors",
+    "Generation": "settings",
+    "Limits": "settings",
+    "NoAnswerError": "errors",
+    "OpenAI": "system",
+    "Outcome": "errors",
+    "Prompting": "messages",
+    "Reply": "replies",
+    "Retry": "retrying",
+    "StatusError": "errors",
+    "TransportError": "errors",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cb_openai' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"cb_openai.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

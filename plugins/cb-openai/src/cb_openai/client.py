@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import threading
 import time
 import weakref
@@ -14,11 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from cb_openai import addresses, pacing, transport
 from cb_openai.dialects import DIALECTS, Answer, Message
 from cb_openai.errors import EndpointError, Outcome
-from cb_openai.keys import DEFAULT_KEY_VARIABLE, Blotter, find_key
-from cb_openai.parameters import check_extra_body, check_headers, check_numbers
+from cb_openai.keys import Blotter
+from cb_openai.parameters import check_extra_body
 from cb_openai.replies import Reply
+from cb_openai.retrying import Retry
+from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
 from cbcore.identity import plain_bytes
+from cbcore.records import by_field
 from cbcore.timing import waiting
 
 if TYPE_CHECKING:
@@ -34,74 +36,40 @@ _REPLY_TOKENS = 256
 class ChatClient:
     """Asks one model at one endpoint. Safe to share among all tasks of an event loop.
 
-    `base_url` may or may not end in `/v1`. The key is `api_key`, or what the environment
-    variable `api_key_env` holds. `timeout_s` bounds each request as a whole, `max_reply_bytes`
-    the size of a reply. 408, 409, 425, 429, 5xx, time-outs and dropped connections are tried
-    again up to `max_retries` times: after what `Retry-After` asks for, else after `backoff_s`,
-    doubled each time, with jitter, at most `max_wait_s`; an address that never answered, which
-    is mostly a mistake, only with `retry_unreached`. At most `max_in_flight` requests are
-    under way; 429 halves that number for a while. The limits per minute hold in every period
-    of 60 seconds; tokens are estimated first and corrected by the usage reported. What these
-    limits, and 429, make a call wait is told to `cbcore.timing`, which keeps it from its latency.
+    `base_url` may or may not end in `/v1`. `access`, `retry` and `limits` say with which key,
+    how patiently and how fast; their fields can be given in their place. What limits, and 429,
+    make a call wait is told to `cbcore.timing`, which keeps it from its latency.
 
     Close it with `aclose`, or use it in `async with`.
     """
 
+    @by_field
     def __init__(
         self,
         base_url: str,
         model: str,
         *,
-        api_key: str | None = None,
-        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
-        headers: Mapping[str, str] | None = None,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
-        backoff_s: float = 0.5,
-        max_wait_s: float = 60.0,
-        retry_unreached: bool = False,
-        max_in_flight: int = 256,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
-        max_reply_bytes: int = 16_000_000,
+        access: Access = Access(),
+        retry: Retry = Retry(),
+        limits: Limits = Limits(),
         api: Literal["chat", "responses", "completions"] = "chat",
     ) -> None:
         if not isinstance(model, str) or not model.strip():
             raise ValueError(f"model is {model!r}: give the name of a model")
         if api not in DIALECTS:
             raise ValueError(f"api is {api!r}: it must be one of {', '.join(DIALECTS)}")
-        check_numbers(
-            positive={
-                "timeout_s": timeout_s,
-                "max_in_flight": max_in_flight,
-                "requests_per_minute": requests_per_minute,
-                "tokens_per_minute": tokens_per_minute,
-                "max_reply_bytes": max_reply_bytes,
-            },
-            not_negative={
-                "max_retries": max_retries,
-                "backoff_s": backoff_s,
-                "max_wait_s": max_wait_s,
-            },
-        )
         import aiohttp  # noqa: F401 - now, so that the first request is not charged for it
 
         self.base_url = addresses.normalized(base_url)
         self.model = model
         self.api = api
-        self.timeout_s = timeout_s
-        self.max_retries = max_retries
-        self.backoff_s = backoff_s
-        self.max_wait_s = max_wait_s
-        self.retry_unreached = retry_unreached
-        self.max_in_flight = max_in_flight
-        self.requests_per_minute = requests_per_minute
-        self.tokens_per_minute = tokens_per_minute
-        self.max_reply_bytes = max_reply_bytes
+        self.access = access
+        self.retry = retry
+        self.limits = limits
         self._dialect = DIALECTS[api]
         self._url = addresses.joined(self.base_url, self._dialect.path)
-        key = find_key(api_key, api_key_env)
-        own_headers = check_headers(headers or {})
+        key = access.key()
+        own_headers = access.headers or {}
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key!s}"
@@ -109,7 +77,7 @@ class ChatClient:
             logger.warning(
                 "%s: no key is sent, as %s is not set",
                 addresses.host_and_port(self.base_url),
-                api_key_env or "api_key",
+                access.api_key_env or "api_key",
             )
         self._headers |= own_headers
         self._blotter = Blotter(key, own_headers)
@@ -159,32 +127,18 @@ class ChatClient:
             try:
                 return await self._attempt(line, payload, max_tokens, retries, stream)
             except EndpointError as error:
-                if retries == self.max_retries or not self._may_retry(error):
+                if not self.retry.allows(error, retries=retries, was_reached=self._was_reached):
                     if retries:
                         error.message += f", after {retries + 1} attempts"
                     raise
                 retries += 1
-                wait_s = self._wait_s(error, retries)
+                wait_s = self.retry.wait_s(error, retries=retries)
                 is_rate_limit = error.status == 429
             if is_rate_limit:
                 with waiting():
                     await asyncio.sleep(wait_s)
             else:
                 await asyncio.sleep(wait_s)
-
-    def _may_retry(self, error: EndpointError) -> bool:
-        unreached = error.outcome is Outcome.UNREACHABLE and not self._was_reached
-        if unreached and not self.retry_unreached:
-            return False  # an address that never answered is a mistake, not a mishap
-        return error.worth_retrying and (error.retry_after_s or 0) <= self.max_wait_s
-
-    def _wait_s(self, error: EndpointError, retries: int) -> float:
-        """Seconds until the next attempt: as asked for, else doubling; jitter parts the many."""
-        jitter_s = random.uniform(0, self.backoff_s)  # noqa: S311 - nothing secret
-        if error.retry_after_s is not None:
-            return error.retry_after_s + jitter_s
-        doubled_s: float = self.backoff_s * 2 ** min(retries - 1, 30)
-        return min(doubled_s + jitter_s, self.max_wait_s)
 
     async def _attempt(
         self, line: _Line, payload: bytes, max_tokens: int | None, retries: int, stream: bool
@@ -232,7 +186,7 @@ class ChatClient:
                 line.session,
                 line.url,
                 payload,
-                max_bytes=self.max_reply_bytes,
+                max_bytes=self.limits.max_reply_bytes,
                 assembly=ASSEMBLIES[self.api]() if stream else None,
             )
             self._was_reached = True
@@ -243,10 +197,10 @@ class ChatClient:
                 error.request_id = response.request_id
             error.message = self._blotter.clean_text(error.message)
             error.message += f" ({addresses.host_and_port(self.base_url)})"
-            if (error.retry_after_s or 0) > self.max_wait_s:
+            if self.retry.is_asked_too_much(error):
                 error.message += (
                     f"; it asks to wait {error.retry_after_s:.0f} s, and max_wait_s is "
-                    f"{self.max_wait_s:g}"
+                    f"{self.retry.max_wait_s:g}"
                 )
             raise
 
@@ -270,7 +224,7 @@ class ChatClient:
             loop = asyncio.get_running_loop()
             line = self._lines.get(loop)
             if line is None:
-                line = self._lines[loop] = _Line(self, self._url, self._headers)
+                line = self._lines[loop] = _Line(self.limits, self._url, self._headers)
             self._last_line = line
         return line
 
@@ -307,7 +261,7 @@ class ChatClient:
 class _Line:
     """What a client has on one event loop: its connections, and who goes when."""
 
-    def __init__(self, client: ChatClient, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, limits: Limits, url: str, headers: Mapping[str, str]) -> None:
         import aiohttp
         from yarl import URL
 
@@ -317,13 +271,13 @@ class _Line:
             connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=headers,
-            timeout=aiohttp.ClientTimeout(total=client.timeout_s),
+            timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
         )
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self.limit = pacing.AdaptiveLimit(client.max_in_flight)
-        self.requests = _window(client.requests_per_minute)
-        self.tokens = _window(client.tokens_per_minute)
+        self.limit = pacing.AdaptiveLimit(limits.max_in_flight)
+        self.requests = _window(limits.requests_per_minute)
+        self.tokens = _window(limits.tokens_per_minute)
         self.has_minute_limits = self.requests is not None or self.tokens is not None
 
     def is_here(self) -> bool:

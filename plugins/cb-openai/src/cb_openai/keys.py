@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from cb_openai.transport import Response
 from cbcore.secrets import HIDDEN, Secret, secret_values
+
+if TYPE_CHECKING:
+    from cb_openai.transport import Response
 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 _SHORT = 7

@@ -29,8 +29,16 @@ class Prompting:
     """
 
     system_prompt: str | None = None
-    template: str | None = None
+    prompt: str | None = attrs.field(default=None)
     build_messages: BuildMessages | None = None
+
+    @prompt.validator
+    def _check(self, _: attrs.Attribute[Any], prompt: str | None) -> None:
+        if prompt is None:
+            return
+        if self.build_messages is not None:
+            raise ValueError("give prompt or build_messages, not both")
+        check_template(prompt)
 
     def messages(self, example: Example) -> list[Mapping[str, Any]]:
         """The messages for an example that is asked once."""
@@ -40,11 +48,11 @@ class Prompting:
 
     def text(self, example: Example) -> str:
         """The user's message."""
-        if self.template is None:
+        if self.prompt is None:
             return _plain(example)
-        if context_twin(example) is not None and _names_both(self.template):
+        if context_twin(example) is not None and _names_both(self.prompt):
             example = {**example, "context": ""}
-        return filled(self.template, example)
+        return filled(self.prompt, example)
 
     def conversation(self, example: Example) -> Generator[list[Mapping[str, Any]], str, None]:
         """The messages up to each place where the model has to reply; send in its replies.
@@ -152,14 +160,13 @@ def _text(example: Example, field: str) -> str:
     return "\n\n".join(passages)
 
 
-def check_template(template: str) -> str:
-    """A template with at least one field in it. Raises ValueError."""
+def check_template(template: str) -> None:
+    """Refuse a template without a field in it. Raises ValueError."""
     if not any(match["field"] for match in _PLACEHOLDER.finditer(template)):
         raise ValueError(
             f"prompt is {template!r:.80}: it has no field in braces, such as {{context}} "
             "and {question}"
         )
-    return template
 
 
 def filled(template: str, example: Example) -> str:

@@ -6,22 +6,42 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
+
 from cbcore.secrets import Secret
 
 _RESERVED = frozenset({"messages", "input", "prompt"})
 """What `extra_body` may not set: the question itself."""
 
 
-def check_numbers(
-    *, positive: Mapping[str, float | None], not_negative: Mapping[str, float]
-) -> None:
-    """Refuse numbers that are too small, endless or none, by their names. Raises ValueError."""
-    for name, value in positive.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise ValueError(f"{name} is {value!r}: it must be greater than 0")
-    for name, value in not_negative.items():
-        if not 0 <= value < float("inf"):
-            raise ValueError(f"{name} is {value!r}: it must be 0 or more")
+def positive(record: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    """Refuse a number that is too small, endless or none, by its name. Raises ValueError."""
+    if value is not None and not 0 < value < float("inf"):
+        raise ValueError(f"{field.name} is {value!r}: it must be greater than 0")
+
+
+def not_negative(record: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    """As `positive`, but 0 is allowed."""
+    if value is not None and not 0 <= value < float("inf"):
+        raise ValueError(f"{field.name} is {value!r}: it must be 0 or more")
+
+
+def at_least_one(record: Any, field: attrs.Attribute[Any], value: int | None) -> None:
+    """Refuse a count of nothing. Raises ValueError."""
+    if value is not None and value < 1:
+        raise ValueError(f"{field.name} is {value!r}: it must be 1 or more")
+
+
+def as_headers(headers: Mapping[str, str] | str | None) -> dict[str, str] | None:
+    """Headers as they are given, checked."""
+    return None if headers is None else check_headers(as_mapping("headers", headers))
+
+
+def as_extra_body(extra_body: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
+    """More fields of a request as they are given, checked."""
+    if extra_body is None:
+        return None
+    return dict(check_extra_body(as_mapping("extra_body", extra_body)))
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:

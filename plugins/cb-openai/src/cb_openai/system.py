@@ -12,12 +12,13 @@ from cb_openai import addresses
 from cb_openai.client import ChatClient
 from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
-from cb_openai.keys import DEFAULT_KEY_VARIABLE, find_key
-from cb_openai.messages import BuildMessages, Prompting, check_template
-from cb_openai.parameters import as_mapping, check_extra_body, check_headers
+from cb_openai.messages import Prompting
 from cb_openai.prices import PRICES_VARIABLE, find_price
 from cb_openai.replies import Reply
+from cb_openai.retrying import Retry
+from cb_openai.settings import Access, Generation, Limits
 from cbcore.exceptions import DataError
+from cbcore.records import by_field
 
 logger = logging.getLogger("cb.openai")
 
@@ -34,11 +35,13 @@ class OpenAI:
     `{context}` and `{question}`) and `build_messages` (a function from an example to
     messages) change that. Tools of an example are sent as tools. An example with turns is a
     conversation: the model is asked at each turn of the user. With `stream` replies come in
-    pieces, and rows tell when the first one came.
+    pieces, and rows tell when the first one came. Parameters come in records, and each field of
+    one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
 
     name_is_label = True
 
+    @by_field
     def __init__(
         self,
         base_url: str,
@@ -46,86 +49,29 @@ class OpenAI:
         *,
         name: str | None = None,
         api: Literal["chat", "responses", "completions"] = "chat",
-        api_key: str | None = None,
-        api_key_env: str | None = DEFAULT_KEY_VARIABLE,
-        system_prompt: str | None = None,
-        prompt: str | None = None,
-        build_messages: BuildMessages | None = None,
-        temperature: float | None = 0.0,
-        max_tokens: int | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] | str | None = None,
-        stream: bool = False,
-        extra_body: Mapping[str, Any] | str | None = None,
-        headers: Mapping[str, str] | str | None = None,
-        timeout_s: float = 120.0,
-        max_retries: int = 5,
-        backoff_s: float = 0.5,
-        max_wait_s: float = 60.0,
-        retry_unreached: bool = False,
-        max_in_flight: int = 256,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
-        max_reply_bytes: int = 16_000_000,
+        access: Access = Access(),
+        prompting: Prompting = Prompting(),
+        generation: Generation = Generation(),
+        retry: Retry = Retry(),
+        limits: Limits = Limits(),
         prices: str | None = None,
     ) -> None:
-        if prompt is not None and build_messages is not None:
-            raise ValueError("give prompt or build_messages, not both")
-        if temperature is not None and not 0 <= temperature < float("inf"):
-            raise ValueError(f"temperature is {temperature!r}: it must be 0 or more")
-        if max_tokens is not None and max_tokens < 1:
-            raise ValueError(f"max_tokens is {max_tokens!r}: it must be 1 or more")
-        if api == "responses" and not (seed is None and stop is None):
+        if api == "responses" and not (generation.seed is None and generation.stop is None):
             raise ValueError("the responses API has no seed and no stop: leave them out")
-        self.headers = None if headers is None else check_headers(as_mapping("headers", headers))
         self._client = ChatClient(
-            base_url,
-            model,
-            api_key=api_key,
-            api_key_env=api_key_env,
-            headers=self.headers,
-            timeout_s=timeout_s,
-            max_retries=max_retries,
-            backoff_s=backoff_s,
-            max_wait_s=max_wait_s,
-            retry_unreached=retry_unreached,
-            max_in_flight=max_in_flight,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-            max_reply_bytes=max_reply_bytes,
-            api=api,
+            base_url, model, access=access, retry=retry, limits=limits, api=api
         )
         self.base_url = self._client.base_url
         self.model = model
         self.name = name or addresses.host_and_port(self.base_url)
         self.api = api
-        self.api_key = None if api_key is None else find_key(api_key, None)
-        self.api_key_env = api_key_env
-        self.system_prompt = system_prompt
-        self.prompt = None if prompt is None else check_template(prompt)
-        self.build_messages = build_messages
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.seed = seed
-        self.stop = [stop] if isinstance(stop, str) else None if stop is None else list(stop)
-        self.stream = stream
-        self.extra_body = (
-            None
-            if extra_body is None
-            else dict(check_extra_body(as_mapping("extra_body", extra_body)))
-        )
-        self.timeout_s = timeout_s
-        self.max_retries = max_retries
-        self.backoff_s = backoff_s
-        self.max_wait_s = max_wait_s
-        self.retry_unreached = retry_unreached
-        self.max_in_flight = max_in_flight
-        self.requests_per_minute = requests_per_minute
-        self.tokens_per_minute = tokens_per_minute
-        self.max_reply_bytes = max_reply_bytes
+        self.access = access
+        self.prompting = prompting
+        self.generation = generation
+        self.retry = retry
+        self.limits = limits
         self.prices = prices
         self._price = find_price(model, prices)
-        self._prompting = Prompting(system_prompt, self.prompt, build_messages)
         self._outcomes: Counter[Outcome] = Counter()
         self._lacked_usage = False
         if self._price is None:
@@ -146,7 +92,7 @@ class OpenAI:
         """The model's answer as `response`, its `tool_calls`, the `usage` and what it cost."""
         if example.get("turns"):
             return await self.aprocess_conversation(example)
-        reply = await self._ask(self._prompting.messages(example), _tools(example))
+        reply = await self._ask(self.prompting.messages(example), _tools(example))
         output = _output(reply)
         output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
@@ -157,7 +103,7 @@ class OpenAI:
         if not example.get("turns"):
             return await self.aprocess(example)
         tools = _tools(example)
-        conversation = self._prompting.conversation(example)
+        conversation = self.prompting.conversation(example)
         replies: list[Reply] = []
         try:
             messages = next(conversation)
@@ -202,16 +148,17 @@ class OpenAI:
     async def _ask(
         self, messages: Sequence[Mapping[str, Any]], tools: list[dict[str, Any]] | None
     ) -> Reply:
+        asked = self.generation
         try:
             reply = await self._client.chat(
                 messages,
-                temperature=self.temperature,
-                max_tokens=self.max_tokens,
-                seed=self.seed,
-                stop=self.stop,
+                temperature=asked.temperature,
+                max_tokens=asked.max_tokens,
+                seed=asked.seed,
+                stop=asked.stop,
                 tools=tools,
-                extra_body=self.extra_body,
-                stream=self.stream,
+                extra_body=asked.extra_body,
+                stream=asked.stream,
             )
         except EndpointError as error:
             self._outcomes[error.outcome] += 1
@@ -259,7 +206,8 @@ class OpenAI:
         price = self._price
         if price is None:
             return None
-        reply_tokens = _USUAL_REPLY_TOKENS if self.max_tokens is None else self.max_tokens
+        limit = self.generation.max_tokens
+        reply_tokens = _USUAL_REPLY_TOKENS if limit is None else limit
 
         def estimate(calls: int, input_tokens: int) -> float:
             return (input_tokens * price.input + calls * reply_tokens * price.output) / 1e6

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cb_ragas_precision.fields import Field, Fields, names_of, with_legacy
-from cb_ragas_precision.judging import Judge, Judgement, JudgeSettings
+from cb_ragas_precision.judging import Judge, Judgement, Judging
 from cbcore.columns import SUFFIX, Column
 from cbcore.protocols import Scores
 from cbcore.results import Scored
@@ -74,20 +74,14 @@ class JudgedEvaluator(ColumnEvaluator):
 
     judge: Any
     model: str | None
-    api_key_env: str
-    timeout_s: float
-    max_retries: int
-    n_votes: int
+    judging: Judging
     _judge: Judge | None
 
-    def _set_judge(self, settings: JudgeSettings) -> None:
-        self.judge = settings.judge
-        self.model = settings.model
-        self.api_key_env = settings.api_key_env
-        self.timeout_s = settings.timeout_s
-        self.max_retries = settings.max_retries
-        self.n_votes = settings.n_votes
-        self._judge = None if settings.judge is None else settings.make()
+    def _set_judge(self, judge: Any, model: str | None, judging: Judging) -> None:
+        self.judge = judge
+        self.model = model
+        self.judging = judging
+        self._judge = None if judge is None else judging.make(judge, model)
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         """The scores. Raises `MissingScoreError` where there are none."""

@@ -39,32 +39,38 @@ class Judgement:
     votes: tuple[int, ...] = ()
 
 
-@attrs.frozen
-class JudgeSettings:
-    """Who judges, and how: the parameters that all judged evaluators share."""
+@attrs.frozen(kw_only=True)
+class Judging:
+    """How a judge is asked: the parameters that all judged evaluators share.
 
-    judge: Any
-    model: str | None
-    api_key_env: str
-    timeout_s: float
-    max_retries: int
-    n_votes: int
+    `n_votes` is how often; the majority counts. `timeout_s` limits one call. `max_retries` and
+    `api_key_env`, the environment variable with the key, are for a judge behind a URL.
+    """
 
-    def __attrs_post_init__(self) -> None:
-        if isinstance(self.timeout_s, bool) or not self.timeout_s > 0:
-            raise ValueError(f"timeout_s is {self.timeout_s!r}: it must be greater than 0")
-        if isinstance(self.n_votes, bool) or self.n_votes < 1 or self.n_votes % 2 == 0:
-            raise ValueError(
-                f"n_votes is {self.n_votes!r}: it must be odd, so that no vote is tied"
-            )
-        if self.max_retries < 0:
-            raise ValueError(f"max_retries is {self.max_retries!r}: it must be 0 or more")
+    n_votes: int = attrs.field(default=1)
+    timeout_s: float = attrs.field(default=60.0)
+    max_retries: int = attrs.field(default=5)
+    api_key_env: str = "OPENAI_API_KEY"
 
-    def make(self) -> Judge:
+    @n_votes.validator
+    def _check_votes(self, _: attrs.Attribute[Any], value: int) -> None:
+        if isinstance(value, bool) or value < 1 or value % 2 == 0:
+            raise ValueError(f"n_votes is {value!r}: it must be odd, so that no vote is tied")
+
+    @timeout_s.validator
+    def _check_timeout(self, _: attrs.Attribute[Any], value: float) -> None:
+        if isinstance(value, bool) or not value > 0:
+            raise ValueError(f"timeout_s is {value!r}: it must be greater than 0")
+
+    @max_retries.validator
+    def _check_retries(self, _: attrs.Attribute[Any], value: int) -> None:
+        if value < 0:
+            raise ValueError(f"max_retries is {value!r}: it must be 0 or more")
+
+    def make(self, judge: Any, model: str | None) -> Judge:
         """The judge. Raises TypeError for what is none, `MissingExtraError` without a client."""
-        judge = self.judge
         if isinstance(judge, str) and judge.startswith(("http://", "https://")):
-            return ClientJudge(self._connect())
+            return ClientJudge(self._connect(judge, model))
         if isinstance(judge, str):
             judge = import_attribute(judge)
         if hasattr(judge, "binary"):
@@ -81,26 +87,21 @@ class JudgeSettings:
             )
         return FunctionJudge(judge, self.timeout_s, self.n_votes)
 
-    def _connect(self) -> Callable[[], Any]:
-        model = self.model
+    def _connect(self, url: str, model: str | None) -> Callable[[], Any]:
         if not model:
-            raise ValueError(f"model is not given: name the model that judges at {self.judge}")
+            raise ValueError(f"model is not given: name the model that judges at {url}")
         try:
             from cb_llm_judge import JudgeClient
         except ImportError as error:
             raise MissingExtraError(
-                f"judge={self.judge}", "cb-llm-judge", "cb-ragas-precision[judge]"
+                f"judge={url}", "cb-llm-judge", "cb-ragas-precision[judge]"
             ) from error
 
+        options: dict[str, Any] = attrs.asdict(self)
+        options["votes"] = options.pop("n_votes")
+
         def connect() -> Any:
-            return JudgeClient(
-                self.judge,
-                model,
-                api_key_env=self.api_key_env,
-                timeout_s=self.timeout_s,
-                max_retries=self.max_retries,
-                votes=self.n_votes,
-            )
+            return JudgeClient(url, model, **options)
 
         connect()  # what is wrong with the parameters is told before a run begins
         return connect

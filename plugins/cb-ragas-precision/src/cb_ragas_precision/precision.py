@@ -9,10 +9,11 @@ from cb_ragas_precision import fields, prompts
 from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
 from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.fields import Field
-from cb_ragas_precision.judging import Judgement, JudgeSettings
+from cb_ragas_precision.judging import Judgement, Judging
 from cb_ragas_precision.ranking import average_precision, set_precision
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
+from cbcore.records import by_field
 from cbcore.results import Scored
 
 
@@ -71,16 +72,14 @@ class ContextPrecision(_RankedContexts):
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH)
     answer = fields.GROUND_TRUTH
 
+    @by_field
     def __init__(
         self,
         judge: Any = None,
         model: str | None = None,
         *,
         k: Sequence[int] = (),
-        n_votes: int = 1,
-        timeout_s: float = 60.0,
-        max_retries: int = 5,
-        api_key_env: str = "OPENAI_API_KEY",
+        judging: Judging = Judging(),
         question_column: Column | None = None,
         contexts_column: Column | None = None,
         ground_truth_column: Column | None = None,
@@ -93,7 +92,7 @@ class ContextPrecision(_RankedContexts):
         }
         self.k = _checked_sizes(k)
         self._set_columns(columns, legacy_columns)
-        self._set_judge(JudgeSettings(judge, model, api_key_env, timeout_s, max_retries, n_votes))
+        self._set_judge(judge, model, judging)
         at_k = (f"{self.name}_at_{size}" for size in self.k)
         self.emits = (*type(self).emits, *at_k)
 
@@ -131,15 +130,13 @@ class ContextUtilization(_RankedContexts):
     uses = (fields.QUESTION, fields.CONTEXTS, fields.RESPONSE)
     answer = fields.RESPONSE
 
+    @by_field
     def __init__(
         self,
         judge: Any,
         model: str | None = None,
         *,
-        n_votes: int = 1,
-        timeout_s: float = 60.0,
-        max_retries: int = 5,
-        api_key_env: str = "OPENAI_API_KEY",
+        judging: Judging = Judging(),
         question_column: Column | None = None,
         contexts_column: Column | None = None,
         response_column: Column | None = None,
@@ -153,7 +150,7 @@ class ContextUtilization(_RankedContexts):
             "response_column": response_column,
         }
         self._set_columns(columns, legacy_columns)
-        self._set_judge(JudgeSettings(judge, model, api_key_env, timeout_s, max_retries, n_votes))
+        self._set_judge(judge, model, judging)
 
 
 def _checked_sizes(k: Sequence[int] | int) -> tuple[int, ...]:

@@ -8,12 +8,13 @@ from typing import Any
 from cb_ragas_precision import fields, prompts
 from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
 from cb_ragas_precision.facts import squeezed, supporting_texts
-from cb_ragas_precision.judging import JudgeSettings
+from cb_ragas_precision.judging import Judging
 from cb_ragas_precision.sentences import sentences
 from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
+from cbcore.records import by_field
 from cbcore.results import Scored
 
 
@@ -33,6 +34,7 @@ class ContextRecall(JudgedEvaluator):
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH, fields.REFERENCE_CONTEXTS)
 
+    @by_field
     def __init__(
         self,
         judge: Any = None,
@@ -40,10 +42,7 @@ class ContextRecall(JudgedEvaluator):
         *,
         threshold: float = 0.5,
         measure: str = "levenshtein",
-        n_votes: int = 1,
-        timeout_s: float = 60.0,
-        max_retries: int = 5,
-        api_key_env: str = "OPENAI_API_KEY",
+        judging: Judging = Judging(),
         question_column: Column | None = None,
         contexts_column: Column | None = None,
         ground_truth_column: Column | None = None,
@@ -59,7 +58,7 @@ class ContextRecall(JudgedEvaluator):
             "reference_contexts_column": reference_contexts_column,
         }
         self._set_columns(columns, legacy_columns)
-        self._set_judge(JudgeSettings(judge, model, api_key_env, timeout_s, max_retries, n_votes))
+        self._set_judge(judge, model, judging)
 
     async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         values = self._fields.read(original, processed)

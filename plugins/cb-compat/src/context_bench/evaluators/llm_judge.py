@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import cb_llm_judge
+from cb_openai import Access, Connection, Limits
 from cbcore.results import Scored
 from context_bench.blocking import finished
 from context_bench.evaluators.wrapping import Wrapped, plain
@@ -43,10 +44,11 @@ class _ByWhatThereIs:
     emits = ("judge_score",)
 
     def __init__(self, base_url: str, model: str, api_key: str | None, timeout: float) -> None:
+        connection = Connection(
+            access=Access(api_key=api_key or None), limits=Limits(timeout_s=timeout)
+        )
         self.correctness, self.helpfulness = (
-            cb_llm_judge.LLMJudge(
-                base_url, model, rubric=rubric, api_key=api_key or None, timeout_s=timeout
-            )
+            cb_llm_judge.LLMJudge(base_url, model, rubric=rubric, connection=connection)
             for rubric in ("correctness", "helpfulness")
         )
 

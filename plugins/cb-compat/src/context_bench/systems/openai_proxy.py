@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from cb_openai import EndpointError, OpenAI
+from cb_openai import Access, EndpointError, Generation, Limits, OpenAI, Prompting, Retry
 from cbcore.exceptions import DataError
 from cbcore.texts import has_own_context
 from context_bench.blocking import finished
@@ -44,15 +44,14 @@ class OpenAIProxy(OpenAI):
             base_url,
             model,
             name=name or f"openai_proxy_{urlsplit(base_url).netloc.rpartition('@')[2]}",
-            api_key=api_key or None,
-            system_prompt=system_prompt,
-            build_messages=build_messages or partial(_messages, system_prompt),
-            temperature=None,
-            timeout_s=timeout,
-            extra_body=extra_body,
-            max_retries=max_retries,
-            backoff_s=retry_base_delay,
-            retry_unreached=True,
+            access=Access(api_key=api_key or None),
+            prompting=Prompting(
+                system_prompt=system_prompt,
+                build_messages=build_messages or partial(_messages, system_prompt),
+            ),
+            generation=Generation(temperature=None, extra_body=extra_body),
+            retry=Retry(max_retries=max_retries, backoff_s=retry_base_delay, retry_unreached=True),
+            limits=Limits(timeout_s=timeout),
         )
 
     async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
