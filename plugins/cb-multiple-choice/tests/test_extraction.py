@@ -129,6 +129,7 @@ TRUTH = ("Yes", "No")
         ("A) Incorrect\nB) Correct\nC) Incorrect\nD) Incorrect", "B"),
         ("option b is correct", "B"),
         ("A. No wait, B.", "B"),
+        ("It's either A or B, but I lean towards B.", "B"),
         ("The answer is B. Actually, C.", "C"),
         # leading
         ("B) London", "B"),

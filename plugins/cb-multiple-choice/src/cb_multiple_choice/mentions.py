@@ -48,7 +48,7 @@ _MAY_PRECEDE = re.compile(
     r"|because|since|while|if|that|either|neither|both|only|just|also|maybe|perhaps|finally|overall"
     r"|eliminat\w+|exclud\w+|reject\w+|discard\w+|dismiss\w*|out|leav\w+|left|cho[os]\w+|select\w*"
     r"|think|believe|say|suggest\w*|prefer\w*|mean\w*|mark\w*|remain\w*|between|it|me|now|here|over|likely"
-    r"|ist|es|est|la|letra|lettre|opción|opção|alternativa|wait",
+    r"|ist|es|est|la|letra|lettre|opción|opção|alternativa|wait|towards?",
     re.IGNORECASE,
 )
 # "The answer is b." names a choice; elsewhere a small letter without brackets is no label.

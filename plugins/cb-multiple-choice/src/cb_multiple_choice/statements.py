@@ -29,7 +29,7 @@ _NOUN = (
 )
 _VERB = (
     r"(?:choose|chose|pick|picked|select|selected|go with|going with|went with|go for|vote for"
-    r"|opt for|say|answer|guess|settle on)"
+    r"|opt for|say|answer|guess|settle on|lean(?:ing)? towards?)"
 )
 _GOOD = (
     r"(?:correct|right|(?:the|my)\s+(?:\w+\s+){0,2}?(?:answer|choice|option|one|correct|right|best"
