@@ -33,12 +33,12 @@ _LEADING = re.compile(
 _QUOTES = '*`"“” \t\r\n'
 _CURRENCY = re.compile(r"\\?[$£€]\s?")
 _SAYS_MORE = re.compile(r"=|\b(?:is|are|was|were|has|have|had|will)\b")
-# "Total: 5" and "n equals 5" say what a number is, "sin 30" is one; so do other scripts.
-_ANNOUNCED = re.compile(
-    r"(?<![\\{A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|mod|minus)\b)[A-Za-z]{3,}[\s:\"]+"
-    r"[-−$£€₹]{0,2}\d"
-    r"|[\u0400-\u0fff\u3040-\u9fff\uac00-\ud7af]"
+# "Total: 5" and "n equals 5" say what a number is; "sin 30" is one.
+_ANNOUNCEMENT = re.compile(
+    r"(?:[A-Za-z]\s)?(?!(?:sin|cos|tan|cot|sec|csc|log|exp|mod|minus)\b)[A-Za-z]{3,}[\s:\"]+"
+    r"(?=[-−$£€₹]{0,2}\d)"
 )
+_OTHER_SCRIPT = re.compile(r"[\u0400-\u0fff\u3040-\u9fff\uac00-\ud7af]")
 _LONGEST_EXPRESSION = 200
 _LONGEST_PHRASE = 60
 
@@ -120,7 +120,10 @@ def _after_statement(text: str) -> str | None:
 
 def _whole(text: str) -> str | None:
     text = _bare(text)
-    return _direct(text) if _is_expression(text) and not _ANNOUNCED.search(text) else None
+    if not _is_expression(text) or _OTHER_SCRIPT.search(text):
+        return None
+    announcement = _ANNOUNCEMENT.match(text)
+    return _direct(text[announcement.end() :] if announcement else text)
 
 
 def _first_line(text: str) -> str | None:

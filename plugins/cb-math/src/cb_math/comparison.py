@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from cb_math.quantities import PERCENT, Quantity, differ, quantity
 
-_SYMBOLS = {"∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "×": r"\times ", "·": r"\cdot ", "**": "^"}
-_SYMBOL = re.compile("|".join(map(re.escape, _SYMBOLS)))
+_SYMBOLS = {"∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "×": r"\times ", "·": r"\cdot "}
+_SYMBOL = re.compile("|".join(_SYMBOLS))
+_POWER = re.compile(r"(?<=[\w)])\s?\*\*\s?(?=[\w(-])")  # of Python
 _ROOT = re.compile(r"√\s?(?:\((?P<inside>[^()]*)\)|(?P<symbol>\d+|[A-Za-z]))")
 _RAISED = re.compile(r"(?<=[\w)}])[⁰¹²³⁴-⁹⁻]+")
 _VULGAR = re.compile(r"(?P<whole>\d?)\s?(?P<fraction>[¼½¾⅓⅔])")
@@ -45,7 +46,7 @@ def in_tex(text: str) -> str:
     """A text with the symbols that stand for TeX written as TeX: √2, x², ∞, ½."""
     if text.isascii() and "**" not in text:
         return text
-    text = _VULGAR.sub(_spelled_out, text)
+    text = _VULGAR.sub(_spelled_out, _POWER.sub("^", text))
     text = _RAISED.sub(lambda match: f"^{{{_plain(match[0])}}}", text)
     text = _ROOT.sub(lambda match: rf"\sqrt{{{match['inside'] or match['symbol']}}}", text)
     return _SYMBOL.sub(lambda match: _SYMBOLS[match[0]], text)
