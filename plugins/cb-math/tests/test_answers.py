@@ -168,6 +168,7 @@ def test_a_balanced_box_gives_back_what_was_put_in(content):
         "= 5 " * 30_000,
         "<<" * 50_000,
         "9" * 100_000 + " apples of his",
+        "It = 5. " + "4 5 " * 25_000 + ", 6",
         "#### a " + ":*" * 50_000 + "x",
     ],
 )
@@ -185,6 +186,7 @@ def test_looking_takes_time_that_grows_with_the_text(response):
         ("\\[84 / 12 = 7\\]\nTherefore Claire eats 7 dozens in 4 weeks.", "7"),
         ("2 * 48 = 96.\nAs $125 > $96, he buys jewelry, making a profit of $125", "125"),
         ("8 * 2 = 16.\nSo he has 16 boxes, and they hold 40 eggs", "40"),
+        ("400 + 664 = 1,064.\nHe needs to pay 1,064 for the 16 glasses.", "1,064"),
         ("Kylar needs to pay **$64** for the 16 glasses.", "64"),
         ("James runs a total of **540 meters** in 3 sprints.", "540"),
         ("**2. Second part** They have 7 left", "7"),

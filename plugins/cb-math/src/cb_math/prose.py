@@ -77,11 +77,14 @@ def _last(text: str, start: int) -> tuple[str, bool] | None:
 def _repeated(number: str, sentence: str) -> str | None:
     """The number in a sentence that does not go on to say something else."""
     numbers = list(NUMBER.finditer(sentence))
-    for found in numbers:
-        goes_on = _GOES_ON.search(sentence[found.end() : numbers[-1].start()])
-        if not goes_on and _digits(found[0]) == _digits(number):
-            return found[0].strip()
-    return None
+    goes_on = _last_match(_GOES_ON, sentence[: numbers[-1].start()])
+    same = (
+        found[0].strip()
+        for found in numbers
+        if (goes_on is None or found.end() >= goes_on.end())
+        and _digits(found[0]) == _digits(number)
+    )
+    return next(same, None)
 
 
 def _digits(number: str) -> str:
