@@ -47,10 +47,18 @@ class FileDataset:
         return self.path.stem
 
     def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
+        """The rows as `rows` gives them; a file without any is an error."""
+        row = None
+        for row in self.rows():
+            yield row
+        if row is None:
+            raise DataError(f"{self.path}: the file is empty, it has no rows")
+
+    def rows(self) -> Iterator[dict[str, Any] | DataError]:
         """The rows, read anew each time; in place of one that cannot be read, why not.
 
-        A file without any row is an error, and so is one that begins with nothing but rows
-        that cannot be read: it is something else than its suffix says.
+        There may be none: a file may be only part of a dataset. One that begins with nothing but
+        rows that cannot be read is an error: it is something else than its suffix says.
         """
         unreadable: list[DataError] = []
         for row in (rows := self._read()):
@@ -65,17 +73,6 @@ class FileDataset:
             return
         if unreadable:
             raise unreadable[0]
-        raise DataError(f"{self.path}: the file is empty, it has no rows")
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows, of which there may be none: for files that are only part of a dataset.
-
-        One that cannot be read is raised.
-        """
-        for row in self._read():
-            if isinstance(row, DataError):
-                raise row
-            yield row
 
     def _near_files(self) -> str | None:
         folder = self.path.parent

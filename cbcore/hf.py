@@ -33,7 +33,7 @@ class HubDataset:
     layout does not: a pattern of Parquet files, a `.jsonl` or `.json` file, or such a file
     within an archive (`rows.zip/validation.jsonl`). A file that is not Parquet is downloaded
     whole and read as it is: the hub library would give all its rows the same nested fields. In
-    the place of a line of an archived file that is no row stands a `DataError` that names it.
+    the place of what is no row, in a local or an archived file, stands a `DataError` that names it.
     """
 
     name: str

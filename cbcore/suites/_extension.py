@@ -7,8 +7,9 @@ from running. Only when none can run is that an error; a mistake in a suite file
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from cbcore.specs import Spec
 from cbcore.suites.class_tasks import ClassSays, with_class
 from cbcore.suites.filters import make_pipeline
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
+from cbcore.suites.harness import ProcessResults
 from cbcore.suites.manager import shipped_path
 from cbcore.suites.mapping import columns_for, unread_columns
 from cbcore.suites.model import NO_FILTER, Leaf, Selection, TaskConfig
@@ -108,6 +110,7 @@ class SuiteRun:
         for key in self.setups:
             if key not in failures:
                 remarks += self._sum_up(key, rows)
+        remarks += _unscored(rows, self.setups)
         table = SuiteTable(self.outcomes, list(rows))
         lines = table.lines(self.selection.roots)
         return lines, list(dict.fromkeys([*table.problems, *remarks]))
@@ -134,6 +137,24 @@ class SuiteRun:
             n_examples = sum(row.repeat == 0 and row.error is None for row in own[system])
             outcome.add_metrics(system, values, n_examples)
         return [*problems, *(f"task {key}: {problem}" for problem in failed)]
+
+
+def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> list[str]:
+    """Of which tasks `process_results` left rows without a score, of how many, and why."""
+    reasons: dict[str, list[str]] = {}
+    n_rows: Counter[str] = Counter()
+    for row in itertools.chain.from_iterable(rows.values()):
+        n_rows[row.dataset] += row.error is None
+        for name, reason in row.missing.items():
+            if name.startswith(ProcessResults.name):
+                reasons.setdefault(row.dataset, []).append(reason)
+                break
+    return [
+        f"task {key}: {len(reasons[key])} of {n_rows[key]} rows have no score of "
+        f"{ProcessResults.name}: {reasons[key][0]}"
+        for key in tasks
+        if key in reasons
+    ]
 
 
 def set_up(
@@ -165,6 +186,7 @@ def set_up(
                 raise
             if first_error is None:
                 first_error, place = error, _place_of(error, leaf.config)
+                place = "" if error.message.startswith(place) else place
             outcome.state = "unavailable"
             remedy = _remedy(error)
             outcome.reason = f"{error.message} ({remedy})" if remedy else error.message

@@ -216,6 +216,11 @@ class _OverAll:
         return str(chosen)
 
 
+def _unboxed(value: Any) -> Any:
+    """Plain Python of a number that an array library made: `numpy.bool_`, a tensor of one."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
 class ProcessResults:
     """Scores with a task's own `process_results(document, results)`.
 
@@ -238,6 +243,7 @@ class ProcessResults:
         if not isinstance(response, str):
             raise MissingScoreError("the system gave no response")
         given = {str(k): v for k, v in dict(self.function(dict(original), [response])).items()}
+        given = {k: _unboxed(v) for k, v in given.items()}
         scores = {k: float(v) for k, v in given.items() if isinstance(v, bool | int | float)}
         kept = {k: v for k, v in given.items() if k in self.aggregated}
         if not scores and not kept:

@@ -10,8 +10,8 @@ import pytest
 
 from cbcore.compose import Request, compose
 from cbcore.exceptions import UsageError
-from cbcore.plugins._metadata import scan
 from cbcore.plugins._host import PluginHost
+from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import SYSTEM, Workplace, write_distribution
 

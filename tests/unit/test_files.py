@@ -182,13 +182,12 @@ def test_a_late_bad_byte_in_a_large_csv_names_its_line(write):
     ],
 )
 def test_a_row_that_cannot_be_read_leaves_its_place_to_the_reason(write, name, content):
-    """All others are read, those behind it too; who needs every row is told at once."""
+    """All others are read, those behind it too, also of a file that is part of a dataset."""
     path = write(name, content)
     read = list(FileDataset(path))
     assert [row for row in read if not isinstance(row, DataError)] == ROWS
     assert sum(isinstance(row, DataError) for row in read) == 1
-    with pytest.raises(DataError):
-        list(FileDataset(path).rows())
+    assert list(map(str, FileDataset(path).rows())) == list(map(str, read))
 
 
 @pytest.mark.parametrize("n_lines", [1, 3, 5000])

@@ -187,6 +187,15 @@ def test_a_line_of_an_archive_that_is_no_row(tmp_path, line, message):
     assert f"rows.zip, rows.jsonl, {message}" in error.message
 
 
+def test_a_line_of_a_local_file_that_is_no_row(tmp_path):
+    """It is named in its place as well, and does not end the dataset."""
+    (tmp_path / "validation.jsonl").write_text('{"id": "a"}\n{bad\n{"id": "b"}\n')
+    first, error, last = hub(data_dir=tmp_path)
+    assert (first["id"], last["id"]) == ("a", "b")
+    assert isinstance(error, DataError)
+    assert "validation.jsonl, line 2: not valid JSON" in error.message
+
+
 @pytest.mark.parametrize("name", ["data/rows.jsonl", "rows.jsonl"])
 def test_an_archive_that_was_unpacked(tmp_path, name):
     """The file it held is found where it lies in the archive, or loose in the folder."""

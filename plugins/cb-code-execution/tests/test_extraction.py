@@ -30,6 +30,8 @@ SOLUTION = "def f():\n    return 1\n"
         ),
         (f"```{{.python}}\n{SOLUTION}```", SOLUTION),
         ("", ""),
+        (f"<think>I'd say\n```python\nx = 1\n```\n</think>\n{SOLUTION}", SOLUTION),
+        (f"<think>It isn't hard</think>\n```python\n{SOLUTION}```", SOLUTION),
     ],
 )
 def test_code_stands_in_fences_or_alone(response, code):

@@ -168,6 +168,7 @@ def test_a_balanced_box_gives_back_what_was_put_in(content):
         "= 5 " * 30_000,
         "<<" * 50_000,
         "9" * 100_000 + " apples of his",
+        "It = 5. " + "4 5 " * 25_000 + ", 6",
         "#### a " + ":*" * 50_000 + "x",
     ],
 )
@@ -175,3 +176,54 @@ def test_looking_takes_time_that_grows_with_the_text(response):
     """A hundred kilobytes that lead nowhere would take minutes otherwise."""
     answer = final_answer(response)
     assert answer is None or len(answer) <= len(response)
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("$40 + $24 = $64.\nThus, Kylar needs to pay $64 for the 16 glasses.", "64"),
+        ("5 * 85 = 425 miles.\nJohn is 425 miles away at the end of those 4 hours.", "425"),
+        ("\\[84 / 12 = 7\\]\nTherefore Claire eats 7 dozens in 4 weeks.", "7"),
+        ("2 * 48 = 96.\nAs $125 > $96, he buys jewelry, making a profit of $125", "125"),
+        ("8 * 2 = 16.\nSo he has 16 boxes, and they hold 40 eggs", "40"),
+        ("400 + 664 = 1,064.\nHe needs to pay 1,064 for the 16 glasses.", "1,064"),
+        ("Kylar needs to pay **$64** for the 16 glasses.", "64"),
+        ("James runs a total of **540 meters** in 3 sprints.", "540"),
+        ("**2. Second part** They have 7 left", "7"),
+        ("18\n\nExplanation: she sells 9 eggs at $2.", "18"),
+        ("**$18**\n\nShe sells 9 eggs at $2.", "$18"),
+        ("18\n\nShe sells 9 eggs at $2. So she makes $20.", "20"),
+        ("16\n9 eggs at $2 are 18", "18"),
+    ],
+)
+def test_the_sentence_that_gives_the_answer_may_name_other_numbers(response, answer):
+    """What it repeats of the last equation, emphasises or has alone above it is the answer."""
+    assert final_answer(response) == answer
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("<think>Perhaps \\boxed{7}.</think>\n\n5", "5"),
+        ("<think>The answer is 7</think>It is 5 apples.", "5"),
+        ("Total: 5", "5"),
+        ("Total: $5", "$5"),
+        ("Roughly 5 hours", "5 hours"),
+        ("Area: 2√3", "2√3"),
+        ("n equals 5", "5"),
+        ("USD 12", "12"),
+        ("sin 30", "sin 30"),
+        ("答案是12", "12"),
+        ("答えは12です。", "12"),
+        ("Ответ 12 яблок", "12"),
+        ('{"answer": "12"}', "12"),
+        ("#### Answer\n\n12", "12"),
+        ("#### Final\nIt is 12 apples.", "12"),
+        ("#### Evelyn", "Evelyn"),
+        ("The answer is negative 5.", "-5"),
+        ("It lasts 3½ hours.", "3½"),
+    ],
+)
+def test_words_around_an_answer_are_none_of_it(response, answer):
+    """Reasoning before it, a name in front of it, another script, a heading above it."""
+    assert final_answer(response) == answer

@@ -33,6 +33,24 @@ PEER = [
     ("1000", "1,000", True),
     ("42", r"\boxed{42}", True),
 ]
+UNICODE = [
+    (r"\sqrt{2}", "√2", True),
+    (r"2\sqrt{3}", "2√3", True),
+    (r"\frac{\sqrt{3}}{2}", "√3/2", True),
+    (r"\sqrt{x+1}", "√(x+1)", True),
+    (r"\sqrt{2}", "√3", False),
+    ("x^2+1", "x²+1", True),
+    ("x^2+1", "x**2 + 1", True),
+    ("10^{-3}", "10⁻³", True),
+    ("70000", "Profit = $200,000 − $130,000 = **$70,000**", True),
+    (r"\infty", "∞", True),
+    (r"\frac{1}{2}", "½", True),
+    ("3.5", "3½", True),
+    ("3.5", "3⅓", False),
+    ("12", "12 m²", True),
+    ("12", "12 m^2", True),
+    ("12", "12m^2", False),
+]
 NOTATION = [
     (r"\frac12", "0.5", True),
     (r"1\frac{3}{4}", "1.75", True),
@@ -139,7 +157,7 @@ UNITS = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "response", "equal"), PEER + NOTATION + SYMBOLS)
+@pytest.mark.parametrize(("gold", "response", "equal"), PEER + NOTATION + SYMBOLS + UNICODE)
 def test_answers_are_equal_as_mathematics(gold, response, equal):
     """However they are written, and with every symbol that they have."""
     scored = MathEquivalence().score({"answer": gold}, {"response": response})
@@ -215,6 +233,7 @@ def test_gold_may_be_a_number_or_a_worked_solution():
         ({"answer": ""}, {"response": "1"}, "no gold answer"),
         ({"answer": "1"}, {}, "no response"),
         ({"answer": "1"}, {"response": None}, "no response"),
+        ({"answer": "1"}, {"response": 1}, "is a int, not a text"),
     ],
 )
 def test_what_cannot_be_compared_is_missing(example, output, reason):

@@ -122,6 +122,15 @@ TRUTH = ("Yes", "No")
         ("Die Antwort ist B.", "B"),
         ("La respuesta correcta es C", "C"),
         ("La réponse est D.", "D"),
+        ("La respuesta correcta es la B.", "B"),
+        ("La respuesta correcta es la opción B.", "B"),
+        ("La réponse correcte est la lettre B", "B"),
+        # each choice with its verdict, and a change of mind
+        ("A) Incorrect\nB) Correct\nC) Incorrect\nD) Incorrect", "B"),
+        ("option b is correct", "B"),
+        ("A. No wait, B.", "B"),
+        ("It's either A or B, but I lean towards B.", "B"),
+        ("The answer is B. Actually, C.", "C"),
         # leading
         ("B) London", "B"),
         ("B. London is the capital.", "B"),

@@ -11,6 +11,7 @@ SETS = {
     "usual": LabelSet.of((E, C, N)),
     "claims": LabelSet.of(("SUPPORT", "CONTRADICT", "NOT_ENOUGH_INFO")),
     "contract": LabelSet.of(("Entailment", "Contradiction", "Not mentioned")),
+    "published contract": LabelSet.of(("Entailment", "Contradiction", "NotMentioned")),
     "binary": LabelSet.of(("entailment", "not_entailment")),
 }
 
@@ -207,6 +208,36 @@ def test_the_usual_three_as_they_are_written(response: str, label: str | None) -
         ("claims", "There's not enough evidence to support the claim.", "NOT_ENOUGH_INFO"),
         ("claims", "The claim is neither supported nor refuted.", "NOT_ENOUGH_INFO"),
         ("claims", "The abstract does not address whether the claim is true.", "NOT_ENOUGH_INFO"),
+        (
+            "claims",
+            "The claim is supported by the evidence. There is no evidence to refute it.",
+            "SUPPORT",
+        ),
+        (
+            "claims",
+            "The abstract does not provide enough information to support or contradict the claim.",
+            "NOT_ENOUGH_INFO",
+        ),
+        (
+            "claims",
+            "The abstract doesn't contain sufficient evidence to support the claim.",
+            "NOT_ENOUGH_INFO",
+        ),
+        (
+            "claims",
+            "The study found no evidence that vitamin D prevents cancer. CONTRADICT",
+            "CONTRADICT",
+        ),
+        (
+            "claims",
+            "The claim is contradicted by the abstract, which found no evidence for an effect.",
+            "CONTRADICT",
+        ),
+        ("claims", "There is no evidence to support or refute it.", "NOT_ENOUGH_INFO"),
+        ("claims", "There is no evidence for the claim.", "NOT_ENOUGH_INFO"),
+        ("published contract", "NotMentioned", "NotMentioned"),
+        ("published contract", "Not mentioned.", "NotMentioned"),
+        ("published contract", "The contract does not mention this.", "NotMentioned"),
         ("contract", "Entailed by clause 3.", "Entailment"),
         ("contract", "Clause 4 contradicts this.", "Contradiction"),
         ("contract", "Not mentioned in the agreement.", "Not mentioned"),

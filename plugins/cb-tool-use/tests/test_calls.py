@@ -47,6 +47,9 @@ def test_tool_calls_of_an_endpoint(made):
         "`[f(a=1)]`",
         "[f(a=1)",
         "f(a=1)]",
+        "<think>Which of [f, g]?</think>[f(a=1)]",
+        "<think>f it is</think>\nf(a=1)",
+        '{"function_call": {"name": "f", "arguments": {"a": 1}}}',
     ],
 )
 def test_calls_written_out(text):
@@ -64,6 +67,7 @@ def test_several_calls():
     assert from_text(tagged) == [F, G]
     assert from_text('f(a=1)\ng.h(b="x")') == [F, G]
     assert from_text('```python\nf(a=1)\ng.h(b="x")\n```') == [F, G]
+    assert from_text('```python\nf(a=1)\n```\nand\n```\ng.h(b="x")\n```') == [F, G]
     assert from_text('{"f": {"a": 1}}\n{"g.h": {"b": "x"}}') == [F, G]
 
 

@@ -157,10 +157,21 @@ def test_scores_without_a_denominator_are_missing():
         ({}, {"response": "f()"}, "no expected calls"),
         ({"answer_calls": "f()"}, {"response": "f()"}, "no expected calls"),
         ({"answer_calls": [1]}, {"response": "f()"}, "cannot be read"),
-        (SIMPLE, {}, "neither a tool call nor a response"),
+        (SIMPLE, {}, "neither a tool call nor a text"),
+        ({"answer_calls": []}, {"response": 5}, "neither a tool call nor a text"),
     ],
 )
 def test_what_cannot_be_compared_is_missing(example, output, reason):
     """Never a zero."""
     with pytest.raises(MissingScoreError, match=reason):
         ToolCallMatch().score(example, output)
+
+
+@pytest.mark.parametrize(
+    "made", [[{"function": {"name": "f", "arguments": "{cut"}}], ["f"], "f(a=1)", {"name": "f"}]
+)
+@pytest.mark.parametrize("example", [SIMPLE, {"answer_calls": []}])
+def test_a_call_that_cannot_be_read_is_a_wrong_one(example, made):
+    """Also where no call is right: something was called."""
+    scored = ToolCallMatch().score(example, {"tool_calls": made, "response": ""})
+    assert scored.scores["tool_call_accuracy"] == scored.scores["tool_name_f1"] == 0.0

@@ -575,6 +575,32 @@ def test_an_aggregation_of_a_class_that_fails(data):
     ]
 
 
+def test_documents_that_process_results_fails_on_are_told(data):
+    """They leave the mean, which nobody would see in the table."""
+
+    class Strict(Letters):
+        def process_results(self, doc, results):
+            return {"acc": float(results[0] == {"y": "y"}[doc["gold"]])}
+
+    result = run(class_task(Strict), systems=[Parrot("y")])
+    assert lines(result)["c"]["acc", "none"] == (1.0, 2)
+    assert result.problems == [
+        "task c: 1 of 3 rows have no score of process_results: the evaluator failed: KeyError: 'x'"
+    ]
+
+
+def test_a_class_that_cannot_be_made_is_placed_once(data):
+    """The file and the line stand before the reason, not twice."""
+
+    class Wants:
+        def __init__(self, more):
+            self.more = more
+
+    with pytest.raises(UsageError, match="missing 1 required positional argument") as caught:
+        run(class_task(Wants, origin=Origin("t.yaml", 3)))
+    assert caught.value.message.count("t.yaml:3") == 1
+
+
 def test_results_of_a_class_are_summed_up_from_the_store_too(data, tmp_path):
     """What was no number is kept with the scores."""
     for _ in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 
 from cbcore.exceptions import ConfigError, MissingScoreError
@@ -223,6 +224,8 @@ def test_process_results_becomes_an_evaluator(task):
     assert isinstance(task("process_results: !function utils.f\n").evaluators[0], ProcessResults)
     scorer = ProcessResults(lambda doc, results: {"acc": results == [doc["answer"]], "why": "text"})
     assert scorer.score({"answer": "x"}, {"response": "x"}) == {"acc": 1.0}
+    boxed = ProcessResults(lambda doc, results: {"acc": numpy.bool_(True), "n": numpy.int64(2)})
+    assert boxed.score({}, {"response": "x"}) == {"acc": 1.0, "n": 2.0}
     with pytest.raises(MissingScoreError, match="no response"):
         scorer.score({}, {})
     with pytest.raises(MissingScoreError, match="no number"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+_REASONING = re.compile(r"^.*</(?:think|thinking|reasoning)>[ \t]*\n?", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(
     r"^[ \t]*(?P<fence>`{3,9}|~{3,9})(?![`~])(?P<info>[^\n]*)\n"
     r"(?P<code>.*?)"
@@ -19,8 +20,10 @@ def code_of(response: str, entry_point: str | None = None) -> str:
     """The code of a response: that inside its fences, or all of it when it has none.
 
     Of several blocks the last that defines `entry_point` counts; when none does, all Python
-    blocks together. A block left open at the end of the response counts too.
+    blocks together. A block left open at the end of the response counts too, one in what the
+    model thought before does not.
     """
+    response = _REASONING.sub("", response)
     blocks = [
         textwrap.dedent(match["code"]) if _is_indented(match[0]) else match["code"]
         for match in _FENCE.finditer(response)

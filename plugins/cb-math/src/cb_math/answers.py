@@ -2,23 +2,27 @@
 
 In this order: the last `\\boxed{…}`; what follows the last `####`; what follows the last
 "the answer is" or the "A:" of a line; the whole response when it is a single expression; the
-last formula, unless a later sentence states a number; the last number.
+number alone on its first line; the last formula, unless a later sentence states a number; the last
+number.
 """
 
 from __future__ import annotations
 
 import re
 
+from cb_math.comparison import number
 from cb_math.formulas import formulas, is_prose
-from cb_math.prose import NUMBER, last_number, stated_number
+from cb_math.prose import NUMBER, concludes, last_number, stated_number
 from cb_math.quantities import quantity
 
 # What may repeat is bounded or cannot match in two ways, so that no text takes long.
+_REASONING = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_NEGATIVE = re.compile(r"\bnegative\s(?=\\?\$?\d)", re.IGNORECASE)
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*(?=\S)")
 _HASHES = re.compile(r"####[ \t]*(?P<answer>\S[^\n]*)")
 _HEADING = re.compile(r"\d{1,3}[.)]\s|[A-Za-z]{3,}\s[^\n]*\d|[^\n]*:\**\s*$")
 _STATED = re.compile(
-    r"(?:\b(?:answer|result|solution)\b[\s*]{0,9}(?:(?:is|equals|was)\b(?!\snot\b)|[=:]){1,3}"
+    r"(?:\b(?:answer|result|solution)\b[\s*\"]{0,9}(?:(?:is|equals|was)\b(?!\snot\b)|[=:]){1,3}"
     r"|^A:)[:*\s]{0,20}(?=[^\s:*])",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -29,16 +33,29 @@ _LEADING = re.compile(
 _QUOTES = '*`"“” \t\r\n'
 _CURRENCY = re.compile(r"\\?[$£€]\s?")
 _SAYS_MORE = re.compile(r"=|\b(?:is|are|was|were|has|have|had|will)\b")
+# "Total: 5" and "n equals 5" say what a number is; "sin 30" is one.
+_ANNOUNCEMENT = re.compile(
+    r"(?:[A-Za-z]\s)?(?!(?:sin|cos|tan|cot|sec|csc|log|exp|mod|minus)\b)[A-Za-z]{3,}[\s:\"]+"
+    r"(?=[-−$£€₹]{0,2}\d)"
+)
+_OTHER_SCRIPT = re.compile(r"[\u0400-\u0fff\u3040-\u9fff\uac00-\ud7af]")
 _LONGEST_EXPRESSION = 200
 _LONGEST_PHRASE = 60
 
 
 def final_answer(text: str) -> str | None:
     """The answer a text ends up with, or None when it has none."""
+    text = _NEGATIVE.sub("-", _REASONING.sub("", text))
     boxed = last_boxed(text)
     if boxed is not None:
         return boxed.strip() or None
-    return _after_hashes(text) or _after_statement(text) or _whole(text) or _concluding(text)
+    return (
+        _after_hashes(text)
+        or _after_statement(text)
+        or _whole(text)
+        or _first_line(text)
+        or _concluding(text)
+    )
 
 
 def marked_answer(text: str) -> str | None:
@@ -65,10 +82,14 @@ def last_boxed(text: str) -> str | None:
 
 def _after_hashes(text: str) -> str | None:
     """GSM8K's mark; the headings of Markdown look the same and are none."""
-    answers = [match["answer"] for match in _HASHES.finditer(text)]
-    if not answers or _HEADING.match(answers[-1]):
+    last = None
+    for last in _HASHES.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None or _HEADING.match(answer := last["answer"]):
         return None
-    return _direct(answers[-1]) or _concluding(answers[-1])
+    if re.fullmatch(r"[A-Za-z*\s]+", answer) and text[last.end() :].strip():
+        return None  # "#### Answer" is above one
+    return _direct(answer) or _concluding(answer)
 
 
 def _after_statement(text: str) -> str | None:
@@ -83,6 +104,8 @@ def _after_statement(text: str) -> str | None:
         return None
     start = statement.end()
     said, _, rest = text[start:].partition("\n")
+    if '"' in statement[0]:  # as JSON has it
+        said = said.lstrip('"').partition('"')[0]
     for formula in formulas(text):  # which may go on over the end of the line
         if formula.start == start:
             return formula.content
@@ -96,7 +119,19 @@ def _after_statement(text: str) -> str | None:
 
 
 def _whole(text: str) -> str | None:
-    return _direct(text) if _is_expression(_bare(text)) else None
+    text = _bare(text)
+    if not _is_expression(text) or _OTHER_SCRIPT.search(text):
+        return None
+    announcement = _ANNOUNCEMENT.match(text)
+    return _direct(text[announcement.end() :] if announcement else text)
+
+
+def _first_line(text: str) -> str | None:
+    """A number that stands alone above an explanation, unless that ends in a conclusion."""
+    first, _, rest = text.strip().partition("\n")
+    first = _bare(_bare(first).rstrip("."))
+    is_number = _is_expression(first) and number(quantity(first).value) is not None
+    return first if is_number and rest.startswith("\n") and not concludes(rest) else None
 
 
 def _concluding(text: str) -> str | None:
@@ -104,7 +139,7 @@ def _concluding(text: str) -> str | None:
     found = formulas(text)
     if not found:
         return last_number(text)
-    return stated_number(text[found[-1].end :]) or found[-1].content
+    return stated_number(text, found[-1].end) or found[-1].content
 
 
 def _direct(text: str) -> str | None:
@@ -119,10 +154,10 @@ def _direct(text: str) -> str | None:
     if _is_expression(text) and not formulas(text):
         return text
     currency = _CURRENCY.match(text)
-    number = NUMBER.match(text, currency.end() if currency else 0)
-    if number is None or _SAYS_MORE.search(text, number.end()):
+    found_number = NUMBER.match(text, currency.end() if currency else 0)
+    if found_number is None or _SAYS_MORE.search(text, found_number.end()):
         return None
-    return number[0].strip()
+    return found_number[0].strip()
 
 
 def _first_sentence(text: str) -> str:

@@ -7,11 +7,18 @@ what `for_algebra` makes of them.
 from __future__ import annotations
 
 import re
+import unicodedata
 from decimal import Decimal
 from fractions import Fraction
 
 from cb_math.quantities import PERCENT, Quantity, differ, quantity
 
+_SYMBOLS = {"∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "×": r"\times ", "·": r"\cdot "}
+_SYMBOL = re.compile("|".join(_SYMBOLS))
+_POWER = re.compile(r"(?<=[\w)])\s?\*\*\s?(?=[\w(-])")  # of Python
+_ROOT = re.compile(r"√\s?(?:\((?P<inside>[^()]*)\)|(?P<symbol>\d+|[A-Za-z]))")
+_RAISED = re.compile(r"(?<=[\w)}])[⁰¹²³⁴-⁹⁻]+")
+_VULGAR = re.compile(r"(?P<whole>\d?)\s?(?P<fraction>[¼½¾⅓⅔])")
 _RELATIVE_TOLERANCE = Fraction(1, 1_000_000)
 _TEN = Fraction(10)
 _INVISIBLE = re.compile(r"\\(?:left|right|displaystyle|textstyle)(?![A-Za-z])|\\[,!]|\\?\$")
@@ -33,6 +40,25 @@ _MULTIPLE = re.compile(r"-?[\d.,]+(?P<letters>[a-zA-Z]+)")
 _AMBIGUOUS = frozenset(
     [*"mgshlLJNWVKCFe", "pi", "in", "mi", "mg"]
 )  # numbers, or units without a space
+
+
+def in_tex(text: str) -> str:
+    """A text with the symbols that stand for TeX written as TeX: √2, x², ∞, ½."""
+    if text.isascii() and "**" not in text:
+        return text
+    text = _VULGAR.sub(_spelled_out, _POWER.sub("^", text))
+    text = _RAISED.sub(lambda match: f"^{{{_plain(match[0])}}}", text)
+    text = _ROOT.sub(lambda match: rf"\sqrt{{{match['inside'] or match['symbol']}}}", text)
+    return _SYMBOL.sub(lambda match: _SYMBOLS[match[0]], text)
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    gap = " " if match["whole"] else ""
+    return match["whole"] + gap + _plain(match["fraction"]).replace("\u2044", "/")
+
+
+def _plain(symbols: str) -> str:
+    return unicodedata.normalize("NFKC", symbols).replace("−", "-")
 
 
 def decided(gold: str, answer: str) -> bool | None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from cb_math._workers import Workers
 from cb_math.answers import final_answer, marked_answer
-from cb_math.comparison import decided, for_algebra
+from cb_math.comparison import decided, for_algebra, in_tex
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
@@ -40,8 +40,10 @@ class MathEquivalence:
         """Compare the response's last answer with each gold; one that is equal is enough."""
         golds = _golds(original)
         response = processed.get("response")
-        if not isinstance(response, str):
+        if response is None:
             raise MissingScoreError("there is no response to look at")
+        if not isinstance(response, str):
+            raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
         answer = final_answer(response)
         if answer is None:
             return self._without_answer(response)
@@ -50,6 +52,7 @@ class MathEquivalence:
 
     def equivalent(self, gold: str, answer: str) -> bool:
         """Whether two answers are equal; raises `MissingScoreError` when it takes too long."""
+        gold, answer = in_tex(gold), in_tex(answer)
         sure = decided(gold, answer)
         if sure is not None:
             return sure

@@ -121,7 +121,9 @@ def _parted(text: str) -> Quantity:
         return Quantity(text, "")  # the numbers, upright
     if found is None:
         found = _BARE.fullmatch(text)
-        if found is None or not _is_unit(found["unit"], spaced=bool(found["gap"])):
+        if found is None or not _is_unit(
+            found["unit"], spaced=bool(found["gap"]), power=bool(found["power"])
+        ):
             return Quantity(text, "")
     if _AFTER.search(found["value"]):
         return Quantity(text, "")  # 20° to the west are none to the east
@@ -134,10 +136,12 @@ def _power_of_ten(scale: re.Match[str]) -> str:
     return rf" \times 10^{{{_SCALES[scale['scale']]}}}" + ("\\text{" if goes_on else "")
 
 
-def _is_unit(phrase: str, *, spaced: bool) -> bool:
+def _is_unit(phrase: str, *, spaced: bool, power: bool) -> bool:
     """Whether letters after a number are a unit, and not variables that multiply it."""
     names = [_singular(name) for name in _names(phrase)]
     if all(name in _UNITS or name in _PREFIXES or name == "per" for name in names):
+        if phrase == "m" and power:
+            return spaced
         return len(phrase) > 1 and (spaced or phrase not in _AS_A_PRODUCT)
     return spaced and len(phrase) >= _SHORTEST_NOUN and phrase.lower() not in _SYMBOLS
 

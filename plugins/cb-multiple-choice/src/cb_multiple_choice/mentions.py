@@ -38,7 +38,7 @@ _LETTER = re.compile(
     rf"|(?<![{_W}'.+/&∆∇∂√°-])(?<!\d\s)(?:[B-HJ-Z]|[AI](?!\s+(?!(?:{_AFTER_LABEL})\b)[a-z]))"
     rf"(?![{_W}'+&]|[-/.][{_W}]))(?!\s*[=<>≈≤≥≠^×·])"
 )
-_WORD_BEFORE = re.compile(r"([A-Za-z']+)(?P<space>[ \t]*)\Z")
+_WORD_BEFORE = re.compile(r"([A-Za-z\u00c0-\u024f']+)(?P<space>[ \t]*)\Z")
 # Any other word before a bare letter makes it a name ("Plan A", "vitamin C"), and one right before
 # a bracket a function ("det(A)").
 _MAY_PRECEDE = re.compile(
@@ -48,12 +48,13 @@ _MAY_PRECEDE = re.compile(
     r"|because|since|while|if|that|either|neither|both|only|just|also|maybe|perhaps|finally|overall"
     r"|eliminat\w+|exclud\w+|reject\w+|discard\w+|dismiss\w*|out|leav\w+|left|cho[os]\w+|select\w*"
     r"|think|believe|say|suggest\w*|prefer\w*|mean\w*|mark\w*|remain\w*|between|it|me|now|here|over|likely"
-    r"|ist|es|est",
+    r"|ist|es|est|la|letra|lettre|opción|opção|alternativa|wait|towards?",
     re.IGNORECASE,
 )
 # "The answer is b." names a choice; elsewhere a small letter without brackets is no label.
 _SMALL = re.compile(
-    r"(?P<cue>\b(?:answer|ans|choice|option)(?:\s+is|\s*[:=])?\s*\"?)(?P<label>[a-z])(?=\s*(?:[\".;!,]|$))",
+    r"(?P<cue>\b(?:answer|ans|choice|option)(?:\s+is|\s*[:=])?\s*\"?)(?P<label>[a-z])"
+    r"(?=\s*(?:[\".;!,]|$|(?:is|because|since)\b))",
     re.IGNORECASE | re.MULTILINE,
 )
 _REPEATED = re.compile(

@@ -14,6 +14,7 @@ _CONJUNCTION = rf"{M}(?:(?:,\s*{M}){{0,25}},?\s*\b(?:and|or)\s+(?:option\s+|choi
 _GAP = r"[\s:\"'=,…–—-]*"
 _FILLER = (
     rf"{_GAP}(?:(?:\w+ly|option|choice|letter|answer|statement|indeed|in fact|of course"
+    r"|la|letra|lettre|opción|opção|alternativa"
     r"|i (?:think|believe|guess)|that|is|be|to be|just|perhaps|maybe|the|one|with|correct|right"
     rf"|best|final|therefore|thus|so|hence|it|it's)\b{_GAP}){{0,8}}"
 )
@@ -28,7 +29,7 @@ _NOUN = (
 )
 _VERB = (
     r"(?:choose|chose|pick|picked|select|selected|go with|going with|went with|go for|vote for"
-    r"|opt for|say|answer|guess|settle on)"
+    r"|opt for|say|answer|guess|settle on|lean(?:ing)? towards?)"
 )
 _GOOD = (
     r"(?:correct|right|(?:the|my)\s+(?:\w+\s+){0,2}?(?:answer|choice|option|one|correct|right|best"
@@ -50,11 +51,12 @@ _STATEMENT = re.compile(
     rf"|\b(?:final|correct|right|best)\s+(?:answer|option|choice)\s+(?P<named>{L}){_CLAUSE_END}"
     rf"|\b(?:i|we|i'd|i'll|we'd|i'm)\s+(?:\w+\s+){{0,3}}?{_VERB}\b{_FILLER}(?P<chosen>{_LIST})"
     rf"|(?:\b(?:it|this|that|which)(?:'s|\s+{_BE})|\b(?:would|should|must|has to|have to) be\b"
-    r"|\b(?:therefore|thus|hence|so|finally|in conclusion|but|choose|select|pick|definitely"
-    r"|probably|(?:most|more) likely|leav(?:es|ing)(?: us with| only)?|left with)\b)"
+    r"|\b(?:therefore|thus|hence|so|finally|in conclusion|but|actually|wait|choose|select|pick"
+    r"|definitely|probably|(?:most|more) likely|leav(?:es|ing)(?: us with| only)?|left with)\b)"
     rf"{_FILLER}(?P<concluded>{L}(?:\s*(?:/|,?\s*\b(?:and|or)\b)\s*{M})*){_CLAUSE_END}"
     rf"|(?P<declared>{_CONJUNCTION})\s*,?\s*(?:(?:is|are|was|seems|must be|would be|looks)\s+"
-    rf"(?:\w+ly\s+)?{_GOOD}|(?:fits|wins|works|holds|remains)\b)"
+    rf"(?:\w+ly\s+)?{_GOOD}|(?:fits|wins|works|holds|remains)\b"
+    r"|[:–—-]?\s*correct(?=[.!]?\s*(?:\n|$)))"
     rf"|(?:{_EAST_ASIAN})(?P<translated>{_LIST})",
     re.IGNORECASE,
 )

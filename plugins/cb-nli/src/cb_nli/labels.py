@@ -24,13 +24,16 @@ _CANNOT = (
 _FIND_OUT = (
     r"(?:determine|tell|say|verify|know|decide|conclude|judge|confirm|infer|establish|assess)d?"
 )
+_NOT_ENOUGH = (
+    r"(?:not|\w+n't) (?:(?:contain|provide|have|give|offer|include|present) )?(?:enough|sufficient)"
+)
 # Words that name a relation wherever they stand, as regular expressions without groups.
 _NAMES = {
     ENTAILMENT: r"entail(?:ment|s|ed|ing)?|support(?:s|ed|ing)?",
     CONTRADICTION: r"contradict(?:ion|s|ed|ing|ory)?|refut(?:e|es|ed|ing|ation)",
     NEUTRAL: (
-        rf"neutral|not mentioned|nei|(?:not enough|insufficient|lacks?|no(?: clear| direct)?) (?:info"
-        rf"|information|evidence)(?! (?:of|for) (?:an? )?(?:contradict|conflict|entail)){_TO}"
+        rf"neutral|not mentioned|nei|(?:{_NOT_ENOUGH}|insufficient|lacks?) (?:info|information"
+        rf"|evidence){_TO}"
         r"|(?:not|never) (?:directly |explicitly )?(?:stated|addressed|specified|mentioned|discussed)"
         r"|inconclusive|undetermined|unclear"
         rf"|{_CANNOT} (?:be (?:determined|verified|inferred|known|confirmed|concluded|established)"
@@ -59,7 +62,9 @@ _SHORT = {
         r" (?:true|false|correct|either|the case|so)(?: or (?:not|true|false))?|possibly(?: true| false)?"
         r"|may or may not|either way"
         rf"|(?:do|does|did)(?: not|n't) (?:say|tell|mention|address|specify|state|discuss|indicate){_TO}"
-        rf"|(?:not|\w+n't) (?:mentioned|(?:(?:contain|provide|have|give) )?enough){_TO}"
+        rf"|no(?: clear| direct)? (?:info|information|evidence)"
+        rf"(?! (?:of|for) (?:an? )?(?:contradict|conflict|entail)){_TO}"
+        rf"|(?:(?:not|\w+n't) mentioned|{_NOT_ENOUGH}){_TO}"
         r"|(?:evidence|information) is (?:not sufficient|insufficient|lacking)"
         rf"|(?:no|any) mention|silent (?:on|about)|(?:says|said) nothing{_TO}"
         r"|never (?:says?|mentions?|states?|specif(?:y|ies))|neither confirms nor (?:denies|excludes)"
@@ -68,6 +73,7 @@ _SHORT = {
 
 
 def _spaced(label: str) -> str:
+    label = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)  # "NotMentioned"
     return " ".join(label.replace("_", " ").replace("-", " ").casefold().split())
 
 
@@ -82,7 +88,7 @@ def _relation(label: str) -> str | None:
 
 
 def _literally(label: str) -> str:
-    pattern = r"[\s_-]+".join(map(re.escape, _spaced(label).split()))
+    pattern = r"[\s_-]*".join(map(re.escape, _spaced(label).split()))
     return NO if pattern == "no" else pattern
 
 

@@ -66,6 +66,7 @@ _STATEMENT = re.compile(
 _TURN = re.compile(
     rf"\b(?:so|but|instead|yet|however|rather)\b{_FILLER}(?P<label>{_LIST})", re.IGNORECASE
 )
+_SENTENCE_BREAK = re.compile(r"\n|(?<=[.!])\s")
 _MARKS = "[^\\w\ue000-\ue0ff]*"
 _ALONE = re.compile(rf"{_MARKS}({M}){_MARKS}")
 _LEADING = re.compile(
@@ -91,7 +92,7 @@ def read_verdict(response: str, labels: LabelSet) -> Verdict:
     where they settle nothing, the short answers "yes", "false", "follows", "might be true". Of
     what is not ruled out ("not entailment", "no contradiction"), the first of these decides:
 
-    1. the last line, where it is one label;
+    1. the last line or sentence, where it is one label;
     2. the last statement, such as "the label is …" or "therefore …";
     3. the label the response begins with, before a pause;
     4. the last turn, such as "but …" or "so …";
@@ -144,9 +145,9 @@ def _among(text: str, labels: Sequence[str], words: Sequence[str], firm: bool) -
 
 
 def _stated(drawn: str, firm: bool) -> int | None:
-    last_line = _ALONE.fullmatch(drawn.rstrip().rpartition("\n")[2])
-    if last_line:
-        return _indices(last_line[1])[0]
+    last = _ALONE.fullmatch(_SENTENCE_BREAK.split(drawn.strip())[-1])
+    if last:
+        return _indices(last[1])[0]
     said = _last_said(_STATEMENT, drawn)
     leading = _LEADING.match(drawn)
     if said is None and leading and leading["pause"]:

@@ -10,6 +10,7 @@ from typing import Any
 from cb_tool_use.call import Call
 from cb_tool_use.languages import PYTHON, Language
 
+_REASONING = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _TAGGED = re.compile(r"<(tool_call|function_call|tool)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NAMES = ("name", "function", "tool", "function_name")
@@ -22,24 +23,35 @@ def calls_of(output: Mapping[str, Any], language: Language = PYTHON) -> list[Cal
     An empty list means that it made none; None, that what it wrote cannot be read as calls.
     """
     made = output.get("tool_calls")
-    if isinstance(made, list | tuple) and made:
+    if made:
+        if not isinstance(made, list | tuple):
+            return None
         calls = [_from_plain(item) for item in made]
         return None if None in calls else [call for call in calls if call is not None]
     response = output.get("response")
-    if not isinstance(response, str) or not response.strip():
-        return [] if made is not None or response is not None else None
+    if not isinstance(response, str):
+        return [] if made is not None else None
+    if not response.strip():
+        return []
     return from_text(response, language)
 
 
 def from_text(text: str, language: Language = PYTHON) -> list[Call] | None:
-    """Calls written as JSON or as code, alone, in fences, between tags, in brackets."""
+    """Calls written as JSON or as code, alone, in fences, between tags, in brackets.
+
+    What a model thought before it answered is none of it.
+    """
+    text = _REASONING.sub("", text)
     tagged = [match[2] for match in _TAGGED.finditer(text)]
     if tagged:
         return _all(tagged, language)
     calls = _read(text.strip("`\n "), language, whole=True)
     if calls is not None:
         return calls
-    for part in (*(match[1] for match in _FENCED.finditer(text)), *_bracketed(text)):
+    fenced = [_read(match[1], language) for match in _FENCED.finditer(text)]
+    if any(calls is not None for calls in fenced):
+        return [call for calls in fenced for call in calls or ()]
+    for part in _bracketed(text):
         calls = _read(part, language)
         if calls is not None:
             return calls
@@ -78,8 +90,10 @@ def _from_plain(item: Any) -> Call | None:
     """A call from plain data: ours, OpenAI's, or `{"name": {"argument": …}}`."""
     if not isinstance(item, Mapping):
         return None
-    if isinstance(item.get("function"), Mapping):
-        item = item["function"]
+    for key in ("function", "function_call"):
+        if isinstance(item.get(key), Mapping):
+            item = item[key]
+            break
     name = next((item[key] for key in _NAMES if isinstance(item.get(key), str)), None)
     if name is None:
         if len(item) == 1:

@@ -15,6 +15,9 @@ from cb_tool_use.python import number_in
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
+UNREADABLE = Call("(unreadable)", {})
+"""Stands for tool calls that no call can be made of: something was called, nothing right."""
+
 
 class ToolCallMatch:
     """Whether the expected functions were called with accepted arguments, by the rules of BFCL."""
@@ -28,9 +31,11 @@ class ToolCallMatch:
         """Compare the calls a system made with those expected, in any order."""
         expected = expected_calls(original)
         calls = calls_of(processed, language_of(original))
-        if calls is None:
+        if calls is None and processed.get("tool_calls"):
+            calls = [UNREADABLE]
+        elif calls is None:
             if not isinstance(processed.get("response"), str):
-                raise MissingScoreError("there is neither a tool call nor a response")
+                raise MissingScoreError("there is neither a tool call nor a text as response")
             calls = []
         problems = _problems(calls, expected)
         pairs = _paired(calls, expected)
