@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -121,7 +120,7 @@ async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
     """As `evaluate`, for callers that can await; the loop stays free meanwhile."""
     import asyncio
 
-    return await asyncio.to_thread(functools.partial(evaluate, *arguments, **keywords))
+    return await asyncio.to_thread(evaluate, *arguments, **keywords)
 
 
 def execute(request: Request, *, progress: bool = True) -> EvalResult:
