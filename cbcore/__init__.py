@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cbcore.api import aevaluate as aevaluate
+    from cbcore.api import evaluate as evaluate
     from cbcore.components import Component as Component
     from cbcore.components import Owner as Owner
-    from cbcore.compose import aevaluate as aevaluate
-    from cbcore.compose import evaluate as evaluate
     from cbcore.events import RowFinished as RowFinished
     from cbcore.events import RunFinished as RunFinished
     from cbcore.events import RunStarted as RunStarted
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "aevaluate": "api",
+    "evaluate": "api",
     "Component": "components",
     "Owner": "components",
-    "aevaluate": "compose",
-    "evaluate": "compose",
     "RowFinished": "events",
     "RunFinished": "events",
     "RunStarted": "events",

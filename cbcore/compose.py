@@ -1,12 +1,11 @@
-"""The composition root: from names and specs to components, from components to a result."""
+"""The composition root: from names and specs to components, from components to a run."""
 
 from __future__ import annotations
 
 import secrets as token_source
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -14,59 +13,19 @@ import cbcore
 from cbcore._build.builder import Builder, Built
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
-from cbcore._run.memo import StoredSystem
 from cbcore._run.observers import Observers
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
 from cbcore.exceptions import UsageError
 from cbcore.plugins._host import PluginHost, default_host
-from cbcore.results import EvalResult
-from cbcore.secrets import HIDDEN, redact_assignments
+from cbcore.request import Request
+from cbcore.secrets import redact_assignments
 from cbcore.specs import Spec
-from cbcore.tokens import DEFAULT_ENCODING, TokenCounter
+from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore.suites._extension import SuiteRun
-
-DEFAULT_THRESHOLD = 0.7
-
-
-def _field_names(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    return (value,) if isinstance(value, str) else None if value is None else tuple(value)
-
-
-@attrs.define(kw_only=True)
-class Request:
-    """Everything that defines a run, before names are looked up.
-
-    Each list takes spec strings, `Spec`s and ready-made objects alike. `evaluators` and
-    `metrics` left at None are chosen: evaluators by the tasks of each dataset, metrics by
-    what they declare. Those in `added_…` join either way. `run_id` continues a recorded run;
-    `argv` is how it was asked for. `suites` are names, paths or nodes of suites, looked for in
-    `include_paths` too; `num_fewshot` replaces what their tasks say.
-    """
-
-    systems: Sequence[Any]
-    datasets: Sequence[Any]
-    suites: Sequence[Any] = ()
-    include_paths: Sequence[str | Path] = ()
-    num_fewshot: int | None = None
-    evaluators: Sequence[Any] | None = None
-    metrics: Sequence[Any] | None = None
-    added_evaluators: Sequence[Any] = ()
-    added_metrics: Sequence[Any] = ()
-    options: RunOptions = attrs.Factory(RunOptions)
-    score_field: str | None = None
-    threshold: float = DEFAULT_THRESHOLD
-    tokenizer: Any = DEFAULT_ENCODING
-    text_fields: tuple[str, ...] | None = attrs.field(default=None, converter=_field_names)
-    seed: int | None = None
-    allow_unsandboxed: bool = False
-    cache_dir: str | Path | None = None
-    host: PluginHost | None = None
-    run_id: str | None = None
-    argv: Sequence[str] | None = None
 
 
 @attrs.frozen
@@ -109,7 +68,7 @@ def compose(
         suites=parts.suites,
         metrics=[built.value for built in parts.metrics],
         counter=TokenCounter(parts.tokenizer.value, request.text_fields),
-        options=attrs.evolve(request.options, executor=executor),
+        options=_run_options(request, executor),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         secrets=sorted(builder.secret_values, key=len, reverse=True),
@@ -123,7 +82,7 @@ def compose(
 def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
-    limit = request.options.max_examples
+    limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
     if not datasets and not request.suites:
@@ -178,14 +137,15 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]
         "tokenizers": [parts.tokenizer.record],
         "executors": [parts.executor.record] if parts.executor is not None else [],
         "score_field": parts.score_field,
-        "threshold": request.threshold,
-        "max_examples": request.options.max_examples,
-        "max_workers": request.options.max_workers,
-        "repeats": request.options.repeats,
-        "seed": request.seed,
         "tokenizer": parts.tokenizer.name,
-        "text_fields": list(request.text_fields) if request.text_fields is not None else None,
+        **request.recorded(),
     }
+
+
+def _run_options(request: Request, executor: Any) -> RunOptions:
+    """What the run has to know of the request; each of its options is one of the request's."""
+    wanted = {field.name: getattr(request, field.name) for field in attrs.fields(RunOptions)}
+    return RunOptions(**{**wanted, "executor": executor})
 
 
 def _offered(request: Request) -> dict[str, Any]:
@@ -198,9 +158,9 @@ def _offered(request: Request) -> dict[str, Any]:
 
 def _executor(request: Request, builder: Builder, systems: Sequence[Built]) -> Built | None:
     """The executor made from its spec, where one is asked for that can run these systems."""
-    if request.options.executor is None:
+    if request.executor is None:
         return None
-    if request.options.budget_tokens is not None or request.options.budget_usd is not None:
+    if request.budget_tokens is not None or request.budget_usd is not None:
         raise UsageError("a budget cannot be kept by an executor", hint="leave one of them out")
     awaited = [built.name for built in systems if hasattr(built.value, "aprocess")]
     if awaited:
@@ -208,7 +168,7 @@ def _executor(request: Request, builder: Builder, systems: Sequence[Built]) -> B
             f"{', '.join(awaited)} is awaited, so it cannot be run by an executor",
             hint="leave --executor out: awaited systems overlap by themselves",
         )
-    return builder.build("executor", request.options.executor)
+    return builder.build("executor", request.executor)
 
 
 def _new_run_id() -> str:
@@ -226,7 +186,7 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Built
         "always": True,
         "several-systems": len(request.systems) > 1,
         "several-datasets": len(request.datasets) > 1,
-        "repeats": request.options.repeats > 1,
+        "repeats": request.repeats > 1,
     }
     due = [name for name, holds in occasions.items() if holds]
     return builder.automatic_metrics(due, extra) + added
@@ -275,7 +235,7 @@ def _suites(
         evaluators,
         asked=request.evaluators,
         added=request.added_evaluators,
-        repeats=request.options.repeats,
+        repeats=request.repeats,
         seed=request.seed,
     )
 
@@ -303,90 +263,6 @@ def _with_plugins(observers: Observers, host: PluginHost) -> Observers:
     )
 
 
-def evaluate(
-    systems: Sequence[Any],
-    dataset: Any = None,
-    evaluators: Sequence[Any] | None = None,
-    metrics: Sequence[Any] | None = None,
-    max_examples: int | None = None,
-    progress: bool = True,
-    text_fields: Iterable[str] | None = None,
-    max_workers: int | None = None,
-    cache_dir: str | Path | None = None,
-    *,
-    score_field: str | None = None,
-    threshold: float = DEFAULT_THRESHOLD,
-    tokenizer: Any = DEFAULT_ENCODING,
-    seed: int | None = None,
-    repeats: int = 1,
-    timeout_s: float | None = None,
-    on_error: Literal["continue", "raise"] = "continue",
-    max_errors: float | None = None,
-    budget_tokens: int | None = None,
-    budget_usd: float | None = None,
-    rows: Literal["memory", "disk"] = "memory",
-    executor: Any = None,
-    suites: Sequence[Any] | str = (),
-    include_paths: Sequence[str | Path] = (),
-    num_fewshot: int | None = None,
-) -> EvalResult:
-    """Run systems on a dataset or on suites, score what they return, and sum it up.
-
-    Systems, evaluators and metrics are objects or spec strings. `dataset` is any iterable of
-    dicts, a spec string, or a list of spec strings. Evaluators and metrics left out are chosen
-    automatically. `suites` are names, `group::task` paths and globs, or what `SuiteManager`
-    loaded; `include_paths` are folders with suite files of your own, and `num_fewshot` replaces
-    what their tasks say. An example that fails becomes a row with `error` set; the run goes on.
-
-    With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
-    nothing is asked twice. `max_errors` is a number of rows or, as a float, a share of them.
-    With `rows="disk"` finished rows are kept in a temporary file instead of in memory.
-
-    Raises `RunStoppedError` when the run cannot be finished, and `RunInterruptedError` when
-    the user stops it; both carry the finished rows in `.result`.
-    """
-    _check_choice("on_error", on_error, ("continue", "raise"))
-    _check_choice("rows", rows, ("memory", "disk"))
-    if repeats < 1:
-        raise UsageError(f"repeats is at least 1, not {repeats!r}")
-    request = Request(
-        systems=_listed(systems),
-        datasets=[] if dataset is None else _datasets(dataset),
-        suites=_listed(suites),
-        include_paths=_listed(include_paths),
-        num_fewshot=num_fewshot,
-        evaluators=None if evaluators is None else _listed(evaluators),
-        metrics=None if metrics is None else _listed(metrics),
-        options=RunOptions(
-            max_examples=max_examples,
-            max_workers=max_workers,
-            repeats=repeats,
-            timeout_s=timeout_s,
-            fail_fast=on_error == "raise",
-            max_errors=max_errors,
-            budget_tokens=budget_tokens,
-            budget_usd=budget_usd,
-            rows=rows,
-            executor=executor,
-        ),
-        score_field=score_field,
-        threshold=threshold,
-        tokenizer=tokenizer,
-        text_fields=text_fields,
-        seed=seed,
-        cache_dir=cache_dir,
-    )
-    return execute(request, progress=progress)
-
-
-def execute(request: Request, *, progress: bool = True) -> EvalResult:
-    """Compose and run a request, with a live display when there is a terminal to show it on."""
-    from cbcore._run.progress import live
-
-    with live(enabled=progress) as observers:
-        return compose(request, observers=observers).execute()
-
-
 def _log_warning(message: str) -> None:
     from cbcore._logging import get_logger
 
@@ -403,70 +279,3 @@ def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
             warn(message)
 
     return tell
-
-
-def rescore(
-    record: RunRecord,
-    evaluators: Sequence[Any],
-    *,
-    cache_dir: str | Path,
-    host: PluginHost,
-    argv: Sequence[str] | None = None,
-) -> EvalResult:
-    """Score a recorded run's stored outputs with other evaluators. No system is called."""
-    config, identities = record.manifest["config"], record.manifest.get("identities", {})
-    if config.get("suites"):
-        raise UsageError(
-            f"run {record.run_id} ran suites, whose tasks say themselves how they are scored",
-            hint="run its command again with --evaluator: what is stored is not asked again",
-        )
-    specs = record.manifest.get("datasets")
-    if specs is None:
-        raise UsageError(
-            f"run {record.run_id} was given its data from Python, which cannot be read again here",
-            hint="call evaluate() again with the new evaluators and the same cache_dir",
-        )
-    if any(HIDDEN in spec for spec in specs):
-        raise UsageError(
-            f"run {record.run_id} was given a secret for its data, which is not stored",
-            hint="run the whole command again with the new evaluators: no system is called twice",
-        )
-    missing = [name for name, identity in identities.items() if identity is None]
-    if missing:
-        raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
-    request = Request(
-        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items()],
-        datasets=specs,
-        evaluators=evaluators,
-        options=RunOptions(max_examples=config["max_examples"], repeats=config["repeats"]),
-        threshold=config["threshold"],
-        tokenizer=config["tokenizer"],
-        text_fields=config["text_fields"],
-        seed=config["seed"],
-        cache_dir=cache_dir,
-        host=host,
-        argv=argv,
-    )
-    return execute(request)
-
-
-async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
-    """As `evaluate`, for callers that can await; the loop stays free meanwhile."""
-    import asyncio
-
-    return await asyncio.to_thread(evaluate, *arguments, **keywords)
-
-
-def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise UsageError(f"{name} is {' or '.join(map(repr, choices))}, not {value!r}")
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _datasets(dataset: Any) -> list[Any]:
-    if isinstance(dataset, list | tuple) and dataset and all(isinstance(d, str) for d in dataset):
-        return list(dataset)
-    return [dataset]

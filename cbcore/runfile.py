@@ -22,56 +22,12 @@ from typing import Any
 from cbcore import specs
 from cbcore.exceptions import ConfigError
 from cbcore.names import near_matches
+from cbcore.request import Invocation, Request
+from cbcore.request._options import COMPONENT, Option, by_key
 from cbcore.secrets import Secret, visible
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
 
-_LISTS = {
-    "systems": "system",
-    "datasets": "dataset",
-    "evaluators": "evaluator",
-    "metrics": "metric",
-}
-_VALUES: dict[str, tuple[type, ...]] = {
-    "output": (str, list),
-    "max_examples": (int,),
-    "score_field": (str,),
-    "threshold": (int, float),
-    "max_workers": (int,),
-    "max_errors": (int, float),
-    "repeats": (int,),
-    "timeout": (int, float),
-    "budget_tokens": (int,),
-    "budget_usd": (int, float),
-    "rows": (str,),
-    "executor": (str,),
-    "cache_dir": (str,),
-    "seed": (int,),
-    "tokenizer": (str,),
-    "text_fields": (list,),
-    "suites": (str, list),
-    "include_path": (str, list),
-    "num_fewshot": (int,),
-    "import": (str, list),
-    "proxy": (str, list),
-    "name": (str, list),
-    "model": (str, list),
-    "judge_url": (str,),
-    "judge_model": (str,),
-    "judge_api_key_env": (str,),
-    "judge_rubric": (str,),
-    "judge_pairwise": (bool,),
-}
-_LEAST: dict[Any, int] = {
-    "num_fewshot": 0,
-    "max_examples": 1,
-    "max_workers": 1,
-    "max_errors": 0,
-    "repeats": 1,
-    "timeout": 0,
-    "budget_tokens": 0,
-    "budget_usd": 0,
-}
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -96,7 +52,8 @@ def read_run_file(path: str | Path, environ: Mapping[str, str] | None = None) ->
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     environ = os.environ if environ is None else environ
-    return {key: _setting(str(path), key, value, environ) for key, value in data.items()}
+    known = run_file_options()
+    return {key: _setting(str(path), key, value, known, environ) for key, value in data.items()}
 
 
 def loader_for(path: str | Path) -> type[Any]:
@@ -134,27 +91,28 @@ def _function(path: str, text: str) -> Any:
     return found
 
 
-def _setting(path: str, key: Any, value: Any, environ: Mapping[str, str]) -> Any:
-    if key in _LISTS:
-        items = value if isinstance(value, list) else [value]
-        return [_spec(path, str(key), item, environ) for item in items]
-    if key not in _VALUES:
-        known = [*_LISTS, *_VALUES]
+def run_file_options() -> dict[str, Option]:
+    """What a run file may hold, by its keys; lists of components come first."""
+    known = by_key(Request, Invocation)
+    return dict(sorted(known.items(), key=lambda item: item[1].kind is not COMPONENT))
+
+
+def _setting(
+    path: str, key: Any, value: Any, known: Mapping[str, Option], environ: Mapping[str, str]
+) -> Any:
+    if key not in known:
         near = near_matches(str(key), known, limit=1)
         raise ConfigError(
             path,
             f"unknown key {key!r}",
             hint=f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}",
         )
+    if known[key].kind is COMPONENT:
+        items = value if isinstance(value, list) else [value]
+        return [_spec(path, str(key), item, environ) for item in items]
     expanded = _expand(path, value, environ)
-    mistaken = isinstance(value, bool) and bool not in _VALUES[key]
-    if mistaken or not isinstance(expanded, _VALUES[key]):
-        wanted = " or ".join(kind.__name__ for kind in _VALUES[key])
-        raise ConfigError(path, f"{key} must be {wanted}, not {value!r}")
-    if isinstance(expanded, list) and not all(isinstance(item, str) for item in expanded):
-        raise ConfigError(path, f"{key} must hold strings only, not {value!r}")
-    if isinstance(expanded, int | float) and expanded < _LEAST.get(key, expanded):
-        raise ConfigError(path, f"{key} must be at least {_LEAST[key]}, not {value!r}")
+    if reason := known[key].problem(expanded, written=True):
+        raise ConfigError(path, f"{key} {reason}")
     return expanded
 
 

@@ -1,4 +1,4 @@
-"""Write the reference pages that are made from the code: hooks, commands, errors, protocols.
+"""Write what is made from the code in the reference: hooks, commands, errors, protocols, run files.
 
 `python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
 a page differs from what it would write. The pages depend on the code alone, not on what else
@@ -28,12 +28,15 @@ from cbcore.cli import cli
 from cbcore.cli._settings import Settings
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._policy import PluginPolicy
+from cbcore.runfile import run_file_options
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 HELP_WIDTH = 88
 NOTICE = (
     "<!-- Made from the code by docs/generate.py; edit the docstrings, then run `make docs`. -->"
 )
+KEYS_BEGIN = "<!-- Keys, made from cbcore/request.py by docs/generate.py; run `make docs`. -->"
+KEYS_END = "<!-- End of the keys. -->"
 
 
 def hooks_page() -> str:
@@ -161,11 +164,24 @@ def protocols_page() -> str:
     return _page(parts)
 
 
+def run_files_page() -> str:
+    """The page on run files as it is, with the table of keys made anew."""
+    page = (FOLDER / "run-files.md").read_text(encoding="utf-8")
+    before, after = page[: page.index(KEYS_BEGIN)], page[page.index(KEYS_END) :]
+    table = ["| key | type | flag | meaning |", "|---|---|---|---|"]
+    for key, option in run_file_options().items():
+        flags = ", ".join(f"`{flag}`" for flag in option.flags)
+        meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
+        table.append(f"| `{key}` | {option.described} | {flags} | {meaning} |")
+    return "\n".join([before + KEYS_BEGIN, "", *table, "", after])
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "hooks.md": hooks_page,
     "cli.md": cli_page,
     "errors.md": errors_page,
     "protocols.md": protocols_page,
+    "run-files.md": run_files_page,
 }
 
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cbcore.cli._settings import Settings
+from cbcore.request import Invocation
+from cbcore.request._options import options_of
 
 if TYPE_CHECKING:
     from cbcore.specs import Spec
 
-_JUDGE_SETTINGS = (
-    "judge_url",
-    "judge_model",
-    "judge_api_key_env",
-    "judge_rubric",
-    "judge_pairwise",
-)
 
-
-def proxies(settings: Settings, merged: dict[str, Any]) -> list[Spec]:
+def proxies(settings: Settings, said: Invocation) -> list[Spec]:
     """The systems that `--proxy`, `--name` and `--model` stand for, in their order."""
     from cbcore.exceptions import UnknownComponentError, UsageError
     from cbcore.registry import registry
     from cbcore.specs import Spec
 
-    urls, names, models = merged["proxies"], merged["names"], merged["models"]
+    urls, names, models = list(said.proxies), list(said.names), list(said.models)
     for option, values, needed in (
         ("--name", names, len(names) != len(urls)),
         ("--model", models, len(models) not in (1, len(urls)) or not urls),
@@ -53,24 +47,30 @@ def proxies(settings: Settings, merged: dict[str, Any]) -> list[Spec]:
     return made
 
 
-def judges(merged: dict[str, Any]) -> tuple[list[Spec], list[Spec]]:
+def judges(said: Invocation) -> tuple[list[Spec], list[Spec]]:
     """The evaluators and metrics that the `--judge-…` flags ask for."""
     from cbcore.exceptions import UsageError
     from cbcore.specs import Spec
 
-    given = [key for key in _JUDGE_SETTINGS if merged.get(key)]
+    flags = {
+        name: option.flags[0]
+        for name, option in options_of(Invocation).items()
+        if name.startswith("judge_")
+    }
+    given = [flag for name, flag in flags.items() if getattr(said, name)]
     if not given:
         return [], []
-    if lacking := [key for key in ("judge_url", "judge_model") if not merged[key]]:
-        said, wanted = (f"--{key.replace('_', '-')}" for key in (given[0], lacking[0]))
-        raise UsageError(f"{said} is given without {wanted}", hint=f"add {wanted}")
-    endpoint = {"base_url": merged["judge_url"], "model": merged["judge_model"]}
-    if merged["judge_api_key_env"]:
-        endpoint["api_key_env"] = merged["judge_api_key_env"]
-    rubric = {"rubric": merged["judge_rubric"]} if merged["judge_rubric"] else {}
+    for name in ("judge_url", "judge_model"):
+        if not getattr(said, name):
+            wanted = flags[name]
+            raise UsageError(f"{given[0]} is given without {wanted}", hint=f"add {wanted}")
+    endpoint = {"base_url": said.judge_url, "model": said.judge_model}
+    if said.judge_api_key_env:
+        endpoint["api_key_env"] = said.judge_api_key_env
+    rubric = {"rubric": said.judge_rubric} if said.judge_rubric else {}
     evaluators = [Spec("llm_judge", params={**endpoint, **rubric})]
     metrics = [Spec("judge_summary")]
-    if merged["judge_pairwise"]:
+    if said.judge_pairwise:
         evaluators.append(Spec("judge_material"))
         metrics.append(Spec("pairwise_judge", params=endpoint))
     return evaluators, metrics

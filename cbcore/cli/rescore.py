@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
+from cbcore.cli._options import options
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli.runs import cache_option, find_run
+from cbcore.request import Invocation
+from cbcore.request._options import options_of
 
 
 @click.command("rescore", short_help="Score a finished run with other evaluators.")
@@ -22,14 +25,7 @@ from cbcore.cli.runs import cache_option, find_run
     metavar="SPEC",
     help="Evaluator to score the stored outputs with. Repeatable.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help="Report to print, or to write to FILE. Repeatable. Default: table.",
-)
+@options([options_of(Invocation)["outputs"]])
 @cache_option
 @shared_options
 @pass_settings
@@ -38,8 +34,8 @@ def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -
 
     RUN_ID may be shortened to a beginning that only one run has.
     """
+    from cbcore.api import rescore
     from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
-    from cbcore.compose import rescore
 
     settings.configure_logging()
     record = find_run(cache_dir, run_id)

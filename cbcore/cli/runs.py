@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import shared_options
-from cbcore.cli.run import DEFAULT_CACHE_DIR
+from cbcore.request import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
     from cbcore._store.records import RunRecord

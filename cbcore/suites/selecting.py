@@ -23,8 +23,6 @@ def select(
     num_fewshot: int | None = None,
 ) -> Selection:
     """What was asked for, by name or as it is, with the keys of all its leaves told apart."""
-    if num_fewshot is not None and num_fewshot < 0:
-        raise UsageError(f"num_fewshot is at least 0, not {num_fewshot!r}")
     manager = SuiteManager(include_paths, host)
     roots: list[Node] = []
     notes: tuple[str, ...] = ()

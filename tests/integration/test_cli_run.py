@@ -230,6 +230,42 @@ def test_a_run_file_gives_the_same_and_flags_override_it(cb, data, tmp_path):
     assert len(result["rows"]) == 1
 
 
+def test_fields_that_count_are_named_by_flag_and_by_run_file_alike(cb, data, tmp_path):
+    """Repeated, or as a list; the flag wins, and the result says which they were."""
+    run = ("run", "-s", "identity", "-d", data, "-n", "1", "-e", "answer_quality", "-o", "json")
+    (tmp_path / "bench.yaml").write_text("text_fields: [context, question]\n")
+    seen = {}
+    for given in (
+        ("--text-field", "context", "--text-field", "question"),
+        ("bench.yaml",),
+        ("bench.yaml", "--text-field", "question"),
+    ):
+        result = json.loads(cb(*run, *given).stdout)
+        seen[given] = (result["config"]["text_fields"], result["rows"][0]["input_tokens"])
+    both, from_file, question = seen.values()
+    assert both == from_file
+    assert both[0] == ["context", "question"]
+    assert question[0] == ["question"]
+    assert question[1] < both[1]
+
+
+def test_a_run_file_stops_at_the_first_error_and_a_result_says_its_limits(cb, tmp_path):
+    """`fail_fast` is a key as it is a flag; limits are recorded under their Python names."""
+    lines = DATA.splitlines()
+    (tmp_path / "torn.jsonl").write_text("\n".join([*lines[:7], "{", lines[7]]))
+    (tmp_path / "bench.yaml").write_text(
+        "systems: py:mine:Echo\ndatasets: torn.jsonl\noutput: json\n"
+        "fail_fast: true\ntimeout: 20\nbudget_tokens: 100000\nmax_errors: 0.5\n"
+    )
+    process = cb("run", "bench.yaml")
+    assert process.returncode == 4
+    result = json.loads(process.stdout)
+    assert len(result["rows"]) == 8
+    config = result["config"]
+    assert (config["fail_fast"], config["timeout_s"], config["max_errors"]) == (True, 20.0, 0.5)
+    assert (config["budget_tokens"], config["budget_usd"]) == (100000, None)
+
+
 SECRET = "tops3cret-value-that-must-not-leak"
 
 

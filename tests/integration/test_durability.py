@@ -23,8 +23,9 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._store.sqlite import FILE_NAME, SCHEMA_VERSION, Store
-from cbcore.compose import Request, compose
+from cbcore.compose import compose
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
+from cbcore.request import Request
 
 BENCH = '''
 """A benchmark that can be told where to die. Imported by the test and by its children."""

@@ -19,10 +19,10 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
 from cbcore._run.observers import Observers
-from cbcore._run.run import RunOptions
-from cbcore.compose import Request, compose
+from cbcore.compose import compose
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import RunInterruptedError, RunStoppedError
+from cbcore.request import Request
 from tests.fake_distributions import write_hooks
 
 
@@ -483,8 +483,8 @@ def observed(system, observers, *, n=6, warnings=None, cache_dir=None, **options
         datasets=[examples(n)],
         evaluators=[AnswerQuality()],
         metrics=F1,
-        options=RunOptions(**options),
         cache_dir=cache_dir,
+        **options,
     )
     warn = (warnings if warnings is not None else []).append
     return compose(request, observers=observers, warn=warn).execute()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cb_answerquality import AnswerQuality
-from cbcore.compose import Request, RunOptions, compose, execute
+from cbcore.api import execute
+from cbcore.compose import compose
+from cbcore.request import Request
 from tests.fake_distributions import Workplace, write_distribution
 
 DATA = [{"id": i, "context": "x", "answer": "word"} for i in range(3)]
@@ -71,8 +73,9 @@ def test_evaluators_that_are_not_stored_are_told_before_the_first_call(told, tmp
         identity = "free"
 
     evaluators = [AnswerQuality(), Judge()]
-    request = Request(systems=[Free(told)], datasets=[DATA], evaluators=evaluators)
-    request.cache_dir = tmp_path
+    request = Request(
+        systems=[Free(told)], datasets=[DATA], evaluators=evaluators, cache_dir=tmp_path
+    )
     run(told, request)
     (text,) = warnings_before_the_first_call(told)
     assert text.startswith("nothing is stored for 'judge'")
@@ -80,8 +83,7 @@ def test_evaluators_that_are_not_stored_are_told_before_the_first_call(told, tmp
 
 def test_a_budget_that_cannot_be_kept_is_told_before_the_first_call(told):
     """A system that has no prices may report costs, or not."""
-    options = RunOptions(budget_usd=1.0)
-    run(told, Request(systems=[Paid(told)], datasets=[DATA], options=options))
+    run(told, Request(systems=[Paid(told)], datasets=[DATA], budget_usd=1.0))
     (text,) = warnings_before_the_first_call(told)
     assert "'paid' does not know what its calls cost" in text
 
@@ -109,8 +111,8 @@ def test_warnings_are_logged_at_once(told, capsys):
             print("called", file=sys.stderr)
             return {"response": "word"}
 
-    options = RunOptions(budget_usd=1.0)
-    execute(Request(systems=[Prints(told)], datasets=[DATA], options=options), progress=False)
+    request = Request(systems=[Prints(told)], datasets=[DATA], budget_usd=1.0)
+    execute(request, progress=False)
     lines = capsys.readouterr().err.splitlines()
     assert "does not know what its calls cost" in lines[0]
     assert lines[1:] == ["called"] * 3

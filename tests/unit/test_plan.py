@@ -8,10 +8,10 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._run.plan import plan
-from cbcore._run.run import RunOptions
 from cbcore._store.sqlite import Store
-from cbcore.compose import Request, compose
+from cbcore.compose import compose
 from cbcore.exceptions import DataError
+from cbcore.request import Request
 
 
 class System:
@@ -61,9 +61,9 @@ def planned(systems, data, *, cache_dir=None, evaluators=(), warnings=None, **op
         datasets=[data],
         evaluators=list(evaluators),
         metrics=[],
-        options=RunOptions(**options),
         tokenizer="words",
         cache_dir=cache_dir,
+        **options,
     )
     return plan(compose(request, warn=(warnings if warnings is not None else []).append))
 

@@ -13,11 +13,11 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names components protocols hookspecs events results summary "
-    "deprecations introspection",
+    "deprecations introspection records",
     "toolbox": "columns identity secrets tokens texts timing chains tables usercode files hf "
     "_logging",
     "asking": "specs binding registry provenance",
-    "root": "compose runfile",
+    "root": "request runfile compose api",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""

@@ -10,8 +10,9 @@ import pytest
 
 from cbcore import evaluate
 from cbcore._run.plan import plan
-from cbcore.compose import Request, compose
+from cbcore.compose import compose
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
+from cbcore.request import Request
 from cbcore.results import EvalResult
 from cbcore.suites.model import (
     AggregateMetric,
@@ -454,7 +455,7 @@ def test_num_fewshot_of_the_run_goes_before_that_of_tasks(data):
     """A task that says 0 means it (as in lm-evaluation-harness)."""
     path = data("d", quiz(5))
     one, none = task("a", path, **ASKED, num_fewshot=1), task("b", path, **ASKED, num_fewshot=0)
-    with pytest.raises(UsageError, match="num_fewshot is at least 0, not -1"):
+    with pytest.raises(UsageError, match="num_fewshot must be at least 0, not -1"):
         run(one, num_fewshot=-1)
     result = run(one, none, num_fewshot=3)
     assert [line["num_fewshot"] for line in result.suites] == [3, 0]

@@ -15,7 +15,7 @@ from cbcore.exceptions import CBError, DataError, RunError, RunStoppedError, Usa
 from cbcore.secrets import redact
 
 if TYPE_CHECKING:
-    from cbcore.compose import Request
+    from cbcore.request import Request
     from cbcore.results import EvalResult
 
 _NOT_HERE = ("memory", "dspy")
@@ -92,7 +92,7 @@ def _tell(error: CBError) -> None:
 
 
 def _run(flags: argparse.Namespace) -> None:
-    from cbcore.compose import execute
+    from cbcore.api import execute
 
     request = _request(flags)
     try:
@@ -113,9 +113,7 @@ def _run(flags: argparse.Namespace) -> None:
 
 def _request(flags: argparse.Namespace) -> Request:
     """The run that the flags ask for. Evaluators are chosen by the tasks of each dataset."""
-    import attrs
-
-    from cbcore.compose import Request
+    from cbcore.request import Request
     from context_bench.adapting import CountedExamples, Counting, adapted
     from context_bench.evaluators.ifeval_checker import FORMER_NAMES
     from context_bench.systems.openai_proxy import OpenAIProxy
@@ -135,21 +133,19 @@ def _request(flags: argparse.Namespace) -> Request:
         metrics = _metrics(score_field, flags.threshold, len(datasets), len(proxies))
     except ValueError as error:
         raise UsageError(str(error)) from error
-    request = Request(
+    return Request(
         systems=[adapted(proxy, counting) for proxy in proxies],
         datasets=datasets,
         metrics=metrics,
         added_evaluators=judges,
+        max_examples=flags.max_examples,
+        max_workers=flags.max_workers,
         score_field=score_field,
         threshold=flags.threshold,
         tokenizer=ENCODING,
         text_fields=counting.fields(None),
         cache_dir=flags.cache_dir,
     )
-    request.options = attrs.evolve(
-        request.options, max_examples=flags.max_examples, max_workers=flags.max_workers
-    )
-    return request
 
 
 class NamedDataset:

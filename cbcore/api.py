@@ -1,0 +1,191 @@
+"""A run from Python: `evaluate`, and what it and the commands share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+
+import attrs
+
+from cbcore._run.memo import StoredSystem
+from cbcore.compose import compose
+from cbcore.exceptions import UsageError
+from cbcore.names import near_matches
+from cbcore.request import Request
+from cbcore.request._options import options_of
+from cbcore.secrets import HIDDEN
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cbcore._store.records import RunRecord
+    from cbcore.plugins._host import PluginHost
+    from cbcore.results import EvalResult
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Settings(TypedDict, total=False):
+    """The settings of a `Request` that `evaluate` takes by name, for type checkers."""
+
+    suites: Sequence[Any]
+    include_paths: Sequence[str | Path]
+    num_fewshot: int | None
+    score_field: str | None
+    threshold: float
+    executor: Any
+    repeats: int
+    timeout_s: float | None
+    max_errors: float | None
+    fail_fast: bool
+    budget_tokens: int | None
+    budget_usd: float | None
+    rows: Literal["memory", "disk"]
+    allow_unsandboxed: bool
+    seed: int | None
+    tokenizer: Any
+
+
+def _spelled_out(function: _Function) -> _Function:
+    """Name the settings of a `Request` in the signature, in place of `**settings`."""
+    signature = inspect.signature(function)
+    *own, _ = signature.parameters.values()
+    spelled_out = {*signature.parameters, "datasets"}  # which `dataset` stands for
+    settings = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+        )
+        for name, f in attrs.fields_dict(Request).items()
+        if name in options_of(Request) and name not in spelled_out
+    ]
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*own, *settings]
+    )
+    return function
+
+
+@_spelled_out
+def evaluate(
+    systems: Sequence[Any],
+    dataset: Any = None,
+    evaluators: Sequence[Any] | None = None,
+    metrics: Sequence[Any] | None = None,
+    max_examples: int | None = None,
+    progress: bool = True,
+    text_fields: Iterable[str] | None = None,
+    max_workers: int | None = None,
+    cache_dir: str | Path | None = None,
+    *,
+    on_error: Literal["continue", "raise"] = "continue",
+    **settings: Unpack[Settings],
+) -> EvalResult:
+    """Run systems on a dataset or on suites, score what they return, and sum it up.
+
+    Systems, evaluators and metrics are objects or spec strings. `dataset` is any iterable of
+    dicts, a spec string, or a list of spec strings. Evaluators and metrics left out are chosen
+    automatically. `suites` are names, `group::task` paths and globs, or what `SuiteManager`
+    loaded; `include_paths` are folders with suite files of your own, and `num_fewshot` replaces
+    what their tasks say. An example that fails becomes a row with `error` set; the run goes on.
+
+    With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
+    nothing is asked twice. `max_errors` is a number of rows or, as a float, a share of them.
+    With `rows="disk"` finished rows are kept in a temporary file instead of in memory.
+    `on_error="raise"` says the same as `fail_fast`. All other settings are those of `cb run`.
+
+    Raises `RunStoppedError` when the run cannot be finished, and `RunInterruptedError` when
+    the user stops it; both carry the finished rows in `.result`.
+    """
+    _check_names(settings)
+    if on_error not in ("continue", "raise"):
+        raise UsageError(f"on_error is 'continue' or 'raise', not {on_error!r}")
+    if on_error == "raise":
+        settings["fail_fast"] = True
+    request = Request(
+        systems=systems,
+        datasets=_datasets(dataset),
+        evaluators=evaluators,
+        metrics=metrics,
+        max_examples=max_examples,
+        text_fields=text_fields,
+        max_workers=max_workers,
+        cache_dir=cache_dir,
+        **settings,
+    )
+    return execute(request, progress=progress)
+
+
+async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
+    """As `evaluate`, for callers that can await; the loop stays free meanwhile."""
+    import asyncio
+
+    return await asyncio.to_thread(evaluate, *arguments, **keywords)
+
+
+def execute(request: Request, *, progress: bool = True) -> EvalResult:
+    """Compose and run a request, with a live display when there is a terminal to show it on."""
+    from cbcore._run.progress import live
+
+    with live(enabled=progress) as observers:
+        return compose(request, observers=observers).execute()
+
+
+def rescore(
+    record: RunRecord,
+    evaluators: Sequence[Any],
+    *,
+    cache_dir: str | Path,
+    host: PluginHost,
+    argv: Sequence[str] | None = None,
+) -> EvalResult:
+    """Score a recorded run's stored outputs with other evaluators. No system is called."""
+    config, identities = record.manifest["config"], record.manifest.get("identities", {})
+    if config.get("suites"):
+        raise UsageError(
+            f"run {record.run_id} ran suites, whose tasks say themselves how they are scored",
+            hint="run its command again with --evaluator: what is stored is not asked again",
+        )
+    specs = record.manifest.get("datasets")
+    if specs is None:
+        raise UsageError(
+            f"run {record.run_id} was given its data from Python, which cannot be read again here",
+            hint="call evaluate() again with the new evaluators and the same cache_dir",
+        )
+    if any(HIDDEN in spec for spec in specs):
+        raise UsageError(
+            f"run {record.run_id} was given a secret for its data, which is not stored",
+            hint="run the whole command again with the new evaluators: no system is called twice",
+        )
+    missing = [name for name, identity in identities.items() if identity is None]
+    if missing:
+        raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
+    kept = [name for name, declared in options_of(Request).items() if declared.kept]
+    request = Request(
+        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items()],
+        datasets=specs,
+        evaluators=evaluators,
+        cache_dir=cache_dir,
+        host=host,
+        argv=argv,
+        **{name: config[name] for name in kept},
+    )
+    return execute(request)
+
+
+def _check_names(settings: Mapping[str, Any]) -> None:
+    """Refuse what is no setting, as Python does, and say which one is most like it."""
+    known = inspect.signature(evaluate).parameters
+    for name in settings:
+        if name not in known:
+            near = near_matches(name, known, limit=1)
+            suggestion = f". Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
+
+
+def _datasets(dataset: Any) -> list[Any]:
+    if dataset is None:
+        return []
+    if isinstance(dataset, list | tuple) and dataset and all(isinstance(d, str) for d in dataset):
+        return list(dataset)
+    return [dataset]

@@ -1,0 +1,367 @@
+"""What a run is asked for. Each setting is declared here, and nowhere else.
+
+From these declarations come the flags of `cb run`, the keys of run files, the keyword arguments
+of `evaluate`, their checks, the table in the reference, and what a result says of its settings.
+A new setting is one new field.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from cbcore.request._options import (
+    COMPONENT,
+    FLAG,
+    FOLDER,
+    INTEGER,
+    LIMIT,
+    NUMBER,
+    PATH,
+    SPEC,
+    TEXT,
+    option,
+    options_of,
+)
+from cbcore.secrets import visible
+from cbcore.tokens import DEFAULT_ENCODING
+
+if TYPE_CHECKING:
+    from cbcore.plugins._host import PluginHost
+
+DEFAULT_CACHE_DIR = ".cb"
+DEFAULT_THRESHOLD = 0.7
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """Everything that defines a run, before names are looked up.
+
+    Each list takes spec strings, `Spec`s and ready-made objects alike. `evaluators` and
+    `metrics` left at None are chosen: evaluators by the tasks of each dataset, metrics by
+    what they declare. Those in `added_…` join either way. `run_id` continues a recorded run;
+    `argv` is how it was asked for. `suites` are names, paths or nodes of suites, looked for in
+    `include_paths` too; `num_fewshot` replaces what their tasks say.
+    """
+
+    systems: Sequence[Any] = option(
+        COMPONENT,
+        *("-s", "--system"),
+        metavar="SPEC",
+        help='System under test; chain with "a | b". Repeatable.',
+        default=attrs.NOTHING,
+        many=True,
+        recorded=False,
+    )
+    datasets: Sequence[Any] = option(
+        COMPONENT,
+        *("-d", "--dataset"),
+        metavar="SPEC",
+        help="Dataset by name, or the path of a .jsonl, .json, .csv or .parquet file. Repeatable.",
+        default=(),
+        many=True,
+        recorded=False,
+    )
+    suites: Sequence[Any] = option(
+        SPEC,
+        "--suite",
+        metavar="SPEC",
+        help="Suite, task, tag, group::task path or glob, also with @format. Repeatable.",
+        default=(),
+        many=True,
+        recorded=False,
+    )
+    include_paths: Sequence[str | Path] = option(
+        PATH,
+        "--include-path",
+        metavar="DIR",
+        help="Folder with suite files of your own. Repeatable.",
+        key="include_path",
+        default=(),
+        many=True,
+    )
+    num_fewshot: int | None = option(
+        INTEGER,
+        "--num-fewshot",
+        metavar="N",
+        help="Worked examples before each question of a suite, in place of what its tasks say.",
+        least=0,
+    )
+    evaluators: Sequence[Any] | None = option(
+        COMPONENT,
+        *("-e", "--evaluator"),
+        metavar="SPEC",
+        help="Evaluator; without it, those that apply to each dataset's tasks. Repeatable.",
+        many=True,
+        recorded=False,
+    )
+    metrics: Sequence[Any] | None = option(
+        COMPONENT,
+        *("-m", "--metric"),
+        metavar="SPEC",
+        help="Metric; without it, the automatic ones. Repeatable.",
+        many=True,
+        recorded=False,
+    )
+    max_examples: int | None = option(
+        INTEGER,
+        *("-n", "--max-examples"),
+        metavar="N",
+        help="Examples per dataset.",
+        least=1,
+        kept=True,
+    )
+    score_field: str | None = option(
+        TEXT,
+        "--score-field",
+        metavar="NAME",
+        help="The score that quality means. Default: that of the dataset or its task, else f1.",
+        recorded=False,
+    )
+    threshold: float = option(
+        NUMBER,
+        "--threshold",
+        metavar="X",
+        help=f"Score that passes. Default: {DEFAULT_THRESHOLD}.",
+        default=DEFAULT_THRESHOLD,
+        kept=True,
+    )
+    max_workers: int | None = option(
+        INTEGER, "--max-workers", metavar="N", help="Examples in flight per system.", least=1
+    )
+    executor: Any = option(
+        SPEC,
+        "--executor",
+        metavar="SPEC",
+        help="Who makes the calls, instead of threads of this process.",
+        recorded=False,
+    )
+    repeats: int = option(
+        INTEGER,
+        "--repeats",
+        metavar="K",
+        help="Run each example K times.",
+        default=1,
+        least=1,
+        kept=True,
+    )
+    timeout_s: float | None = option(
+        NUMBER,
+        "--timeout",
+        metavar="S",
+        help="Seconds a system may take for one example.",
+        key="timeout",
+        above=0,
+    )
+    max_errors: float | None = option(
+        LIMIT,
+        "--max-errors",
+        metavar="N|P%",
+        help="Stop after more errored rows: N, or P% of rows.",
+        least=0,
+    )
+    fail_fast: bool = option(
+        FLAG, "--fail-fast", help="Stop at the first errored row.", default=False
+    )
+    budget_tokens: int | None = option(
+        INTEGER,
+        "--budget-tokens",
+        metavar="N",
+        help="Stop before calls exceed N tokens; stored results are free.",
+        least=1,
+    )
+    budget_usd: float | None = option(
+        NUMBER,
+        "--budget-usd",
+        metavar="X",
+        help="Stop before calls exceed X dollars, for systems that report cost.",
+        above=0,
+    )
+    rows: Literal["memory", "disk"] = option(
+        TEXT,
+        "--rows",
+        help="Where finished rows are kept during the run. Default: memory.",
+        default="memory",
+        choices=("memory", "disk"),
+        recorded=False,
+    )
+    cache_dir: str | Path | None = option(
+        FOLDER,
+        "--cache-dir",
+        metavar="DIR",
+        help=f"Where outputs and scores are stored. Default: {DEFAULT_CACHE_DIR}",
+        recorded=False,
+    )
+    allow_unsandboxed: bool = option(
+        FLAG,
+        "--allow-unsandboxed",
+        help="Run generated code although no sandbox works on this machine.",
+        default=False,
+    )
+    seed: int | None = option(
+        INTEGER,
+        "--seed",
+        metavar="N",
+        help="Seed for every component that takes one.",
+        kept=True,
+    )
+    tokenizer: Any = option(
+        SPEC,
+        "--tokenizer",
+        metavar="SPEC",
+        help=f"How tokens are counted. Default: {DEFAULT_ENCODING}.",
+        default=DEFAULT_ENCODING,
+        recorded=False,
+        kept=True,
+    )
+    text_fields: Iterable[str] | None = option(
+        TEXT,
+        "--text-field",
+        metavar="NAME",
+        help="Field whose tokens count. Repeatable. Default: context, question and turns.",
+        many=True,
+        kept=True,
+    )
+    added_evaluators: Sequence[Any] = ()
+    added_metrics: Sequence[Any] = ()
+    host: PluginHost | None = None
+    run_id: str | None = None
+    argv: Sequence[str] | None = None
+
+    def recorded(self) -> dict[str, Any]:
+        """The settings that a result tells as they were given, secrets left out."""
+        return {
+            name: visible(name, _plain(getattr(self, name)))
+            for name, declared in options_of(type(self)).items()
+            if declared.recorded
+        }
+
+
+@attrs.frozen(kw_only=True)
+class Invocation:
+    """What `cb run` and run files may say beside the request.
+
+    Where reports go, what is imported first, short forms for components, and, as flags only,
+    what to do with the request.
+    """
+
+    proxies: Sequence[str] = option(
+        TEXT,
+        "--proxy",
+        metavar="URL",
+        help="Endpoint or proxy under test: short for --system openai:URL. Repeatable.",
+        key="proxy",
+        default=(),
+        many=True,
+        after="systems",
+    )
+    names: Sequence[str] = option(
+        TEXT,
+        "--name",
+        metavar="NAME",
+        help="Name of the --proxy in the same place. Default: its host and port.",
+        key="name",
+        default=(),
+        many=True,
+        after="systems",
+    )
+    models: Sequence[str] = option(
+        TEXT,
+        "--model",
+        metavar="NAME",
+        help="Model to ask each --proxy for; a single one counts for all.",
+        key="model",
+        default=(),
+        many=True,
+        after="systems",
+    )
+    judge_url: str | None = option(
+        TEXT,
+        "--judge-url",
+        metavar="URL",
+        help="Endpoint of a model that also rates the answers.",
+        after="metrics",
+    )
+    judge_model: str | None = option(
+        TEXT,
+        "--judge-model",
+        metavar="NAME",
+        help="The judge's model; with --judge-url.",
+        after="metrics",
+    )
+    judge_api_key_env: str | None = option(
+        TEXT,
+        "--judge-api-key-env",
+        metavar="VARIABLE",
+        help="Environment variable with the judge's key. Default: OPENAI_API_KEY.",
+        after="metrics",
+    )
+    judge_rubric: str | None = option(
+        TEXT,
+        "--judge-rubric",
+        metavar="NAME|FILE",
+        help="What the judge looks at, by name or as a template. Default: correctness.",
+        after="metrics",
+    )
+    judge_pairwise: bool = option(
+        FLAG,
+        "--judge-pairwise",
+        help="Let the judge compare the systems two by two as well.",
+        default=False,
+        after="metrics",
+    )
+    outputs: Sequence[str] = option(
+        TEXT,
+        *("-o", "--output"),
+        metavar="FORMAT[=FILE]",
+        help="Report to print, or to write to FILE. Repeatable. Default: table.",
+        key="output",
+        default=(),
+        many=True,
+        after="metrics",
+    )
+    no_cache: bool = option(
+        FLAG,
+        "--no-cache",
+        help="Store nothing and read nothing stored.",
+        key=None,
+        default=False,
+        after="cache_dir",
+    )
+    dry_run: bool = option(
+        FLAG,
+        "--dry-run",
+        help="Say what would run, and how much is stored; call nothing.",
+        key=None,
+        default=False,
+        after="cache_dir",
+    )
+    locked: bool = option(
+        FLAG,
+        "--locked",
+        help="Refuse to run with other plugins than cb-plugins.lock names.",
+        key=None,
+        default=False,
+        after="cache_dir",
+    )
+    imports: Sequence[str] = option(
+        TEXT,
+        "--import",
+        metavar="MODULE",
+        help="Import a module first, so that what it registers can be used. Repeatable.",
+        key="import",
+        default=(),
+        many=True,
+        after="text_fields",
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A setting without what JSON does not know."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
