@@ -14,7 +14,7 @@ import attrs
 
 from cbcore import names
 from cbcore._build.builder import Built
-from cbcore._run.scorers import Wired
+from cbcore._run.scorers import Scorer
 from cbcore.exceptions import UsageError
 
 DEFAULT_SCORE_FIELD = "f1"
@@ -76,7 +76,7 @@ def choose_score_field(
     wanted: str | None,
     datasets: Sequence[Built],
     evaluators: Mapping[str | int, Built],
-    wired: Sequence[Sequence[Wired]],
+    wired: Sequence[Sequence[Scorer]],
     *,
     automatic: bool,
     main_of_suites: str | None = None,
@@ -161,7 +161,7 @@ def main_score_of_task(chosen: Iterable[tuple[Built, bool]], dataset: Built) -> 
     return next((score for score in usual if score in installed), installed[0])
 
 
-def _only_one(wired: Sequence[Wired]) -> str:
+def _only_one(wired: Sequence[Scorer]) -> str:
     """The first score of what was asked for, or of the only evaluator there is.
 
     Of several that were merely installed, which comes first is nothing a number may rest on.
@@ -180,7 +180,7 @@ def _only_one(wired: Sequence[Wired]) -> str:
     )
 
 
-def _check_one_emits(score: str, wired: Iterable[Wired]) -> None:
+def _check_one_emits(score: str, wired: Iterable[Scorer]) -> None:
     """Refuse two evaluators that nobody asked for and that both emit what quality means."""
     counted = Counter(w.evaluator.name for w in wired if w.automatic and score in w.emits)
     if len(counted) > 1:

@@ -8,7 +8,7 @@ from typing import Any
 from cbcore._build.builder import Builder, Built
 from cbcore._build.main_score import tasks_of
 from cbcore._run.run import Source
-from cbcore._run.scorers import Wired
+from cbcore._run.scorers import Scorer
 
 
 def wire(
@@ -48,7 +48,7 @@ def wire(
         tag=dataset.record["name"],
         examples=dataset.value,
         evaluators=[
-            Wired.of(b.value, automatic=i < n_automatic, record=b.record)
+            Scorer.of(b.value, automatic=i < n_automatic, record=b.record)
             for i, b in enumerate(shared)
         ],
     )

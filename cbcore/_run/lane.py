@@ -14,7 +14,8 @@ from cbcore._run import executors
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
 from cbcore._run.ids import SeenIds
 from cbcore._run.limits import Budget
-from cbcore._run.scorers import Done, RowMaker, Wired, ascore, score
+from cbcore._run.rows import RowMaker
+from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.work import Work, number
 from cbcore.results import EvalRow
 
@@ -33,9 +34,9 @@ class _CallAndScore:
     """What an executor is given to do with each example; it can be sent to another process."""
 
     called: SyncCaller
-    evaluators: Sequence[Wired]
+    evaluators: Sequence[Scorer]
 
-    def __call__(self, work: Work) -> Done:
+    def __call__(self, work: Work) -> Outcome:
         return score(self.called(work), self.evaluators)
 
 
@@ -54,13 +55,13 @@ class Lane:
             evaluators=source.evaluators,
             score_field=run.main_score_of(source),
         ).row
-        self._waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
-        self._direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
+        self._waiting = [s for s in source.evaluators if hasattr(s.evaluator, "ascore")]
+        self._direct = [s for s in source.evaluators if not hasattr(s.evaluator, "ascore")]
         self._scoring_takes_long = False
-        self._unscored: list[Done] = []
-        self._unclaimed: list[Done] = []
+        self._unscored: list[Outcome] = []
+        self._unclaimed: list[Outcome] = []
         self.n_recalled = 0
-        self._done: Iterator[Done] = iter(())
+        self._outcomes: Iterator[Outcome] = iter(())
 
     def rows(self) -> Iterator[EvalRow]:
         repeats = self._source.repeats or self._run.options.repeats
@@ -76,10 +77,10 @@ class Lane:
         if self._memo is not None:
             work = self._memo.recall(work)
         work = self._warmed_up(work)
-        self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
+        self._outcomes = self._judged(self._called(work)) if self._waiting else self._called(work)
         if self._source.pooled:
-            self._done = self._pooled(self._done)
-        return map(self._make_row if self._memo is None else self._finished, self._done)
+            self._outcomes = self._pooled(self._outcomes)
+        return map(self._make_row if self._memo is None else self._finished, self._outcomes)
 
     def _warmed_up(self, works: Iterator[Work]) -> Iterator[Work]:
         """The same work; the system is ready when the first of it has to be called for."""
@@ -91,11 +92,11 @@ class Lane:
                 return
             yield work
 
-    def _finished(self, done: Done) -> EvalRow:
+    def _finished(self, outcome: Outcome) -> EvalRow:
         if self._memo is not None:
-            self._memo.remember(done)
-        row = self._make_row(done)
-        if done.work.recalled is not None:
+            self._memo.remember(outcome)
+        row = self._make_row(outcome)
+        if outcome.work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
         return row
@@ -107,25 +108,26 @@ class Lane:
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""
-        if isinstance(self._done, Generator):
-            self._done.close()
+        if isinstance(self._outcomes, Generator):
+            self._outcomes.close()
         if self._budget is not None:
             self._budget.abandon()
         if not self._waiting and not self._scoring_takes_long:
-            yield from (self._finished(score(done, self._direct)) for done in self._unscored)
+            for outcome in self._unscored:
+                yield self._finished(score(outcome, self._direct))
         elif self._memo is not None:
-            for done in self._unscored:
-                self._memo.remember(done)
+            for outcome in self._unscored:
+                self._memo.remember(outcome)
         yield from map(self._finished, self._unclaimed)
 
-    def _called(self, work: Iterator[Work]) -> Iterator[Done]:
+    def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
         """Work through the system, and what can score at once, by the executor that suits it."""
         system, options, direct = self._system, self._run.options, self._direct
         gate = None
         if self._budget is not None:
             work = gate = self._budget.admit(work)
         if is_async(system):
-            done = executors.run_async(
+            outcomes = executors.run_async(
                 AsyncCaller(system, options.timeout_s),
                 work,
                 in_flight=self._in_flight,
@@ -133,13 +135,13 @@ class Lane:
                 unclaimed=self._unscored,
                 gate=gate,
             )
-            done = self._settled(done)
-            return self._scored(done) if direct else done
+            outcomes = self._settled(outcomes)
+            return self._scored(outcomes) if direct else outcomes
         unclaimed = self._unscored if self._waiting else self._unclaimed
         shared = options.executor is not None or self._in_flight > 1
         call = _CallAndScore(SyncCaller(system, options.timeout_s, shared=shared), direct)
         if options.executor is not None:
-            made: Iterator[Done] = options.executor.map(call, work, in_flight=self._in_flight)
+            made: Iterator[Outcome] = options.executor.map(call, work, in_flight=self._in_flight)
             return made
         if self._in_flight == 1:
             return self._settled(executors.run_inline(call, work))
@@ -149,34 +151,34 @@ class Lane:
             )
         )
 
-    def _settled(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _settled(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Calls that are over, each with what it spent taken from the budget at once.
 
         Not when its row is made: a row may wait for a judge, or for other repeats, and these
         for the budget.
         """
-        return done if self._budget is None else self._settling(self._budget, done)
+        return outcomes if self._budget is None else self._settling(self._budget, outcomes)
 
-    def _settling(self, budget: Budget, done: Iterator[Done]) -> Iterator[Done]:
+    def _settling(self, budget: Budget, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         try:
-            for item in done:
-                budget.settle(item.work, self._make_row(attrs.evolve(item, scores=[])))
-                yield item
+            for outcome in outcomes:
+                budget.settle(outcome.work, self._make_row(attrs.evolve(outcome, scores=[])))
+                yield outcome
         finally:
-            if isinstance(done, Generator):
-                done.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
 
-    def _scored(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _scored(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """What awaited calls returned through the evaluators that can score at once.
 
         Not on the event loop: other calls would wait for the evaluator, and be measured so.
         One that takes long is given threads.
         """
         try:
-            for item in done:
-                self._unscored.append(item)
+            for outcome in outcomes:
+                self._unscored.append(outcome)
                 started = time.perf_counter()
-                score(item, self._direct)
+                score(outcome, self._direct)
                 took = time.perf_counter() - started
                 yield self._unscored.pop()
                 if took > _LONG_TO_SCORE_S:
@@ -186,64 +188,64 @@ class Lane:
             self._scoring_takes_long = True
             yield from executors.run_in_threads(
                 functools.partial(score, evaluators=self._direct),
-                done,
+                outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,
             )
         finally:
-            if isinstance(done, Generator):
-                done.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
 
-    def _judged(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _judged(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Outputs through the evaluators that wait for something, while more are produced."""
 
-        async def judge(item: Done) -> Done:
-            return await ascore(item, self._waiting)
+        async def judge(outcome: Outcome) -> Outcome:
+            return await ascore(outcome, self._waiting)
 
         return executors.run_async(
             judge,
-            done,
+            outcomes,
             in_flight=self._in_flight,
             loop=self._run.loop(),
             unclaimed=self._unclaimed,
         )
 
-    def _pooled(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _pooled(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Repeats of an example, which come one after another, scored together at the last."""
-        waiting: list[Done] = []
+        waiting: list[Outcome] = []
         try:
-            for item in done:
-                if waiting and waiting[-1].work.index != item.work.index:
+            for outcome in outcomes:
+                if waiting and waiting[-1].work.index != outcome.work.index:
                     self._score_together(waiting)
                     while waiting:
                         yield waiting.pop(0)
-                waiting.append(item)
+                waiting.append(outcome)
             self._score_together(waiting)
             while waiting:
                 yield waiting.pop(0)
         except BaseException:  # an early end, however it comes: what is done is kept
-            if isinstance(done, Generator):
-                done.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
             self._unclaimed[:0] = waiting
             raise
 
-    def _score_together(self, repeats: Sequence[Done]) -> None:
-        answered = [item for item in repeats if item.output is not None]
+    def _score_together(self, repeats: Sequence[Outcome]) -> None:
+        answered = [outcome for outcome in repeats if outcome.output is not None]
         if answered:
-            last, outputs = answered[-1], [item.output for item in answered]
-            for wired in self._source.pooled:
-                if not wired.applies_to(last.work.example, last.output or {}):
+            last, outputs = answered[-1], [outcome.output for outcome in answered]
+            for scorer in self._source.pooled:
+                if not scorer.can_score(last.work.example, last.output or {}):
                     continue
-                scorer = wired.evaluator
+                evaluator = scorer.evaluator
                 try:
-                    if hasattr(scorer, "ascore_all"):
-                        judged = scorer.ascore_all(last.work.example, outputs)
+                    if hasattr(evaluator, "ascore_all"):
+                        judged = evaluator.ascore_all(last.work.example, outputs)
                         scores = self._run.loop().call(judged)
                     else:
-                        scores = scorer.score_all(last.work.example, outputs)
+                        scores = evaluator.score_all(last.work.example, outputs)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
-                last.scores.append((wired, scores))
+                last.scores.append((scorer, scores))
 
     @property
     def _in_flight(self) -> int:

@@ -79,9 +79,9 @@ def _planned(run: Run, system: Any, source: Any) -> PlannedWork:
 def _check_columns(run: Run, source: Any, work: Work) -> None:
     """Try column mappings on an example, and on its output where that is stored already."""
     processed = None if work.recalled is None else work.recalled.output()
-    for wired in (*source.evaluators, *source.pooled):
-        check = getattr(wired.evaluator, "check_columns", None)
-        if check is None or not wired.applies_to(work.example, processed or {}):
+    for scorer in (*source.evaluators, *source.pooled):
+        check = getattr(scorer.evaluator, "check_columns", None)
+        if check is None or not scorer.can_score(work.example, processed or {}):
             continue
         try:
             unchecked = check(work.example, processed)

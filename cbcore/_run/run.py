@@ -24,7 +24,7 @@ from cbcore._run.limits import Budget, ErrorLimit
 from cbcore._run.memo import Identities, Memo
 from cbcore._run.observers import Observers
 from cbcore._run.row_files import DiskRows, JoinedRows
-from cbcore._run.scorers import Wired
+from cbcore._run.scorers import Scorer
 from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
 from cbcore._store.sqlite import Store
@@ -57,9 +57,9 @@ class Source:
 
     tag: str
     examples: Iterable[Any]
-    evaluators: Sequence[Wired] = ()
+    evaluators: Sequence[Scorer] = ()
     repeats: int | None = None
-    pooled: Sequence[Wired] = ()
+    pooled: Sequence[Scorer] = ()
     contained: bool = False
 
 
@@ -103,7 +103,7 @@ class Run:
     _timing: dict[str, float] = attrs.Factory(dict)
     _loop: executors.LoopThread | None = None
     _warm: set[int] = attrs.Factory(set)
-    _bound: dict[tuple[str, int], Wired] = attrs.Factory(dict)
+    _bound: dict[tuple[str, int], Scorer] = attrs.Factory(dict)
     budget: Budget = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
     _identities: Identities = attrs.field(init=False)
@@ -206,10 +206,10 @@ class Run:
     def source_for(self, system: Any, source: Source) -> Source:
         """A source with its evaluators as they score one system's rows."""
 
-        def bound(wired: Wired) -> Wired:
-            key = (system.name, wired.key)
+        def bound(scorer: Scorer) -> Scorer:
+            key = (system.name, scorer.key)
             if key not in self._bound:
-                self._bound[key] = wired.for_system(system.name)
+                self._bound[key] = scorer.for_system(system.name)
             return self._bound[key]
 
         return attrs.evolve(
@@ -226,9 +226,9 @@ class Run:
         expected.
         """
         field: str | None = self.config.get("score_field")
-        if any(field in wired.emits for wired in source.evaluators):
+        if any(field in scorer.emits for scorer in source.evaluators):
             return None if source.pooled else field
-        said = bool(source.evaluators) and all(wired.emits for wired in source.evaluators)
+        said = bool(source.evaluators) and all(scorer.emits for scorer in source.evaluators)
         return field if said and not source.contained else None
 
     def memo(self, system: Any, source: Source) -> Memo | None:
@@ -237,9 +237,9 @@ class Run:
         if self.store is None or identity is None:
             return None
         evaluators = [
-            (wired, known)
-            for wired in source.evaluators
-            if (known := self._evaluator_identity(system, wired)) is not None
+            (scorer, known)
+            for scorer in source.evaluators
+            if (known := self._evaluator_identity(system, scorer)) is not None
         ]
         return Memo(self.store, identity, evaluators, secrets=self.secrets, warn=self.warn)
 
@@ -250,9 +250,9 @@ class Run:
         record = self.described.get(system.name)
         return self._identities.of(system, record, system=system.name)
 
-    def _evaluator_identity(self, system: Any, wired: Wired) -> bytes | None:
+    def _evaluator_identity(self, system: Any, scorer: Scorer) -> bytes | None:
         return self._identities.of(
-            wired.evaluator, wired.record, system=system.name, wiring=wired.key
+            scorer.evaluator, scorer.record, system=system.name, wiring=scorer.key
         )
 
     def _identify(self) -> None:
@@ -262,8 +262,8 @@ class Run:
         for system in self.systems:
             self.identity(system)
             for source in self.sources:
-                for wired in self.source_for(system, source).evaluators:
-                    self._evaluator_identity(system, wired)
+                for scorer in self.source_for(system, source).evaluators:
+                    self._evaluator_identity(system, scorer)
 
     # -- beginning and end ---------------------------------------------------------------------
 
@@ -300,9 +300,9 @@ class Run:
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
         unread = {
-            (wired.evaluator.name, field): None
-            for wired in self._bound.values()
-            for field in sorted(getattr(wired.evaluator, "unread_columns", ()))
+            (scorer.evaluator.name, field): None
+            for scorer in self._bound.values()
+            for field in sorted(getattr(scorer.evaluator, "unread_columns", ()))
         }
         for evaluator, field in unread:
             self.warn(f"{evaluator} never looked at {field!r}: {field}_column had no effect")
@@ -329,8 +329,8 @@ class Run:
 
     def _close_components(self, loop: executors.LoopThread) -> None:
         """Let systems and evaluators that hold connections close them, on the loop they used."""
-        wired = [one for source in self.sources for one in (*source.evaluators, *source.pooled)]
-        for component in [*self.systems, *(one.evaluator for one in wired)]:
+        scorers = [one for source in self.sources for one in (*source.evaluators, *source.pooled)]
+        for component in [*self.systems, *(one.evaluator for one in scorers)]:
             if hasattr(component, "aclose"):
                 try:
                     loop.call(component.aclose(), timeout_s=5)

@@ -7,13 +7,16 @@ import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore._run.ids import SeenIds
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
+
+if TYPE_CHECKING:
+    from cbcore._run.outputs import StoredOutput
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
@@ -36,7 +39,7 @@ class Work:
     repeat: int = 0
     digest: bytes = b""
     key: bytes = b""
-    recalled: Any = None
+    recalled: StoredOutput | None = None
     reserved_tokens: int = 0
 
 

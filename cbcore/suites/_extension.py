@@ -16,7 +16,7 @@ from cbcore import columns, provenance, specs
 from cbcore._build.builder import Builder, Built
 from cbcore._build.main_score import main_score_of_task, tasks_of
 from cbcore._run.run import Source
-from cbcore._run.scorers import Wired
+from cbcore._run.scorers import Scorer
 from cbcore.exceptions import (
     CBError,
     ConfigError,
@@ -209,15 +209,15 @@ class _TaskMaker:
         where = config.origins.get("filter_list", config.origin)
         pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
         repeats = config.repeats if config.repeats > 1 else self.repeats
-        each: list[Wired] = []
-        pooled: list[Wired] = []
+        each: list[Scorer] = []
+        pooled: list[Scorer] = []
         for position, pipeline in enumerate(pipelines):
             for built, automatic in wired:
                 scorer = task_scorer(
                     built.value, pipeline, task_format, first=position == 0, record=built.record
                 )
                 together = pipeline.pools and repeats > 1
-                (pooled if together else each).append(Wired.of(scorer, automatic=automatic))
+                (pooled if together else each).append(Scorer.of(scorer, automatic=automatic))
         outcome.filters = [pipeline.name for pipeline in pipelines]
         source = Source(
             leaf.key, examples, each, repeats=repeats, pooled=tuple(pooled), contained=True

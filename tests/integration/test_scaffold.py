@@ -378,7 +378,9 @@ USES = {
     ),
     "reporter": (
         ("-s", "identity | extractive", "-d", "hotpotqa:sample", "-o", "my-reporter=report.txt"),
-        lambda result: Path(result["folder"], "report.txt").read_text().startswith("identity | extractive: 0"),
+        lambda result: (
+            Path(result["folder"], "report.txt").read_text().startswith("identity | extractive: 0")
+        ),
     ),
     "executor": (
         (
