@@ -6,21 +6,20 @@ import functools
 import os
 import time
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore._run import executors
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
+from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
 from cbcore._run.limits import Budget
+from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
-from cbcore._run.work import Work, number
+from cbcore._run.sources import Source
+from cbcore._run.work import Work
 from cbcore.results import EvalRow
-
-if TYPE_CHECKING:
-    from cbcore._run.run import Run, Source
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
@@ -34,29 +33,31 @@ class _CallAndScore:
     """What an executor is given to do with each example; it can be sent to another process."""
 
     called: SyncCaller
-    evaluators: Sequence[Scorer]
+    scorers: Sequence[Scorer]
 
     def __call__(self, work: Work) -> Outcome:
-        return score(self.called(work), self.evaluators)
+        return score(self.called(work), self.scorers)
 
 
 class Lane:
     """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
-    def __init__(self, run: Run, system: Any, source: Source, seen: SeenIds) -> None:
-        self._run = run
-        self._system = system
+    def __init__(
+        self, context: RunContext, part: Part, source: Source, seen: SeenIds | None = None
+    ) -> None:
+        self._context = context
+        self._part = part
         self._source = source
         self._seen = seen
-        self._memo = run.memo(system, source)
-        self._budget = run.budget if run.budget.limited else None
+        self._memo = context.memo(part, source)
+        self._budget = context.budget if context.budget.limited else None
         self._make_row = RowMaker(
-            *(system.name, run.counter, run.secrets),
-            evaluators=source.evaluators,
-            score_field=run.main_score_of(source),
+            *(part.name, context.counter, context.secrets),
+            scorers=source.scorers,
+            score_field=source.expected_score(context.score_field),
         ).row
-        self._waiting = [s for s in source.evaluators if hasattr(s.evaluator, "ascore")]
-        self._direct = [s for s in source.evaluators if not hasattr(s.evaluator, "ascore")]
+        self._waiting = [s for s in source.scorers if hasattr(s.evaluator, "ascore")]
+        self._direct = [s for s in source.scorers if not hasattr(s.evaluator, "ascore")]
         self._scoring_takes_long = False
         self._unscored: list[Outcome] = []
         self._unclaimed: list[Outcome] = []
@@ -64,19 +65,7 @@ class Lane:
         self._outcomes: Iterator[Outcome] = iter(())
 
     def rows(self) -> Iterator[EvalRow]:
-        repeats = self._source.repeats or self._run.options.repeats
-        source = self._source
-        work = number(
-            source.examples,
-            source.tag,
-            repeats=repeats,
-            seen=self._seen,
-            ids_may_repeat=source.contained,
-            warn=self._run.warn,
-        )
-        if self._memo is not None:
-            work = self._memo.recall(work)
-        work = self._warmed_up(work)
+        work = self._warmed_up(self._context.works(self._source, self._memo, seen=self._seen))
         self._outcomes = self._judged(self._called(work)) if self._waiting else self._called(work)
         if self._source.pooled:
             self._outcomes = self._pooled(self._outcomes)
@@ -86,7 +75,7 @@ class Lane:
         """The same work; the system is ready when the first of it has to be called for."""
         for work in works:
             if work.problem is None and work.recalled is None:
-                self._run.warm_up(self._system)
+                self._context.warm_up(self._part)
                 yield work
                 yield from works
                 return
@@ -122,7 +111,7 @@ class Lane:
 
     def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
         """Work through the system, and what can score at once, by the executor that suits it."""
-        system, options, direct = self._system, self._run.options, self._direct
+        system, options, direct = self._part.value, self._context.options, self._direct
         gate = None
         if self._budget is not None:
             work = gate = self._budget.admit(work)
@@ -131,7 +120,7 @@ class Lane:
                 AsyncCaller(system, options.timeout_s),
                 work,
                 in_flight=self._in_flight,
-                loop=self._run.loop(),
+                loop=self._context.loop(),
                 unclaimed=self._unscored,
                 gate=gate,
             )
@@ -187,7 +176,7 @@ class Lane:
                 return
             self._scoring_takes_long = True
             yield from executors.run_in_threads(
-                functools.partial(score, evaluators=self._direct),
+                functools.partial(score, scorers=self._direct),
                 outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,
@@ -206,7 +195,7 @@ class Lane:
             judge,
             outcomes,
             in_flight=self._in_flight,
-            loop=self._run.loop(),
+            loop=self._context.loop(),
             unclaimed=self._unclaimed,
         )
 
@@ -240,7 +229,7 @@ class Lane:
                 try:
                     if hasattr(evaluator, "ascore_all"):
                         judged = evaluator.ascore_all(last.work.example, outputs)
-                        scores = self._run.loop().call(judged)
+                        scores = self._context.loop().call(judged)
                     else:
                         scores = evaluator.score_all(last.work.example, outputs)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
@@ -249,5 +238,5 @@ class Lane:
 
     @property
     def _in_flight(self) -> int:
-        default = ASYNC_IN_FLIGHT if is_async(self._system) else 1
-        return self._run.options.max_workers or default
+        default = ASYNC_IN_FLIGHT if is_async(self._part.value) else 1
+        return self._context.options.max_workers or default

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -18,17 +18,7 @@ from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.sqlite import Store
-from cbcore.components import describe_exception
-from cbcore.exceptions import ProcessError
-from cbcore.identity import (
-    UnidentifiableError,
-    canonical_bytes,
-    content_key,
-    from_bytes,
-    identity_of,
-    plain_bytes,
-)
-from cbcore.identity._descriptions import described_parts, note_use
+from cbcore.identity import canonical_bytes, content_key, from_bytes, plain_bytes
 from cbcore.results import Scored, json_safe
 from cbcore.secrets import hide, visible
 
@@ -39,70 +29,6 @@ _PREFIX = 8
 """Bytes of a component's identity that begin the keys of all its results."""
 
 
-class StoredSystem:
-    """Stands for a system of an earlier run: its stored outputs, and nothing else."""
-
-    def __init__(self, name: str, stored_identity: bytes) -> None:
-        self.name = name
-        self._stored_identity = stored_identity
-
-    @property
-    def stored_identity(self) -> bytes:
-        return self._stored_identity
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        raise ProcessError("no output is stored for this example")
-
-
-class Identities:
-    """The identities of a run's components. Those that have none are told once, and why.
-
-    They are asked for by the name of a system or, for an evaluator, by that and its wiring.
-    """
-
-    def __init__(self, warn: Callable[[str], None]) -> None:
-        self._warn = warn
-        self._told: set[str] = set()
-        self._known: dict[tuple[str, int | None], bytes | None] = {}
-        self._used: list[Any] = []
-
-    def of(
-        self,
-        component: Any,
-        record: Mapping[str, Any] | None,
-        *,
-        system: str,
-        wiring: int | None = None,
-    ) -> bytes | None:
-        if isinstance(component, StoredSystem):
-            return component.stored_identity
-        key = (system, wiring)
-        if key not in self._known:
-            self._known[key] = self._identified(component, record)
-        return self._known[key]
-
-    def _identified(self, component: Any, record: Mapping[str, Any] | None) -> bytes | None:
-        try:
-            found = identity_of(component, record=record)
-            self._used += described_parts(component, record)
-        except UnidentifiableError as error:
-            reason = str(error)
-        except Exception as error:  # noqa: BLE001 - what it declares is the component's own code
-            reason = f"its identity failed: {describe_exception(error)}"
-        else:
-            return found
-        message = f"nothing is stored for {component.name!r}: {reason}"
-        if message not in self._told:
-            self._told.add(message)
-            self._warn(message)
-        return None
-
-    def note_use(self) -> None:
-        """At the end of the run: what it changed in its components is no part of what they are."""
-        note_use(self._used)
-        self._used.clear()
-
-
 class Memo:
     """What the store knows, and learns, of one system on one dataset."""
 
@@ -110,17 +36,17 @@ class Memo:
         self,
         store: Store,
         system: bytes,
-        evaluators: Sequence[tuple[Scorer, bytes]],
+        scorers: Sequence[tuple[Scorer, bytes]],
         *,
         secrets: Sequence[str] = (),
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
         self._system = system[:_PREFIX]
-        self._evaluators = {scorer.key: identity[:_PREFIX] for scorer, identity in evaluators}
+        self._scorers = {scorer.key: identity[:_PREFIX] for scorer, identity in scorers}
         # A system that is new to the store is not looked up example by example.
         self._is_known = store.holds_any("outputs", self._system)
-        self._in_batches = [s for s, _ in evaluators if hasattr(s.evaluator, "score_batch")]
+        self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
         self._secrets = tuple(secrets)
         # As they look inside a payload: with quotes escaped, and beyond ASCII in either way.
@@ -170,13 +96,13 @@ class Memo:
                 known = recalled[work.key] = StoredOutput(
                     value[_LATENCY.size :], latency, work.example
                 )
-                for evaluator in self._evaluators:
-                    wanted[self._score_key(evaluator, work, known.payload)] = (known, evaluator)
+                for scorer in self._scorers:
+                    wanted[self._score_key(scorer, work, known.payload)] = (known, scorer)
             work.recalled = known  # shared by examples of equal content
         for key, value in self._store.get("scores", list(wanted)).items():
-            known, evaluator = wanted[key]
+            known, scorer = wanted[key]
             kept = from_bytes(value)
-            known.scores[evaluator] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+            known.scores[scorer] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
 
     def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
@@ -232,7 +158,7 @@ class Memo:
             return outcome
         known = work.recalled
         if known is not None:
-            if len(known.scores) == len(self._evaluators):
+            if len(known.scores) == len(self._scorers):
                 return outcome  # nothing is new
             payload = known.payload
         else:
@@ -249,14 +175,14 @@ class Memo:
                 return outcome
             self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
         for scorer, scores in outcome.scores:
-            if scorer.key not in self._evaluators:
+            if scorer.key not in self._scorers:
                 continue
             if known is None or scorer.key not in known.scores:
                 self._keep_scores(self._score_key(scorer.key, work, payload), scores)
         return outcome
 
-    def _score_key(self, evaluator: int, work: Work, payload: bytes) -> bytes:
-        return self._evaluators[evaluator] + content_key(work.digest + payload)
+    def _score_key(self, scorer: int, work: Work, payload: bytes) -> bytes:
+        return self._scorers[scorer] + content_key(work.digest + payload)
 
     def _keep_scores(self, key: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

@@ -27,9 +27,9 @@ _OFTEN_CALLED = {
 class Unscored:
     """Says, of rows without a score, what it would have taken. Alike rows share their reason."""
 
-    def __init__(self, score: str, evaluators: Sequence[Scorer]) -> None:
+    def __init__(self, score: str, scorers: Sequence[Scorer]) -> None:
         self._score = score
-        self._emitting = [scorer for scorer in evaluators if score in scorer.emits]
+        self._emitting = [scorer for scorer in scorers if score in scorer.emits]
         self._known: dict[tuple[Any, ...], str] = {}
 
     def reason(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:

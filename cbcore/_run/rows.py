@@ -21,7 +21,7 @@ _COUNTED = ("prompt_tokens", "completion_tokens")
 class RowMaker:
     """Builds the rows of one system.
 
-    `evaluators` are those that score its rows. A row that lacks `score_field` gets the reason.
+    `scorers` are those of its rows. A row that lacks `score_field` gets the reason.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class RowMaker:
         counter: TokenCounter,
         secrets: Sequence[str] = (),
         *,
-        evaluators: Sequence[Scorer] = (),
+        scorers: Sequence[Scorer] = (),
         score_field: str | None = None,
     ) -> None:
         self._system = system
@@ -41,9 +41,9 @@ class RowMaker:
         self._counts_like = (
             getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
         )
-        self._declared = frozenset(name for scorer in evaluators for name in scorer.emits)
+        self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
         self._score_field = score_field
-        self._unscored = Unscored(score_field or "", evaluators)
+        self._unscored = Unscored(score_field or "", scorers)
 
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output

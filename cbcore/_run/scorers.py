@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from cbcore._run.parts import Part
 from cbcore._run.work import Work
 
 _NOTHING: Mapping[int, Any] = {}
@@ -19,31 +20,31 @@ class Scorer:
     """An evaluator and how it came to score a dataset.
 
     One that was wired automatically passes over examples and outputs that lack a field it
-    needs; one that was asked for has to say why it cannot score them. `record` is what a result
-    says of the evaluator. `key` tells this wiring from all others, also after it was sent to
-    another process and back.
+    needs; one that was asked for has to say why it cannot score them. `key` tells this scorer
+    from all others, also after it was sent to another process and back.
     """
 
-    evaluator: Any
+    part: Part
     automatic: bool = False
     needs: tuple[str, ...] = ()
     emits: tuple[str, ...] = ()
     needs_output: tuple[str, ...] = ()
-    record: Mapping[str, Any] | None = None
     key: int = attrs.field(factory=_next_key)
 
     @classmethod
-    def of(
-        cls, evaluator: Any, *, automatic: bool = False, record: Mapping[str, Any] | None = None
-    ) -> Scorer:
+    def of(cls, part: Part, *, automatic: bool = False) -> Scorer:
+        evaluator = part.value
         return cls(
-            evaluator,
+            part,
             automatic=automatic,
-            record=record,
             needs=tuple(getattr(evaluator, "needs", ())),
             emits=tuple(getattr(evaluator, "emits", ())),
             needs_output=tuple(getattr(evaluator, "needs_output", ())),
         )
+
+    @property
+    def evaluator(self) -> Any:
+        return self.part.value
 
     def can_score(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         if not self.automatic:
@@ -54,8 +55,11 @@ class Scorer:
 
     def for_system(self, name: str) -> Scorer:
         """This evaluator for the rows of one system; itself, unless the two have to do."""
-        bind = getattr(self.evaluator, "for_system", None)
-        return self if bind is None else attrs.evolve(self, evaluator=bind(name))
+        bind = getattr(self.part.value, "for_system", None)
+        value = self.part.value if bind is None else bind(name)
+        if value is self.part.value:
+            return self
+        return attrs.evolve(self, part=attrs.evolve(self.part, value=value))
 
 
 @attrs.define
@@ -70,39 +74,39 @@ class Outcome:
 
     @property
     def known_scores(self) -> Mapping[int, Any]:
-        """Scores the store already had, by the key of the evaluator's wiring."""
+        """Scores the store already had, by the key of their scorer."""
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
 
 
-def score(outcome: Outcome, evaluators: Iterable[Scorer]) -> Outcome:
+def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
     if outcome.output is not None:
         example = outcome.work.example
         known = outcome.known_scores
-        for scorer in evaluators:
+        for scorer in scorers:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif scorer.can_score(example, outcome.output):
                 try:
-                    scores = scorer.evaluator.score(example, outcome.output)
+                    scores = scorer.part.value.score(example, outcome.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
                 outcome.scores.append((scorer, scores))
     return outcome
 
 
-async def ascore(outcome: Outcome, evaluators: Iterable[Scorer]) -> Outcome:
+async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example."""
     if outcome.output is not None:
         example = outcome.work.example
         known = outcome.known_scores
-        for scorer in evaluators:
+        for scorer in scorers:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif scorer.can_score(example, outcome.output):
                 try:
-                    scores = await scorer.evaluator.ascore(example, outcome.output)
+                    scores = await scorer.part.value.ascore(example, outcome.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
                 outcome.scores.append((scorer, scores))

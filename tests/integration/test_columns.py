@@ -117,9 +117,10 @@ def test_an_evaluator_that_was_wired_passes_over_outputs_it_cannot_score(tmp_pat
         def process(self, example):
             return {"contexts": ["x"]} if example["id"] == 1 else {}
 
+    from cbcore._run.parts import Part
     from cbcore._run.scorers import Scorer
 
-    automatic = Scorer.of(Retrieved(), automatic=True)
+    automatic = Scorer.of(Part(Retrieved()), automatic=True)
     assert automatic.can_score({}, {"contexts": []})
     assert not automatic.can_score({}, {"contexts": None})
     result = evaluate([Some()], DATA[:2], [Retrieved()], progress=False)

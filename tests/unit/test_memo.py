@@ -8,11 +8,11 @@ import attrs
 import pytest
 
 from cbcore._run import memo as memo_module
-from cbcore._run.memo import Identities, Memo, StoredSystem
+from cbcore._run.memo import Memo
+from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
 from cbcore._store.sqlite import Store
-from cbcore.exceptions import ProcessError
 from cbcore.results import Scored
 
 
@@ -80,7 +80,7 @@ def test_systems_do_not_see_each_others_outputs(memo):
 
 def test_scores_are_found_for_their_evaluator_example_and_output(memo):
     """Another evaluator has none; one without identity is not stored at all."""
-    scorer, other, nameless = (Scorer.of(Evaluator()) for _ in range(3))
+    scorer, other, nameless = (Scorer.of(Part(Evaluator())) for _ in range(3))
     first = [(scorer, b"scorer--"), (other, b"other---")]
     learn(memo(evaluators=first), "a", scores=[(scorer, {"s": 0.5}), (nameless, {"s": 1.0})])
     (work,) = memo(evaluators=first).recall(works("a"))
@@ -107,7 +107,7 @@ def test_scores_are_found_for_their_evaluator_example_and_output(memo):
 )
 def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, kept):
     """What is no number, or a failure, is asked again; the row says so each time."""
-    scorer = Scorer.of(Evaluator())
+    scorer = Scorer.of(Part(Evaluator()))
     evaluators = [(scorer, b"scorer--")]
     learn(memo(evaluators=evaluators), "a", scores=[(scorer, scores)])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
@@ -117,7 +117,7 @@ def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, 
 
 def test_secrets_are_taken_out_of_the_details_of_scores(memo):
     """What a judge echoes is as hostile as what a system returns."""
-    scorer = Scorer.of(Evaluator())
+    scorer = Scorer.of(Part(Evaluator()))
     evaluators = [(scorer, b"scorer--")]
     told_all = Scored({"s": 0.5}, details={"why": "the key is sk-12345678"})
     learn(memo(evaluators=evaluators, secrets=["sk-12345678"]), "a", scores=[(scorer, told_all)])
@@ -136,7 +136,7 @@ def test_failures_are_not_stored(memo, store):
 
 def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
     """A new evaluator's scores join; those known are not written again."""
-    old, new = Scorer.of(Evaluator()), Scorer.of(Evaluator())
+    old, new = Scorer.of(Part(Evaluator())), Scorer.of(Part(Evaluator()))
     learn(memo(evaluators=[(old, b"old-----")]), "a", scores=[(old, {"s": 0.1})])
     both = [(old, b"old-----"), (new, b"new-----")]
     made = memo(evaluators=both)
@@ -152,7 +152,7 @@ def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
 
 def test_examples_of_equal_content_share_what_is_known(memo):
     """Also their scores: none of them is scored again."""
-    scorer = Scorer.of(Evaluator())
+    scorer = Scorer.of(Part(Evaluator()))
     evaluators = [(scorer, b"scorer--")]
     learn(memo(evaluators=evaluators), "a", scores=[(scorer, {"s": 0.5})])
     seen = list(memo(evaluators=evaluators).recall(works("x", "a", "a", "a", "a")))
@@ -207,39 +207,6 @@ def test_an_unusable_example_is_not_looked_up(memo):
     """It has a problem and no address."""
     (work,) = memo().recall([Work(0, 0, {"id": 1}, "d", "no context")])
     assert (work.key, work.recalled) == (b"", None)
-
-
-def test_a_component_without_identity_is_told_once_with_the_reason():
-    """Asked for every lane, reported once; the others are known."""
-    told = []
-    namespace = {"__name__": "typed_at_a_prompt"}
-    exec("class Typed:\n    name = 'typed'", namespace)
-    typed, known = namespace["Typed"](), Evaluator()
-    identities = Identities(told.append)
-    assert [identities.of(typed, None, system=name) for name in "aab"] == [None] * 3
-    assert identities.of(known, None, system="c") == identities.of(known, None, system="d")
-    assert identities.of(known, None, system="c") is not None
-    assert len(told) == 1
-    assert told[0].startswith("nothing is stored for 'typed': ")
-
-
-def test_an_identity_that_fails_is_told_with_its_error(told):
-    """It is the component's own code: the run goes on, and stores nothing of it."""
-
-    class Failing(Evaluator):
-        def identity(self):
-            raise KeyError("model")
-
-    assert Identities(told.append).of(Failing(), None, system="s") is None
-    assert told == ["nothing is stored for 'evaluator': its identity failed: KeyError: 'model'"]
-
-
-def test_a_stored_system_has_an_identity_and_nothing_else():
-    """It answers for an earlier run; what is not stored it cannot say."""
-    system = StoredSystem("old", b"\x01" * 16)
-    assert Identities(pytest.fail).of(system, None, system="old") == b"\x01" * 16
-    with pytest.raises(ProcessError, match="no output is stored for this example"):
-        system.process({"context": "c"})
 
 
 # -- secrets -----------------------------------------------------------------------------------
@@ -318,7 +285,7 @@ CONTENTS = [str(i) for i in range(40)]
 def test_stored_outputs_are_scored_many_at_once_and_only_once(memo):
     """By an evaluator that can; the scores are stored."""
     learn(memo(), *CONTENTS)
-    scorer = Scorer.of(Together())
+    scorer = Scorer.of(Part(Together()))
     evaluators = [(scorer, b"scorer--")]
     seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
     assert all(work.recalled.scores == {scorer.key: {"s": 1.0}} for work in seen)
@@ -333,7 +300,7 @@ def test_stored_outputs_are_scored_many_at_once_and_only_once(memo):
 def test_no_evaluator_is_asked_when_nothing_is_to_be_scored(memo):
     """As for a dry run."""
     learn(memo(), *CONTENTS)
-    scorer = Scorer.of(Together())
+    scorer = Scorer.of(Part(Together()))
     seen = list(memo(evaluators=[(scorer, b"scorer--")]).recall(works(*CONTENTS), scoring=False))
     assert all(work.recalled for work in seen)
     assert scorer.evaluator.batches == []
@@ -351,7 +318,7 @@ def _fail(outputs):
 def test_a_batch_that_goes_wrong_is_left_to_be_asked_one_by_one(memo, answer):
     """Nothing is scored by position that might be another's."""
     learn(memo(), *CONTENTS)
-    scorer = Scorer.of(Together(answer))
+    scorer = Scorer.of(Part(Together(answer)))
     seen = list(memo(evaluators=[(scorer, b"scorer--")]).recall(works(*CONTENTS)))
     assert all(work.recalled.scores == {} for work in seen)
 
