@@ -151,6 +151,8 @@ class _TimedCalls:
         try:
             value, error = companion.outbox.get(timeout=self._timeout_s)
         except queue.Empty:
+            # A thread cannot be stopped. Should it ever return, it finds that it may leave; what
+            # it puts into its outbox nobody reads.
             companion.inbox.put(_LEAVE)
             self._local.companion = None
             raise _TimeLimitError(self._timeout_s) from None

@@ -48,6 +48,8 @@ class RunContext:
     score_field: str | None = None
     budget: Budget = attrs.field(init=False)
     _loop: LoopThread | None = attrs.field(default=None, init=False)
+    # Systems that were warmed up; one runs on several sources, and is warmed up by the first
+    # that has to call it, which none has when everything is stored.
     _warm: set[Part] = attrs.field(factory=set, init=False)
     _told: set[str] = attrs.field(factory=set, init=False)
 
@@ -124,6 +126,7 @@ class RunContext:
 
     def close(self, parts: Sequence[Part]) -> None:
         """Let parts that hold connections close them, on the loop they used, and end the loop."""
+        # Without a loop nothing was awaited, so nothing can have opened a connection on it.
         if self._loop is None:
             return
         for part in parts:

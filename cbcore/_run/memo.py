@@ -25,6 +25,14 @@ from cbcore.secrets import hide, visible
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
+# The key of an output is 8 bytes of the system's identity and 16 of a digest of the example
+# with the number of its repeat. The key of scores is 8 bytes of the evaluator's identity and 16
+# of a digest of that first digest with the stored output. Nothing else is in a key: equal
+# examples of two datasets share an output, and equal outputs of two systems share their scores.
+# The 8 bytes keep the keys of one component together, where `holds_any` finds them by their
+# beginning, and keys short, as every row of the store has one. Two components could be taken
+# for each other only if 64 bits of their identities were equal: not to be expected before a
+# store holds the results of billions of them. The digests of content have their full length.
 _PREFIX = 8
 """Bytes of a component's identity that begin the keys of all its results."""
 
@@ -142,6 +150,7 @@ class Memo:
         try:
             content = canonical_bytes(work.example)
             if work.repeat:
+                # Cannot be taken for another example: what is before it ends with a brace.
                 content += str(work.repeat).encode()
             work.digest = content_key(content)
         except (TypeError, ValueError) as error:
@@ -155,7 +164,7 @@ class Memo:
         """Store what was learned anew from one piece of work."""
         work = outcome.work
         if not work.key or outcome.output is None:
-            return outcome
+            return outcome  # without an address, or failed: it is tried again by the next run
         known = work.recalled
         if known is not None:
             if len(known.scores) == len(self._scorers):
@@ -176,7 +185,7 @@ class Memo:
             self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
         for scorer, scores in outcome.scores:
             if scorer.key not in self._scorers:
-                continue
+                continue  # an evaluator without identity, or one that scores repeats together
             if known is None or scorer.key not in known.scores:
                 self._keep_scores(self._score_key(scorer.key, work, payload), scores)
         return outcome

@@ -19,6 +19,7 @@ class StoredOutput:
     payload: bytes
     latency: float
     example: Mapping[str, Any]
+    # By the key of their scorer. Those of examples with equal content are one object, shared.
     scores: dict[int, Any] = attrs.Factory(dict)
 
     def output(self) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def _planned(context: RunContext, system: Part, source: Source) -> PlannedWork:
     work = context.works(source, context.memo(system, source), scoring=False)
     examples = stored = unusable = tokens = 0
     for item in work:
+        # Columns are tried on the first example that can be used: others are alike, or errored.
         if not examples - unusable and item.problem is None:
             _check_columns(context, source, item)
         examples += 1

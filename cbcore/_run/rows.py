@@ -45,6 +45,8 @@ class RowMaker:
         self._score_field = score_field
         self._unscored = Unscored(score_field or "", scorers)
 
+    # May be called twice for one outcome: a budget wants to know what a call took before it is
+    # scored. So it changes nothing of the outcome.
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output
         row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)

@@ -60,6 +60,8 @@ class Run:
     _recalled: Counter[str] = attrs.Factory(Counter)
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
+    # Each system with the sources as they score its rows. Made once: a scorer that is bound to a
+    # system is another part, with an identity and columns of its own to be told of at the end.
     _bound: list[tuple[Part, list[Source]]] = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
 
@@ -74,6 +76,7 @@ class Run:
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
         failure: BaseException | None = None
+        # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
         self._save_record("running")
         self._tell(self._started())
@@ -100,7 +103,7 @@ class Run:
         with self.opened() as opened:
             for system, sources in opened:
                 started = time.perf_counter()
-                seen = SeenIds()
+                seen = SeenIds()  # across sources: two datasets may have the same tag
                 try:
                     for source in sources:
                         if source.tag not in self._failures:
@@ -134,6 +137,7 @@ class Run:
                 if limited:
                     self._errors.count(row)
         except BaseException:
+            # Not counted as errors any more: the run has ended, and for one reason only.
             for row in lane.salvaged():
                 self._keep(row)
             raise
@@ -159,8 +163,10 @@ class Run:
     def _identify(self) -> None:
         """Find all identities before the first call: what cannot be stored is told in time."""
         for system, sources in self._bound:
-            for part in (system, *(one.part for source in sources for one in source.scorers)):
-                self.context.identity(part)
+            self.context.identity(system)
+            for source in sources:
+                for scorer in source.scorers:
+                    self.context.identity(scorer.part)
 
     # -- beginning and end ---------------------------------------------------------------------
 
@@ -180,7 +186,7 @@ class Run:
         """A mapping without effect is most likely a mistake in the name of the field."""
         unread = {
             (part.name, field): None
-            for part in self._parts()
+            for part in self._scoring_parts()
             for field in sorted(getattr(part.value, "unread_columns", ()))
         }
         for evaluator, field in unread:
@@ -188,12 +194,10 @@ class Run:
                 f"{evaluator} never looked at {field!r}: {field}_column had no effect"
             )
 
-    def _parts(self) -> list[Part]:
-        """Every system and what scores its rows, each part once."""
-        parts = [*self.systems]
-        for _, sources in self._bound:
-            parts += [one.part for s in sources for one in (*s.scorers, *s.pooled)]
-        return list(dict.fromkeys(parts))
+    def _scoring_parts(self) -> list[Part]:
+        """What scores the rows of any system, each part once."""
+        sources = [source for _, bound in self._bound for source in bound]
+        return list(dict.fromkeys(one.part for s in sources for one in (*s.scorers, *s.pooled)))
 
     def _tell_recalled(self) -> None:
         if self.context.store is not None:
@@ -204,7 +208,8 @@ class Run:
 
     def _close(self, failure: BaseException | None) -> BaseException | None:
         """Close connections and the store. What fails now counts only if nothing did before."""
-        parts = self._parts()
+        # Before anything is closed, which may change a component once more.
+        parts = [*self.systems, *self._scoring_parts()]
         for part in parts:
             part.note_use()
         self.context.close(parts)

@@ -26,6 +26,10 @@ class Source:
     scorers: Sequence[Scorer] = ()
     repeats: int | None = None
     pooled: Sequence[Scorer] = ()
+    # What this changes: a `DataError` or `UsageError` while it is read ends this source alone,
+    # also for the systems that follow, instead of the run (`Run._collect_contained`); an id that
+    # comes again gets its position added instead of being refused (`number`); and its rows need
+    # not have the run's main score (`expected_score`).
     contained: bool = False
 
     def for_system(self, name: str) -> Source:
