@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 
 import attrs
@@ -59,8 +60,21 @@ class Lane:
         self._waiting = [s for s in source.scorers if hasattr(s.evaluator, "ascore")]
         self._direct = [s for s in source.scorers if not hasattr(s.evaluator, "ascore")]
         self._scoring_takes_long = False
+        # Every outcome is in one place at a time: in the hands of one of the generators below,
+        # of an executor, or, after an early end, in one of the first two lists. Calls were paid
+        # for, so none may fall between them, and none may be in both, or it would be two rows.
+        # `_unscored`: the system has answered, and some evaluator has yet to be asked. Filled by
+        # the executor that calls an awaited system, by threads when judges come after them, and
+        # by `_scored` with the one outcome that it is scoring.
+        # `_unclaimed`: nobody is left to be asked, and only the row is missing. Filled by whatever
+        # asks evaluators last: threads, `_judged`, or `_pooled` with repeats that are not yet
+        # complete; those do without the scores that they would have got together.
+        # An executor from a plugin fills neither: it cannot be asked for what is under way.
+        # `_judging`: what judges were given and has not come back from them. Those among it that
+        # were judged by the time of an early end are in `_unclaimed` too, and count as that.
         self._unscored: list[Outcome] = []
         self._unclaimed: list[Outcome] = []
+        self._judging: deque[Outcome] = deque()
         self.n_recalled = 0
         self._outcomes: Iterator[Outcome] = iter(())
 
@@ -97,16 +111,22 @@ class Lane:
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""
+        # Closing goes through the generators to the executors, which only then fill the lists.
         if isinstance(self._outcomes, Generator):
             self._outcomes.close()
         if self._budget is not None:
             self._budget.abandon()
         if not self._waiting and not self._scoring_takes_long:
             for outcome in self._unscored:
+                # The end may have come between two evaluators: all are asked again.
+                outcome.scores.clear()
                 yield self._finished(score(outcome, self._direct))
         elif self._memo is not None:
-            for outcome in self._unscored:
-                self._memo.remember(outcome)
+            # Nobody who stopped a run wants to wait for judges. Without their scores a row
+            # would be wrong, but the next run finds the output in the store.
+            for outcome in (*self._unscored, *self._judging):
+                if not any(outcome is judged for judged in self._unclaimed):
+                    self._memo.remember(outcome)
         yield from map(self._finished, self._unclaimed)
 
     def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
@@ -126,6 +146,7 @@ class Lane:
             )
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
+        # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
         shared = options.executor is not None or self._in_flight > 1
         call = _CallAndScore(SyncCaller(system, options.timeout_s, shared=shared), direct)
@@ -191,19 +212,33 @@ class Lane:
         async def judge(outcome: Outcome) -> Outcome:
             return await ascore(outcome, self._waiting)
 
-        return executors.run_async(
+        judged = executors.run_async(
             judge,
-            outcomes,
+            self._handed_over(outcomes),
             in_flight=self._in_flight,
             loop=self._context.loop(),
             unclaimed=self._unclaimed,
         )
+        try:
+            for outcome in judged:
+                self._judging.popleft()  # this one: results come in the order they were asked for
+                yield outcome
+        finally:
+            for generator in (judged, outcomes):
+                if isinstance(generator, Generator):
+                    generator.close()
+
+    def _handed_over(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        for outcome in outcomes:
+            self._judging.append(outcome)
+            yield outcome
 
     def _pooled(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Repeats of an example, which come one after another, scored together at the last."""
         waiting: list[Outcome] = []
         try:
             for outcome in outcomes:
+                # Results keep the order of the dataset: another index ends an example.
                 if waiting and waiting[-1].work.index != outcome.work.index:
                     self._score_together(waiting)
                     while waiting:
