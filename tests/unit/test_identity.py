@@ -306,7 +306,7 @@ def test_declared_files_count_by_their_content(tmp_path, monkeypatch):
 def test_files_stand_beside_the_class_too(tmp_path, monkeypatch):
     """Wherever the run is started."""
     monkeypatch.chdir(tmp_path)
-    assert identity_of(Reads("test_identity.py")) != identity_of(Reads("test_memo.py"))
+    assert identity_of(Reads("test_identity.py")) != identity_of(Reads("test_secrets.py"))
 
 
 def test_files_count_beside_a_declared_identity(tmp_path):
