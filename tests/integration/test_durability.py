@@ -14,7 +14,6 @@ import textwrap
 import threading
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -878,7 +877,7 @@ def test_what_cannot_be_stored_is_told_before_the_first_call(tmp_path):
             return {"typed": 1.0}
 
     request = Request(systems=[Typed()], datasets=[DATA], evaluators=[Typed()], cache_dir=tmp_path)
-    result = attrs.evolve(compose(request), warn=told.append).execute()
+    result = compose(request, warn=told.append).execute()
     assert [row.error for row in result.rows] == [None] * len(DATA)
     assert len(told) == 1
 
