@@ -397,10 +397,8 @@ def test_a_damaged_database_is_refused_with_what_to_do(tmp_path):
     content = bytearray(path.read_bytes())
     content[8192:] = b"\x55" * (len(content) - 8192)
     path.write_bytes(content)
-    damaged = Store(tmp_path)
-    with pytest.raises(StoreError, match="cannot be read") as caught:
-        damaged.get("outputs", [str(number).encode() for number in range(2000)])
-    damaged.close()
+    with pytest.raises(StoreError, match="cannot be (opened|read)") as caught:
+        Store(tmp_path).get("outputs", [str(number).encode() for number in range(2000)])
     assert "move" in caught.value.hint
 
 
