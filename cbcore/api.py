@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import attrs
 
-from cbcore._run.memo import StoredSystem
+from cbcore._run.parts import StoredSystem
 from cbcore.compose import compose
 from cbcore.exceptions import UsageError
 from cbcore.names import near_matches

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 import cbcore
-from cbcore._build.builder import Builder, Built
+from cbcore._build.builder import Builder
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
+from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
+from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
@@ -32,15 +34,15 @@ if TYPE_CHECKING:
 class _Parts:
     """What a request turned into, each part made and checked."""
 
-    systems: Sequence[Built]
-    datasets: Sequence[Built]
+    systems: Sequence[Part]
+    datasets: Sequence[Part]
     suites: SuiteRun | None
     sources: Sequence[Source]
-    evaluators: Mapping[str | int, Built]
-    metrics: Sequence[Built]
+    evaluators: Sequence[Part]
+    metrics: Sequence[Part]
     score_field: str
-    tokenizer: Built
-    executor: Built | None
+    tokenizer: Part
+    executor: Part | None
 
 
 def compose(
@@ -63,19 +65,21 @@ def compose(
     executor = parts.executor.value if parts.executor is not None else None
     return Run(
         run_id=config["run_id"],
-        systems=[built.value for built in parts.systems],
+        systems=parts.systems,
         sources=parts.sources,
         suites=parts.suites,
-        metrics=[built.value for built in parts.metrics],
-        counter=TokenCounter(parts.tokenizer.value, request.text_fields),
-        options=_run_options(request, executor),
+        metrics=[part.value for part in parts.metrics],
+        context=RunContext(
+            counter=TokenCounter(parts.tokenizer.value, request.text_fields),
+            options=_run_options(request, executor),
+            secrets=sorted(builder.secret_values, key=len, reverse=True),
+            warn=warn,
+            store=Store(request.cache_dir) if request.cache_dir is not None else None,
+            score_field=parts.score_field,
+        ),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
-        secrets=sorted(builder.secret_values, key=len, reverse=True),
-        warn=warn,
-        store=Store(request.cache_dir) if request.cache_dir is not None else None,
         record=_record(request, config, host) if request.cache_dir is not None else None,
-        described={built.name: built.record for built in parts.systems},
     )
 
 
@@ -90,7 +94,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
             "a run needs at least one dataset or suite",
             hint="`cb list datasets` and `cb list suites` show them",
         )
-    evaluators: dict[str | int, Built] = {}
+    evaluators: list[Part] = []
     sources = [
         wire(
             *(dataset, builder, evaluators),
@@ -100,13 +104,13 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
         )
         for dataset in datasets
     ]
-    wired = [source.evaluators for source in sources]
+    scorers = [source.scorers for source in sources]
     suites = _suites(request, builder, evaluators, host) if request.suites else None
     if suites is not None:
         _check_tags(sources, suites.sources)
         sources += suites.sources
     score_field = choose_score_field(
-        *(request.score_field, datasets, evaluators, wired),
+        *(request.score_field, datasets, evaluators, scorers),
         automatic=request.evaluators is None,
         main_of_suites=suites.main_score if suites is not None else None,
         warn=builder.warn,
@@ -128,12 +132,12 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
         "started": now(),
-        "systems": [built.record for built in parts.systems],
+        "systems": [part.record for part in parts.systems],
         "datasets": [b.record for b in parts.datasets] + (suites.dataset_records if suites else []),
         "suites": [_shown(suite) for suite in request.suites],
         "suite_plugins": (suites.plugins_used(host.components("suite")) if suites else []),
-        "evaluators": [built.record for built in parts.evaluators.values()],
-        "metrics": [built.record for built in parts.metrics],
+        "evaluators": [part.record for part in parts.evaluators],
+        "metrics": [part.record for part in parts.metrics],
         "tokenizers": [parts.tokenizer.record],
         "executors": [parts.executor.record] if parts.executor is not None else [],
         "score_field": parts.score_field,
@@ -156,13 +160,13 @@ def _offered(request: Request) -> dict[str, Any]:
     return offered
 
 
-def _executor(request: Request, builder: Builder, systems: Sequence[Built]) -> Built | None:
+def _executor(request: Request, builder: Builder, systems: Sequence[Part]) -> Part | None:
     """The executor made from its spec, where one is asked for that can run these systems."""
     if request.executor is None:
         return None
     if request.budget_tokens is not None or request.budget_usd is not None:
         raise UsageError("a budget cannot be kept by an executor", hint="leave one of them out")
-    awaited = [built.name for built in systems if hasattr(built.value, "aprocess")]
+    awaited = [part.name for part in systems if hasattr(part.value, "aprocess")]
     if awaited:
         raise UsageError(
             f"{', '.join(awaited)} is awaited, so it cannot be run by an executor",
@@ -175,7 +179,7 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + token_source.token_hex(3)
 
 
-def _metrics(request: Request, builder: Builder, score_field: str) -> list[Built]:
+def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]:
     extra: dict[str, Any] = {"score_field": score_field, "threshold": request.threshold}
     if request.cache_dir is not None:
         extra["cache_dir"] = str(request.cache_dir)
@@ -206,21 +210,21 @@ def _record(request: Request, config: Mapping[str, Any], host: PluginHost) -> Ru
     return RunRecord(config["run_id"], config["started"], manifest)
 
 
-def _check_systems(systems: Sequence[Built]) -> None:
+def _check_systems(systems: Sequence[Part]) -> None:
     if not systems:
         raise UsageError("a run needs at least one system", hint="`cb list systems` shows them")
     seen: set[str] = set()
-    for built in systems:
-        if built.name in seen:
+    for part in systems:
+        if part.name in seen:
             raise UsageError(
-                f"two systems are called {built.name!r}, so their rows could not be told apart",
+                f"two systems are called {part.name!r}, so their rows could not be told apart",
                 hint="give one of them another name: …,name=other",
             )
-        seen.add(built.name)
+        seen.add(part.name)
 
 
 def _suites(
-    request: Request, builder: Builder, evaluators: dict[str | int, Built], host: PluginHost
+    request: Request, builder: Builder, evaluators: list[Part], host: PluginHost
 ) -> SuiteRun:
     """The suites asked for, by name or as they are, with their tasks set up."""
     from cbcore.suites._extension import set_up

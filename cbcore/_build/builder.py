@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
+from cbcore._run.parts import Part
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner, describe_exception
 from cbcore.exceptions import (
@@ -25,20 +26,6 @@ from cbcore.registry import registry
 from cbcore.secrets import Secret, is_secret_name, secret_values
 from cbcore.specs import Spec
 from cbcore.tables import as_dataset
-
-
-@attrs.define
-class Built:
-    """A component ready to use, with what a result says of it."""
-
-    value: Any
-    record: dict[str, Any]
-    component: Component | None = None
-
-    @property
-    def name(self) -> str:
-        name: str = self.value.name
-        return name
 
 
 class Builder:
@@ -63,7 +50,7 @@ class Builder:
 
     # -- one component -------------------------------------------------------------------------
 
-    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Built:
+    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Part:
         """A component from a spec string, a Spec, or an object that already is one."""
         if isinstance(wanted, str):
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
@@ -80,7 +67,7 @@ class Builder:
         name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
-        return Built(value, record, component)
+        return Part(value, record, component)
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
@@ -124,7 +111,7 @@ class Builder:
         given = {**binding.named_arguments(spec, target, extra=extra), **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
-    def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Built:
+    def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Part:
         """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
         path = spec.config or ""
         try:
@@ -147,23 +134,23 @@ class Builder:
         name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
         record["component"] = f"py:{path}"
-        return Built(value, record)
+        return Part(value, record)
 
-    def _given(self, kind: str, value: Any) -> Built:
+    def _given(self, kind: str, value: Any) -> Part:
         value = self._checked(kind, value, None)
         if kind == "dataset":
-            return Built(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
+            return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
         self.secret_values |= secret_values(public_attributes(value))
         if isinstance(value, Chain):
             stages = [self._given(kind, stage).record for stage in value.stages]
-            return Built(value, provenance.describe_chain(value, stages))
+            return Part(value, provenance.describe_chain(value, stages))
         given: dict[str, Any] = {}
         described = value
         if isinstance(value, columns.Mapped):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
         owner = self._owner_of(described)
-        return Built(
+        return Part(
             value, provenance.describe(described, name=value.name, owner=owner, given=given)
         )
 
@@ -189,15 +176,15 @@ class Builder:
 
     # -- the parts of a run --------------------------------------------------------------------
 
-    def system(self, wanted: Any) -> Built:
+    def system(self, wanted: Any) -> Part:
         """A system, or a chain of them."""
         stages = specs.parse_chain(wanted) if isinstance(wanted, str) else wanted
         if isinstance(stages, list):
-            built = [self.build("system", stage) for stage in stages]
-            if len(built) == 1:
-                return built[0]
-            value = chain([stage.value for stage in built], self._chain_name(stages))
-            return Built(value, provenance.describe_chain(value, [b.record for b in built]))
+            parts = [self.build("system", stage) for stage in stages]
+            if len(parts) == 1:
+                return parts[0]
+            value = chain([part.value for part in parts], self._chain_name(stages))
+            return Part(value, provenance.describe_chain(value, [p.record for p in parts]))
         return self.build("system", stages)
 
     @staticmethod
@@ -208,7 +195,7 @@ class Builder:
             str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
         )
 
-    def automatic_evaluators(self, tasks: Sequence[str]) -> list[Built]:
+    def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
         chosen = []
         for component in self._installed("evaluator"):
@@ -218,7 +205,7 @@ class Builder:
 
     def automatic_metrics(
         self, occasions: Collection[str], extra: Mapping[str, Any]
-    ) -> list[Built]:
+    ) -> list[Part]:
         """Installed metrics that declare themselves automatic on one of these occasions."""
         chosen = []
         for component in self._installed("metric"):

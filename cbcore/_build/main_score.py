@@ -7,14 +7,14 @@ and never changes this.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
 
 from cbcore import names
-from cbcore._build.builder import Built
-from cbcore._run.scorers import Wired
+from cbcore._run.parts import Part
+from cbcore._run.scorers import Scorer
 from cbcore.components import TASK_SCORES
 from cbcore.exceptions import UsageError
 
@@ -28,13 +28,13 @@ class Emitted:
     complete: bool
 
     @classmethod
-    def by(cls, evaluators: Iterable[Built]) -> Emitted:
+    def by(cls, evaluators: Iterable[Part]) -> Emitted:
         found: list[str] = []
         complete = True
-        for built in evaluators:
-            emits = getattr(built.value, "emits", None)
-            if not emits and built.component is not None:
-                emits = built.component.emits
+        for part in evaluators:
+            emits = getattr(part.value, "emits", None)
+            if not emits and part.component is not None:
+                emits = part.component.emits
             complete = complete and bool(emits)
             found.extend(emits or ())
         return cls(tuple(found), complete)
@@ -63,9 +63,9 @@ class Emitted:
 
 def choose_score_field(
     wanted: str | None,
-    datasets: Sequence[Built],
-    evaluators: Mapping[str | int, Built],
-    wired: Sequence[Sequence[Wired]],
+    datasets: Sequence[Part],
+    evaluators: Sequence[Part],
+    scorers: Sequence[Sequence[Scorer]],
     *,
     automatic: bool,
     main_of_suites: str | None = None,
@@ -75,9 +75,9 @@ def choose_score_field(
 
     Where evaluators were chosen automatically, each dataset has its own: the one it names, or
     that of its main task. Where they agree, it is theirs. Suites alone mean what most of their
-    tasks are judged by. `wired` are the evaluators of each dataset.
+    tasks are judged by. `scorers` are those of each dataset.
     """
-    emitted = Emitted.by(evaluators.values())
+    emitted = Emitted.by(evaluators)
     if wanted is not None:
         emitted.require(wanted, "--score-field")
         return wanted
@@ -91,8 +91,8 @@ def choose_score_field(
     if len(set(own)) > 1:
         chosen = emitted.default or next(score for score in own if score is not None)
     if chosen is None:
-        return _only_one([one for of_dataset in wired for one in of_dataset])
-    for of_dataset in wired:
+        return _only_one([one for of_dataset in scorers for one in of_dataset])
+    for of_dataset in scorers:
         _check_one_emits(chosen, of_dataset)
     return chosen
 
@@ -103,13 +103,13 @@ def _default_or_first(emitted: Emitted) -> str:
     return emitted.scores[0]
 
 
-def tasks_of(dataset: Built) -> Sequence[str]:
+def tasks_of(dataset: Part) -> Sequence[str]:
     """The tasks of a dataset, its main one first."""
     described = dataset.component.described() if dataset.component else None
     return getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
 
 
-def _main_score(dataset: Built, emitted: Emitted, warn: Callable[[str], None]) -> str | None:
+def _main_score(dataset: Part, emitted: Emitted, warn: Callable[[str], None]) -> str | None:
     """The score one dataset is judged by; None where nothing is emitted that could be meant."""
     named = getattr(dataset.value, "main_score", None)
     if not named and dataset.component is not None:
@@ -132,7 +132,7 @@ def _main_score(dataset: Built, emitted: Emitted, warn: Callable[[str], None]) -
     return emitted.default
 
 
-def main_score_of_task(chosen: Iterable[tuple[Built, bool]], dataset: Built) -> str | None:
+def main_score_of_task(chosen: Iterable[tuple[Part, bool]], dataset: Part) -> str | None:
     """The score a task of a suite is judged by that names none; None where nothing is emitted.
 
     `chosen` are its evaluators, each with whether it was chosen automatically. The first decides
@@ -140,8 +140,8 @@ def main_score_of_task(chosen: Iterable[tuple[Built, bool]], dataset: Built) -> 
     """
     scores = [
         (score, automatic)
-        for built, automatic in chosen
-        for score in getattr(built.value, "emits", ())
+        for part, automatic in chosen
+        for score in getattr(part.value, "emits", ())
     ]
     if not scores or not scores[0][1]:
         return scores[0][0] if scores else None
@@ -150,15 +150,15 @@ def main_score_of_task(chosen: Iterable[tuple[Built, bool]], dataset: Built) -> 
     return next((score for score in usual if score in installed), installed[0])
 
 
-def _only_one(wired: Sequence[Wired]) -> str:
+def _only_one(scorers: Sequence[Scorer]) -> str:
     """The first score of what was asked for, or of the only evaluator there is.
 
     Of several that were merely installed, which comes first is nothing a number may rest on.
     """
-    asked = [one for one in wired if not one.automatic and one.emits]
+    asked = [one for one in scorers if not one.automatic and one.emits]
     if asked:
         return asked[0].emits[0]
-    by_name = {one.evaluator.name: one.emits for one in wired if one.emits}
+    by_name = {one.evaluator.name: one.emits for one in scorers if one.emits}
     if len(by_name) < 2:
         return next(iter(by_name.values()), (DEFAULT_SCORE_FIELD,))[0]
     listed = ", ".join(score for emits in by_name.values() for score in emits)
@@ -169,9 +169,9 @@ def _only_one(wired: Sequence[Wired]) -> str:
     )
 
 
-def _check_one_emits(score: str, wired: Iterable[Wired]) -> None:
+def _check_one_emits(score: str, scorers: Iterable[Scorer]) -> None:
     """Refuse two evaluators that nobody asked for and that both emit what quality means."""
-    counted = Counter(w.evaluator.name for w in wired if w.automatic and score in w.emits)
+    counted = Counter(s.evaluator.name for s in scorers if s.automatic and score in s.emits)
     if len(counted) > 1:
         raise UsageError(
             f"the score {score!r} is emitted by {' and '.join(counted)}, and quality can mean "
@@ -180,11 +180,11 @@ def _check_one_emits(score: str, wired: Iterable[Wired]) -> None:
         )
 
 
-def check_score_fields(metrics: Sequence[Any], evaluators: Mapping[str | int, Built]) -> None:
+def check_score_fields(metrics: Sequence[Any], evaluators: Sequence[Part]) -> None:
     """Refuse a metric of a score that nobody emits."""
     if not evaluators:
         return  # nothing is scored at all, which was said already
-    emitted = Emitted.by(evaluators.values())
+    emitted = Emitted.by(evaluators)
     for metric in metrics:
         field = getattr(metric, "score_field", None)
         if isinstance(field, str):

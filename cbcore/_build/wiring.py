@@ -5,50 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cbcore._build.builder import Builder, Built
+from cbcore._build.builder import Builder
 from cbcore._build.main_score import tasks_of
+from cbcore._run.parts import Part
 from cbcore._run.run import Source
-from cbcore._run.scorers import Wired
+from cbcore._run.scorers import Scorer
+
+
+def shared(part: Part, among: list[Part]) -> Part:
+    """The part among others that can stand for this one; where there is none, it joins them."""
+    for known in among:
+        if known.is_same(part):
+            return known
+    among.append(part)
+    return part
 
 
 def wire(
-    dataset: Built,
+    dataset: Part,
     builder: Builder,
-    evaluators: dict[str | int, Built],
+    evaluators: list[Part],
     *,
     asked: Sequence[Any] | None,
     added: Sequence[Any],
     warn: Callable[[str], None],
 ) -> Source:
-    """Wire a dataset to its evaluators; those already made for another dataset are shared.
+    """Wire a dataset to its evaluators; those of `evaluators` are shared, and new ones join them.
 
     Without any `asked` for, those that apply to the dataset's tasks are chosen; `added` ones
     join either way.
     """
     n_automatic = 0
     if asked is None:
-        wired = builder.automatic_evaluators(tasks_of(dataset))
-        n_automatic = len(wired)
-        wired += [builder.build("evaluator", wanted) for wanted in added]
-        if not wired:
+        chosen = builder.automatic_evaluators(tasks_of(dataset))
+        n_automatic = len(chosen)
+        chosen += [builder.build("evaluator", wanted) for wanted in added]
+        if not chosen:
             warn(
                 f"no installed evaluator applies to {dataset.record['name'] or 'the dataset'}: "
                 "its rows will not be scored"
             )
     elif evaluators:
-        wired = list(evaluators.values())
+        chosen = list(evaluators)
     else:
-        wired = [builder.build("evaluator", wanted) for wanted in (*asked, *added)]
-    # Those made from a name are equal when their records are; an object is only itself.
-    shared = [
-        evaluators.setdefault(built.record["digest"] if built.component else id(built.value), built)
-        for built in wired
-    ]
+        chosen = [builder.build("evaluator", wanted) for wanted in (*asked, *added)]
+    parts = [shared(part, evaluators) for part in chosen]
     return Source(
         tag=dataset.record["name"],
         examples=dataset.value,
-        evaluators=[
-            Wired.of(b.value, automatic=i < n_automatic, record=b.record)
-            for i, b in enumerate(shared)
-        ],
+        scorers=[Scorer.of(part, automatic=i < n_automatic) for i, part in enumerate(parts)],
     )

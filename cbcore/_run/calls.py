@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from cbcore._run.scorers import Done
+from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
@@ -53,7 +53,7 @@ class SyncCaller:
         measured = functools.partial(measure, function)
         return measured if self._timeout_s is None else _TimedCalls(measured, self._timeout_s)
 
-    def __call__(self, work: Work) -> Done:
+    def __call__(self, work: Work) -> Outcome:
         settled = _settled(work)
         if settled is not None:
             return settled
@@ -85,7 +85,7 @@ class AsyncCaller:
         self._single = system.aprocess
         self._conversation = getattr(system, "aprocess_conversation", self._single)
 
-    async def __call__(self, work: Work) -> Done:
+    async def __call__(self, work: Work) -> Outcome:
         settled = _settled(work)
         if settled is not None:
             return settled
@@ -153,6 +153,8 @@ class _TimedCalls:
         try:
             value, error = companion.outbox.get(timeout=self._timeout_s)
         except queue.Empty:
+            # A thread cannot be stopped. Should it ever return, it finds that it may leave; what
+            # it puts into its outbox nobody reads.
             companion.inbox.put(_LEAVE)
             self._local.companion = None
             raise _TimeLimitError(self._timeout_s) from None
@@ -192,31 +194,31 @@ def _serve(
             outbox.put((None, error))
 
 
-def _settled(work: Work) -> Done | None:
+def _settled(work: Work) -> Outcome | None:
     """What is known without a call: a problem of the example, or an output of the store."""
     if work.problem is not None:
-        return Done(work, None, 0.0, work.problem)
+        return Outcome(work, None, 0.0, work.problem)
     if work.recalled is not None:
-        return Done(work, work.recalled.output(), work.recalled.latency)
+        return Outcome(work, work.recalled.output(), work.recalled.latency)
     return None
 
 
-def _checked(output: Any, work: Work, took: float, waited: float) -> Done:
+def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
     if waited:
         took = max(0.0, took - waited)
     if not isinstance(output, dict):
         kind = type(output).__name__
-        return Done(work, None, took, f"the system returned {kind}, not a dict")
+        return Outcome(work, None, took, f"the system returned {kind}, not a dict")
     if waited:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         output = {**output, "metadata": {**known, "waited_s": waited}}
-    return Done(work, output, took)
+    return Outcome(work, output, took)
 
 
-def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Done:
-    return Done(work, None, max(0.0, latency), _explain(error, work, system))
+def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:
+    return Outcome(work, None, max(0.0, latency), _explain(error, work, system))
 
 
 def _explain(error: BaseException, work: Work, system: Any) -> str:

@@ -241,6 +241,9 @@ def _in_order(
 
     When the items end in a failure, it is raised after the results of those before it.
     """
+    # `submitted - wanted` items are out: under way, finished but not yet due, or in `ready`.
+    # Bounding them bounds memory, however slow the first of them is. Items are pulled here only,
+    # so that a dataset need not be safe to use from several threads.
     source = iter(items)
     ready: dict[int, Any] = {}
     submitted = wanted = 0
@@ -272,6 +275,7 @@ def _in_order(
             wanted += 1
             yield result
     finally:
+        # After an early end. Calls still under way are not waited for, and are lost.
         if unclaimed is not None:
             ready.update(finished.drain())
             in_order = (ready[index] for index in sorted(ready))

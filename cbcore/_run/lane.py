@@ -6,21 +6,22 @@ import functools
 import itertools
 import os
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore._run import executors
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
+from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
 from cbcore._run.limits import Budget
-from cbcore._run.scorers import Done, RowMaker, Wired, ascore, score
-from cbcore._run.work import Work, number
+from cbcore._run.parts import Part
+from cbcore._run.rows import RowMaker
+from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.sources import Source
+from cbcore._run.work import Work
 from cbcore.results import EvalRow
-
-if TYPE_CHECKING:
-    from cbcore._run.run import Run, Source
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
@@ -34,53 +35,56 @@ class _CallAndScore:
     """What an executor is given to do with each example; it can be sent to another process."""
 
     called: SyncCaller
-    evaluators: Sequence[Wired]
+    scorers: Sequence[Scorer]
 
-    def __call__(self, work: Work) -> Done:
-        return score(self.called(work), self.evaluators)
+    def __call__(self, work: Work) -> Outcome:
+        return score(self.called(work), self.scorers)
 
 
 class Lane:
     """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
-    def __init__(self, run: Run, system: Any, source: Source, seen: SeenIds) -> None:
-        self._run = run
-        self._system = system
+    def __init__(
+        self, context: RunContext, part: Part, source: Source, seen: SeenIds | None = None
+    ) -> None:
+        self._context = context
+        self._part = part
         self._source = source
         self._seen = seen
-        self._memo = run.memo(system, source)
-        self._budget = run.budget if run.budget.limited else None
+        self._memo = context.memo(part, source)
+        self._budget = context.budget if context.budget.limited else None
         self._make_row = RowMaker(
-            *(system.name, run.counter, run.secrets),
-            evaluators=source.evaluators,
-            score_field=run.main_score_of(source),
+            *(part.name, context.counter, context.secrets),
+            scorers=source.scorers,
+            score_field=source.expected_score(context.score_field),
         ).row
-        self._waiting = [w for w in source.evaluators if hasattr(w.evaluator, "ascore")]
-        self._direct = [w for w in source.evaluators if not hasattr(w.evaluator, "ascore")]
+        self._waiting = [s for s in source.scorers if hasattr(s.evaluator, "ascore")]
+        self._direct = [s for s in source.scorers if not hasattr(s.evaluator, "ascore")]
         self._scoring_takes_long = False
-        self._unscored: list[Done] = []
-        self._unclaimed: list[Done] = []
+        # Every outcome is in one place at a time: in the hands of one of the generators below,
+        # of an executor, or, after an early end, in one of the first two lists. Calls were paid
+        # for, so none may fall between them, and none may be in both, or it would be two rows.
+        # `_unscored`: the system has answered, and some evaluator has yet to be asked. Filled by
+        # the executor that calls an awaited system, by threads when judges come after them, and
+        # by `_scored` with the one outcome that it is scoring.
+        # `_unclaimed`: nobody is left to be asked, and only the row is missing. Filled by whatever
+        # asks evaluators last: threads, `_judged`, or `_pooled` with repeats that are not yet
+        # complete; those do without the scores that they would have got together.
+        # An executor from a plugin fills neither: it cannot be asked for what is under way.
+        # `_judging`: what judges were given and has not come back from them. Those among it that
+        # were judged by the time of an early end are in `_unclaimed` too, and count as that.
+        self._unscored: list[Outcome] = []
+        self._unclaimed: list[Outcome] = []
+        self._judging: deque[Outcome] = deque()
         self.n_recalled = 0
-        self._done: Iterator[Done] = iter(())
+        self._outcomes: Iterator[Outcome] = iter(())
 
     def rows(self) -> Iterator[EvalRow]:
-        repeats = self._source.repeats or self._run.options.repeats
-        source = self._source
-        work = number(
-            source.examples,
-            source.tag,
-            repeats=repeats,
-            seen=self._seen,
-            ids_may_repeat=source.contained,
-            warn=self._run.warn,
-        )
-        if self._memo is not None:
-            work = self._memo.recall(work)
-        work = self._warmed_up(work)
-        self._done = self._judged(self._called(work)) if self._waiting else self._called(work)
+        work = self._warmed_up(self._context.works(self._source, self._memo, seen=self._seen))
+        self._outcomes = self._judged(self._called(work)) if self._waiting else self._called(work)
         if self._source.pooled:
-            self._done = self._pooled(self._done)
-        return map(self._make_row if self._memo is None else self._finished, self._done)
+            self._outcomes = self._pooled(self._outcomes)
+        return map(self._make_row if self._memo is None else self._finished, self._outcomes)
 
     def _warmed_up(self, works: Iterator[Work]) -> Iterator[Work]:
         """The same work; the system is ready when the first of it has to be called for."""
@@ -101,14 +105,14 @@ class Lane:
         """Whether the system has to be called for it; if so, it is ready now."""
         if work.problem is not None or work.recalled is not None:
             return False
-        self._run.warm_up(self._system)
+        self._context.warm_up(self._part)
         return True
 
-    def _finished(self, done: Done) -> EvalRow:
+    def _finished(self, outcome: Outcome) -> EvalRow:
         if self._memo is not None:
-            self._memo.remember(done)
-        row = self._make_row(done)
-        if done.work.recalled is not None:
+            self._memo.remember(outcome)
+        row = self._make_row(outcome)
+        if outcome.work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
         return row
@@ -120,39 +124,47 @@ class Lane:
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""
-        if isinstance(self._done, Generator):
-            self._done.close()
+        # Closing goes through the generators to the executors, which only then fill the lists.
+        if isinstance(self._outcomes, Generator):
+            self._outcomes.close()
         if self._budget is not None:
             self._budget.abandon()
         if not self._waiting and not self._scoring_takes_long:
-            yield from (self._finished(score(done, self._direct)) for done in self._unscored)
+            for outcome in self._unscored:
+                # The end may have come between two evaluators: all are asked again.
+                outcome.scores.clear()
+                yield self._finished(score(outcome, self._direct))
         elif self._memo is not None:
-            for done in self._unscored:
-                self._memo.remember(done)
+            # Nobody who stopped a run wants to wait for judges. Without their scores a row
+            # would be wrong, but the next run finds the output in the store.
+            for outcome in (*self._unscored, *self._judging):
+                if not any(outcome is judged for judged in self._unclaimed):
+                    self._memo.remember(outcome)
         yield from map(self._finished, self._unclaimed)
 
-    def _called(self, work: Iterator[Work]) -> Iterator[Done]:
+    def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
         """Work through the system, and what can score at once, by the executor that suits it."""
-        system, options, direct = self._system, self._run.options, self._direct
+        system, options, direct = self._part.value, self._context.options, self._direct
         gate = None
         if self._budget is not None:
             work = gate = self._budget.admit(work)
         if is_async(system):
-            done = executors.run_async(
+            outcomes = executors.run_async(
                 AsyncCaller(system, options.timeout_s),
                 work,
                 in_flight=self._in_flight,
-                loop=self._run.loop(),
+                loop=self._context.loop(),
                 unclaimed=self._unscored,
                 gate=gate,
             )
-            done = self._settled(done)
-            return self._scored(done) if direct else done
+            outcomes = self._settled(outcomes)
+            return self._scored(outcomes) if direct else outcomes
+        # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
         shared = options.executor is not None or self._in_flight > 1
         call = _CallAndScore(SyncCaller(system, options.timeout_s, shared=shared), direct)
         if options.executor is not None:
-            made: Iterator[Done] = options.executor.map(call, work, in_flight=self._in_flight)
+            made: Iterator[Outcome] = options.executor.map(call, work, in_flight=self._in_flight)
             return made
         if self._in_flight == 1:
             return self._settled(executors.run_inline(call, work))
@@ -162,34 +174,34 @@ class Lane:
             )
         )
 
-    def _settled(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _settled(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Calls that are over, each with what it spent taken from the budget at once.
 
         Not when its row is made: a row may wait for a judge, or for other repeats, and these
         for the budget.
         """
-        return done if self._budget is None else self._settling(self._budget, done)
+        return outcomes if self._budget is None else self._settling(self._budget, outcomes)
 
-    def _settling(self, budget: Budget, done: Iterator[Done]) -> Iterator[Done]:
+    def _settling(self, budget: Budget, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         try:
-            for item in done:
-                budget.settle(item.work, self._make_row(attrs.evolve(item, scores=[])))
-                yield item
+            for outcome in outcomes:
+                budget.settle(outcome.work, self._make_row(attrs.evolve(outcome, scores=[])))
+                yield outcome
         finally:
-            if isinstance(done, Generator):
-                done.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
 
-    def _scored(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _scored(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """What awaited calls returned through the evaluators that can score at once.
 
         Not on the event loop: other calls would wait for the evaluator, and be measured so.
         One that takes long is given threads.
         """
         try:
-            for item in done:
-                self._unscored.append(item)
+            for outcome in outcomes:
+                self._unscored.append(outcome)
                 started = time.perf_counter()
-                score(item, self._direct)
+                score(outcome, self._direct)
                 took = time.perf_counter() - started
                 yield self._unscored.pop()
                 if took > _LONG_TO_SCORE_S:
@@ -198,67 +210,81 @@ class Lane:
                 return
             self._scoring_takes_long = True
             yield from executors.run_in_threads(
-                functools.partial(score, evaluators=self._direct),
-                done,
+                functools.partial(score, scorers=self._direct),
+                outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,
             )
         finally:
-            if isinstance(done, Generator):
-                done.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
 
-    def _judged(self, done: Iterator[Done]) -> Iterator[Done]:
+    def _judged(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Outputs through the evaluators that wait for something, while more are produced."""
 
-        async def judge(item: Done) -> Done:
-            return await ascore(item, self._waiting)
+        async def judge(outcome: Outcome) -> Outcome:
+            return await ascore(outcome, self._waiting)
 
-        return executors.run_async(
+        judged = executors.run_async(
             judge,
-            done,
+            self._handed_over(outcomes),
             in_flight=self._in_flight,
-            loop=self._run.loop(),
+            loop=self._context.loop(),
             unclaimed=self._unclaimed,
         )
-
-    def _pooled(self, done: Iterator[Done]) -> Iterator[Done]:
-        """Repeats of an example, which come one after another, scored together at the last."""
-        waiting: list[Done] = []
         try:
-            for item in done:
-                if waiting and waiting[-1].work.index != item.work.index:
+            for outcome in judged:
+                self._judging.popleft()  # this one: results come in the order they were asked for
+                yield outcome
+        finally:
+            for generator in (judged, outcomes):
+                if isinstance(generator, Generator):
+                    generator.close()
+
+    def _handed_over(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        for outcome in outcomes:
+            self._judging.append(outcome)
+            yield outcome
+
+    def _pooled(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        """Repeats of an example, which come one after another, scored together at the last."""
+        waiting: list[Outcome] = []
+        try:
+            for outcome in outcomes:
+                # Results keep the order of the dataset: another index ends an example.
+                if waiting and waiting[-1].work.index != outcome.work.index:
                     self._score_together(waiting)
                     while waiting:
                         yield waiting.pop(0)
-                waiting.append(item)
+                waiting.append(outcome)
             self._score_together(waiting)
             while waiting:
                 yield waiting.pop(0)
         except BaseException:  # an early end, however it comes: what is done is kept
-            if isinstance(done, Generator):
-                done.close()
+            if isinstance(outcomes, Generator):
+                outcomes.close()
             self._unclaimed[:0] = waiting
             raise
 
-    def _score_together(self, repeats: Sequence[Done]) -> None:
-        answered = [item for item in repeats if item.output is not None]
+    def _score_together(self, repeats: Sequence[Outcome]) -> None:
+        answered = [outcome for outcome in repeats if outcome.output is not None]
         if answered:
-            last, outputs = answered[-1], [item.output for item in answered]
-            for wired in self._source.pooled:
-                if not wired.applies_to(last.work.example, last.output or {}):
+            last, outputs = answered[-1], [outcome.output for outcome in answered]
+            for scorer in self._source.pooled:
+                if not scorer.can_score(last.work.example, last.output or {}):
                     continue
-                scorer = wired.evaluator
+                evaluator = scorer.evaluator
                 try:
-                    if hasattr(scorer, "ascore_all"):
-                        judged = scorer.ascore_all(last.work.example, outputs)
-                        scores = self._run.loop().call(judged)
+                    if hasattr(evaluator, "ascore_all"):
+                        judged = evaluator.ascore_all(last.work.example, outputs)
+                        scores = self._context.loop().call(judged)
                     else:
-                        scores = scorer.score_all(last.work.example, outputs)
+                        scores = evaluator.score_all(last.work.example, outputs)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
-                last.scores.append((wired, scores))
+                last.scores.append((scorer, scores))
 
     @property
     def _in_flight(self) -> int:
-        default = ASYNC_IN_FLIGHT if is_async(self._system) else 1
-        return self._run.options.max_workers or default
+        default = ASYNC_IN_FLIGHT if is_async(self._part.value) else 1
+        return self._context.options.max_workers or default

@@ -98,7 +98,7 @@ class Budget:
     def holds(self, work: Work) -> bool:
         """Whether work has to wait for calls under way to show what they take."""
         if _is_free(work) or not self._under_way:
-            return False
+            return False  # with nothing under way, waiting would be for ever
         return not self._calls or self._refusal(work) is not None
 
     def take(self, work: Work) -> bool:
@@ -147,6 +147,7 @@ class Budget:
         self._spent_usd += usd
         self._most_usd = max(self._most_usd, usd)
 
+    # Lanes come one after another, so nothing of another lane is under way then.
     def abandon(self) -> None:
         """Count calls whose end nobody waited for as having spent what was set aside for them."""
         self._spent_tokens += self._reserved
@@ -183,6 +184,7 @@ class Admission:
 
     def _seen(self) -> Work | None:
         """The next work, which stays the next; None at the end."""
+        # Work that has to wait was pulled already, and must not be lost.
         if self._next is None:
             self._next = next(self._works, None)
         return self._next

@@ -9,50 +9,32 @@ from __future__ import annotations
 import json
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
-import attrs
-
-from cbcore._run.scorers import Done, Wired
+from cbcore._run.outputs import StoredOutput, packed
+from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.sqlite import Store
-from cbcore.components import describe_exception
-from cbcore.exceptions import ProcessError
-from cbcore.identity import (
-    UnidentifiableError,
-    canonical_bytes,
-    content_key,
-    from_bytes,
-    identity_of,
-    plain_bytes,
-)
-from cbcore.identity._descriptions import described_parts, note_use
+from cbcore.identity import canonical_bytes, content_key, from_bytes, plain_bytes
 from cbcore.results import Scored, json_safe
 from cbcore.secrets import hide, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
+# The key of an output is 8 bytes of the system's identity and 16 of a digest of the example
+# with the number of its repeat. The key of scores is 8 bytes of the evaluator's identity and 16
+# of a digest of that first digest with the stored output. Nothing else is in a key: equal
+# examples of two datasets share an output, and equal outputs of two systems share their scores.
+# The 8 bytes keep the keys of one component together, where `holds_any` finds them by their
+# beginning, and keys short, as every row of the store has one. Two components could be taken
+# for each other only if 64 bits of their identities were equal: not to be expected before a
+# store holds the results of billions of them. The digests of content have their full length.
 _PREFIX = 8
 """Bytes of a component's identity that begin the keys of all its results."""
-
-
-@attrs.define
-class Recalled:
-    """What the store holds for one example: the output as it was stored, and its scores."""
-
-    payload: bytes
-    latency: float
-    example: Mapping[str, Any]
-    scores: dict[int, Any] = attrs.Factory(dict)
-
-    def output(self) -> dict[str, Any]:
-        """The output, as the system returned it."""
-        own, handed_back = from_bytes(self.payload)
-        return {**{key: self.example[key] for key in handed_back}, **own}
 
 
 def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> list[Work]:
@@ -66,85 +48,6 @@ def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> li
     return batch
 
 
-def _packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:
-    """An output as it is stored: what a system only hands back is named, not repeated."""
-    own, handed_back = {}, []
-    for key, value in output.items():
-        given = example.get(key, _ABSENT)
-        if value is given or (type(value) is type(given) and value == given):
-            handed_back.append(key)
-        else:
-            own[key] = value
-    return canonical_bytes([own, handed_back])
-
-
-_ABSENT = object()
-
-
-class StoredSystem:
-    """Stands for a system of an earlier run: its stored outputs, and nothing else."""
-
-    def __init__(self, name: str, stored_identity: bytes) -> None:
-        self.name = name
-        self._stored_identity = stored_identity
-
-    @property
-    def stored_identity(self) -> bytes:
-        return self._stored_identity
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        raise ProcessError("no output is stored for this example")
-
-
-class Identities:
-    """The identities of a run's components. Those that have none are told once, and why.
-
-    They are asked for by the name of a system or, for an evaluator, by that and its wiring.
-    """
-
-    def __init__(self, warn: Callable[[str], None]) -> None:
-        self._warn = warn
-        self._told: set[str] = set()
-        self._known: dict[tuple[str, int | None], bytes | None] = {}
-        self._used: list[Any] = []
-
-    def of(
-        self,
-        component: Any,
-        record: Mapping[str, Any] | None,
-        *,
-        system: str,
-        wiring: int | None = None,
-    ) -> bytes | None:
-        if isinstance(component, StoredSystem):
-            return component.stored_identity
-        key = (system, wiring)
-        if key not in self._known:
-            self._known[key] = self._identified(component, record)
-        return self._known[key]
-
-    def _identified(self, component: Any, record: Mapping[str, Any] | None) -> bytes | None:
-        try:
-            found = identity_of(component, record=record)
-            self._used += described_parts(component, record)
-        except UnidentifiableError as error:
-            reason = str(error)
-        except Exception as error:  # noqa: BLE001 - what it declares is the component's own code
-            reason = f"its identity failed: {describe_exception(error)}"
-        else:
-            return found
-        message = f"nothing is stored for {component.name!r}: {reason}"
-        if message not in self._told:
-            self._told.add(message)
-            self._warn(message)
-        return None
-
-    def note_use(self) -> None:
-        """At the end of the run: what it changed in its components is no part of what they are."""
-        note_use(self._used)
-        self._used.clear()
-
-
 class Memo:
     """What the store knows, and learns, of one system on one dataset."""
 
@@ -152,17 +55,17 @@ class Memo:
         self,
         store: Store,
         system: bytes,
-        evaluators: Sequence[tuple[Wired, bytes]],
+        scorers: Sequence[tuple[Scorer, bytes]],
         *,
         secrets: Sequence[str] = (),
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
         self._system = system[:_PREFIX]
-        self._evaluators = {wired.key: identity[:_PREFIX] for wired, identity in evaluators}
+        self._scorers = {scorer.key: identity[:_PREFIX] for scorer, identity in scorers}
         # A system that is new to the store is not looked up example by example.
         self._is_known = store.holds_any("outputs", self._system)
-        self._in_batches = [w for w, _ in evaluators if hasattr(w.evaluator, "score_batch")]
+        self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
         self._secrets = tuple(secrets)
         # As they look inside a payload: with quotes escaped, and beyond ASCII in either way.
@@ -189,8 +92,8 @@ class Memo:
             waited = time.monotonic() - started
             stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
             self._attach(batch)
-            for wired in self._in_batches if scoring else ():
-                self._score_together(wired, [work for work in batch if work.recalled is not None])
+            for scorer in self._in_batches if scoring else ():
+                self._score_together(scorer, batch)
             yield from batch
             started = time.monotonic()
         if failures:
@@ -202,8 +105,8 @@ class Memo:
                 self._address(work)
         if not self._is_known:
             return
-        wanted: dict[bytes, tuple[Recalled, int]] = {}
-        recalled: dict[bytes, Recalled] = {}
+        wanted: dict[bytes, tuple[StoredOutput, int]] = {}
+        recalled: dict[bytes, StoredOutput] = {}
         outputs = self._store.get("outputs", list({work.key for work in batch}))
         for work in batch:
             value = outputs.get(work.key)
@@ -212,40 +115,43 @@ class Memo:
             known = recalled.get(work.key)
             if known is None:
                 (latency,) = _LATENCY.unpack_from(value)
-                known = recalled[work.key] = Recalled(value[_LATENCY.size :], latency, work.example)
-                for evaluator in self._evaluators:
-                    wanted[self._score_key(evaluator, work, known.payload)] = (known, evaluator)
+                known = recalled[work.key] = StoredOutput(
+                    value[_LATENCY.size :], latency, work.example
+                )
+                for scorer in self._scorers:
+                    wanted[self._score_key(scorer, work, known.payload)] = (known, scorer)
             work.recalled = known  # shared by examples of equal content
         for key, value in self._store.get("scores", list(wanted)).items():
-            known, evaluator = wanted[key]
+            known, scorer = wanted[key]
             kept = from_bytes(value)
-            known.scores[evaluator] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+            known.scores[scorer] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
 
-    def _score_together(self, wired: Wired, works: Sequence[Work]) -> None:
+    def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
 
         What it cannot score, or when it fails, is left to be asked one by one.
         """
         unseen, examples, outputs = [], [], []
         for work in works:
-            if wired.key not in work.recalled.scores:
-                output = work.recalled.output()
-                if wired.applies_to(work.example, output):
-                    unseen.append(work)
-                    examples.append(work.example)
-                    outputs.append(output)
+            stored = work.recalled
+            if stored is None or scorer.key in stored.scores:
+                continue
+            output = stored.output()
+            if scorer.can_score(work.example, output):
+                unseen.append((work, stored))
+                examples.append(work.example)
+                outputs.append(output)
         if not unseen:
             return
         try:
-            scored = wired.evaluator.score_batch(examples, outputs)
+            scored = scorer.evaluator.score_batch(examples, outputs)
             pairs = list(zip(unseen, scored, strict=True))
         except (Exception, SystemExit):  # noqa: BLE001 - the plugin boundary
             return
-        for work, scores in pairs:
+        for (work, stored), scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
-                key = self._score_key(wired.key, work, work.recalled.payload)
-                self._keep_scores(key, scores)
-                work.recalled.scores[wired.key] = scores
+                self._keep_scores(self._score_key(scorer.key, work, stored.payload), scores)
+                stored.scores[scorer.key] = scores
 
     @property
     def fingerprint(self) -> str:
@@ -258,6 +164,7 @@ class Memo:
         try:
             content = canonical_bytes(work.example)
             if work.repeat:
+                # Cannot be taken for another example: what is before it ends with a brace.
                 content += str(work.repeat).encode()
             work.digest = content_key(content)
         except (TypeError, ValueError) as error:
@@ -267,38 +174,38 @@ class Memo:
             if not work.repeat:
                 self._fingerprint.update(work.digest)
 
-    def remember(self, done: Done) -> Done:
+    def remember(self, outcome: Outcome) -> Outcome:
         """Store what was learned anew from one piece of work."""
-        work = done.work
-        if not work.key or done.output is None:
-            return done
-        known: Recalled | None = work.recalled
+        work = outcome.work
+        if not work.key or outcome.output is None:
+            return outcome  # without an address, or failed: it is tried again by the next run
+        known = work.recalled
         if known is not None:
-            if len(known.scores) == len(self._evaluators):
-                return done  # nothing is new
+            if len(known.scores) == len(self._scorers):
+                return outcome  # nothing is new
             payload = known.payload
         else:
             try:
-                payload = _packed(done.output, work.example)
+                payload = packed(outcome.output, work.example)
                 if self._hints and any(hint in payload for hint in self._hints):
                     # The row is made of what is stored, so that a resumed run has the same.
-                    done.output = hide(done.output, self._secrets)
-                    payload = _packed(done.output, work.example)
+                    outcome.output = hide(outcome.output, self._secrets)
+                    payload = packed(outcome.output, work.example)
             except (TypeError, ValueError) as error:
                 self._tell(
                     f"the output for example {work.example_id!r} is not plain data ({error})"
                 )
-                return done
-            self._store.put("outputs", work.key, _LATENCY.pack(done.latency) + payload)
-        for wired, scores in done.scores:
-            if wired.key not in self._evaluators:
-                continue
-            if known is None or wired.key not in known.scores:
-                self._keep_scores(self._score_key(wired.key, work, payload), scores)
-        return done
+                return outcome
+            self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
+        for scorer, scores in outcome.scores:
+            if scorer.key not in self._scorers:
+                continue  # an evaluator without identity, or one that scores repeats together
+            if known is None or scorer.key not in known.scores:
+                self._keep_scores(self._score_key(scorer.key, work, payload), scores)
+        return outcome
 
-    def _score_key(self, evaluator: int, work: Work, payload: bytes) -> bytes:
-        return self._evaluators[evaluator] + content_key(work.digest + payload)
+    def _score_key(self, scorer: int, work: Work, payload: bytes) -> bytes:
+        return self._scorers[scorer] + content_key(work.digest + payload)
 
     def _keep_scores(self, key: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

@@ -21,19 +21,20 @@ class Observers:
     started: Sequence[Listener] = ()
     row: Sequence[Listener] = ()
     finished: Sequence[Listener] = ()
-    _silenced: set[int] = attrs.Factory(set)
+    _silenced: list[Callable[[Any], Any]] = attrs.Factory(list)
 
     def tell(
         self, event: RunStarted | RowFinished | RunFinished, warn: Callable[[str], None]
     ) -> None:
         """Hand the event to everyone who listens for its kind, in order."""
         for owner, listener in self._listeners(event):
-            if id(listener) in self._silenced:
+            # By what it is: a listener may be anything, also what cannot be hashed.
+            if any(silenced is listener for silenced in self._silenced):
                 continue
             try:
                 listener(event)
             except Exception as error:  # noqa: BLE001 - the plugin boundary
-                self._silenced.add(id(listener))
+                self._silenced.append(listener)
                 warn(f"an observer of {owner!r} failed: {describe_exception(error)}")
 
     def _listeners(self, event: RunStarted | RowFinished | RunFinished) -> Sequence[Listener]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.names import near_matches
 
 if TYPE_CHECKING:
-    from cbcore._run.scorers import Wired
+    from cbcore._run.scorers import Scorer
     from cbcore.results import EvalResult
 
 _MOST_REASONS = 5
@@ -27,9 +27,9 @@ _OFTEN_CALLED = {
 class Unscored:
     """Says, of rows without a score, what it would have taken. Alike rows share their reason."""
 
-    def __init__(self, score: str, evaluators: Sequence[Wired]) -> None:
+    def __init__(self, score: str, scorers: Sequence[Scorer]) -> None:
         self._score = score
-        self._emitting = [wired for wired in evaluators if score in wired.emits]
+        self._emitting = [scorer for scorer in scorers if score in scorer.emits]
         self._known: dict[tuple[Any, ...], str] = {}
 
     def reason(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
@@ -40,11 +40,11 @@ class Unscored:
         return self._known[shape]
 
     def _found(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
-        for wired in self._emitting:
-            for field in wired.needs:
+        for scorer in self._emitting:
+            for field in scorer.needs:
                 if example.get(field) is None:
-                    return _no_field(wired.evaluator.name, field, example)
-            for field in wired.needs_output:
+                    return _no_field(scorer.evaluator.name, field, example)
+            for field in scorer.needs_output:
                 if output.get(field) is None:
                     return f"the system returned no {field!r} (it returned {_listed(output)})"
         if self._emitting:

@@ -37,6 +37,7 @@ class DiskRows(Sequence[EvalRow]):
         self._starts = array("Q")
         self._written = 0
         self._buffered: list[bytes] = []
+        # Not with the run: a result keeps its rows for as long as somebody keeps the result.
         weakref.finalize(self, _remove, self._file, self._folder)
 
     def append(self, row: EvalRow) -> None:

@@ -6,29 +6,25 @@ Components are handed in ready to use; nothing here looks a name up.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore._logging import log_info
-from cbcore._run import executors
+from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
-from cbcore._run.limits import Budget, ErrorLimit
-from cbcore._run.memo import Identities, Memo
+from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
+from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, JoinedRows
-from cbcore._run.scorers import Wired
+from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
-from cbcore._store.sqlite import Store
-from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import (
     CBError,
@@ -41,42 +37,10 @@ from cbcore.exceptions import (
 from cbcore.results import EvalResult, EvalRow
 from cbcore.secrets import redact
 from cbcore.summary import summarize
-from cbcore.tokens import TokenCounter
+
+__all__ = ("Run", "RunOptions", "Source")
 
 _ANY_TEXT = "warm"
-
-
-@attrs.frozen
-class Source:
-    """A dataset with the evaluators that score it.
-
-    `pooled` ones score all repeats of an example together. `repeats` of its own go before
-    those of the run. When the data of a `contained` source fails, the others still run; its
-    documents are a suite's, whose ids nobody promised to be unique.
-    """
-
-    tag: str
-    examples: Iterable[Any]
-    evaluators: Sequence[Wired] = ()
-    repeats: int | None = None
-    pooled: Sequence[Wired] = ()
-    contained: bool = False
-
-
-@attrs.frozen
-class RunOptions:
-    """How a run is carried out. None of it changes what a score means."""
-
-    max_examples: int | None = None
-    max_workers: int | None = None
-    repeats: int = 1
-    timeout_s: float | None = None
-    fail_fast: bool = False
-    max_errors: int | float | None = None
-    budget_tokens: int | None = None
-    budget_usd: float | None = None
-    rows: str = "memory"
-    executor: Any = None
 
 
 @attrs.define
@@ -84,40 +48,36 @@ class Run:
     """One benchmark run: systems × sources, scored and summed up."""
 
     run_id: str
-    systems: Sequence[Any]
+    systems: Sequence[Part]
     sources: Sequence[Source]
     metrics: Sequence[Any]
-    counter: TokenCounter
-    options: RunOptions
+    context: RunContext
     config: dict[str, Any]
     observers: Observers = attrs.Factory(Observers)
-    secrets: Sequence[str] = ()
-    warn: Callable[[str], None] = attrs.field(default=lambda message: None)
-    store: Store | None = None
     record: RunRecord | None = None
-    described: Mapping[str, Mapping[str, Any]] = attrs.Factory(dict)
     suites: Any = None
     _ids_are_unique: bool = False
     _failures: dict[str, str] = attrs.Factory(dict)
     _recalled: Counter[str] = attrs.Factory(Counter)
     _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
-    _loop: executors.LoopThread | None = None
-    _warm: set[int] = attrs.Factory(set)
-    _bound: dict[tuple[str, int], Wired] = attrs.Factory(dict)
-    budget: Budget = attrs.field(init=False)
+    # Each system with the sources as they score its rows. Made once: a scorer that is bound to a
+    # system is another part, with an identity and columns of its own to be told of at the end.
+    _bound: list[tuple[Part, list[Source]]] = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
-    _identities: Identities = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        options = self.options
-        self._identities = Identities(self.warn)
-        self.budget = Budget(self.counter, options.budget_tokens, options.budget_usd)
+        options = self.context.options
         self._errors = ErrorLimit(options.max_errors, options.fail_fast, self.expected_rows())
+        self._bound = [
+            (system, [source.for_system(system.name) for source in self.sources])
+            for system in self.systems
+        ]
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
         failure: BaseException | None = None
+        # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
         self._save_record("running")
         self._tell(self._started())
@@ -135,17 +95,14 @@ class Run:
         return result
 
     def _execute_systems(self) -> None:
-        self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
+        self.context.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows()
         self._look_at_ids()
-        with contextlib.ExitStack() as spools:
-            sources = [
-                attrs.evolve(source, examples=spools.enter_context(self._replayable(source)))
-                for source in self.sources
-            ]
-            for system in self.systems:
+        with self.opened() as opened:
+            for system, sources in opened:
                 started = time.perf_counter()
+                # Across sources: two datasets may have the same tag.
                 seen = SeenIds(are_unique=self._ids_are_unique)
                 try:
                     for source in sources:
@@ -156,7 +113,7 @@ class Run:
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""
-        limit = self.options.max_examples
+        limit = self.context.options.max_examples
         at_hand = [
             (s.tag, s.examples) for s in self.sources if isinstance(s.examples, list | tuple)
         ]
@@ -165,16 +122,23 @@ class Run:
         else:
             check_ids((tag, islice(examples, limit)) for tag, examples in at_hand)
 
-    def _collect_contained(self, system: Any, source: Source, seen: SeenIds) -> None:
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[list[tuple[Part, list[Source]]]]:
+        """Every system with its sources, whose examples are pulled only once for all of them."""
+        limit, passes = self.context.options.max_examples, len(self.systems)
+        with replayed(self.sources, limit=limit, passes=passes) as examples:
+            yield [(system, [*map(_reading, sources, examples)]) for system, sources in self._bound]
+
+    def _collect_contained(self, system: Part, source: Source, seen: SeenIds) -> None:
         try:
             self._collect(system, source, seen)
         except (DataError, UsageError) as error:
             if not source.contained:
                 raise
-            self._failures[source.tag] = redact(error.message, self.secrets)
+            self._failures[source.tag] = redact(error.message, self.context.secrets)
 
-    def _collect(self, system: Any, source: Source, seen: SeenIds) -> None:
-        lane = Lane(self, system, self.source_for(system, source), seen)
+    def _collect(self, system: Part, source: Source, seen: SeenIds) -> None:
+        lane = Lane(self.context, system, source, seen)
         rows = self._rows[system.name]
         keep = self._keep if self.observers.row else rows.append
         limited = self._errors.limited
@@ -184,6 +148,7 @@ class Run:
                 if limited:
                     self._errors.count(row)
         except BaseException:
+            # Not counted as errors any more: the run has ended, and for one reason only.
             for row in lane.salvaged():
                 self._keep(row)
             raise
@@ -191,10 +156,8 @@ class Run:
             self._recalled[system.name] += lane.n_recalled
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
-        if self.budget.exhausted:
-            raise RunError(
-                f"stopped: {self.budget.exhausted}", hint="run again with a larger budget to go on"
-            )
+        if exhausted := self.context.budget.exhausted:
+            raise RunError(f"stopped: {exhausted}", hint="run again with a larger budget to go on")
 
     def _keep(self, row: EvalRow) -> None:
         rows = self._rows[row.system]
@@ -202,108 +165,30 @@ class Run:
         if self.observers.row:
             self._tell(RowFinished(self.run_id, row, len(rows) - 1))
 
-    def _replayable(self, source: Source) -> contextlib.closing[Replayable]:
-        limit = self.options.max_examples
-        return contextlib.closing(
-            Replayable(source.examples, limit=limit, passes=len(self.systems))
-        )
-
     def _new_rows(self) -> list[EvalRow] | DiskRows:
-        if self.options.rows == "memory":
+        if self.context.options.rows == "memory":
             return []
-        folder: Path | None = self.store.path.parent if self.store is not None else None
-        return DiskRows(folder)
-
-    def source_for(self, system: Any, source: Source) -> Source:
-        """A source with its evaluators as they score one system's rows."""
-
-        def bound(wired: Wired) -> Wired:
-            key = (system.name, wired.key)
-            if key not in self._bound:
-                self._bound[key] = wired.for_system(system.name)
-            return self._bound[key]
-
-        return attrs.evolve(
-            source,
-            evaluators=[bound(one) for one in source.evaluators],
-            pooled=[bound(one) for one in source.pooled],
-        )
-
-    def main_score_of(self, source: Source) -> str | None:
-        """The score that every row of a source should have; None where that is not so.
-
-        Tasks of suites are judged by scores of their own, repeats that are scored together have
-        one row with scores, and of an evaluator that does not say what it emits nothing can be
-        expected.
-        """
-        field: str | None = self.config.get("score_field")
-        if any(field in wired.emits for wired in source.evaluators):
-            return None if source.pooled else field
-        said = bool(source.evaluators) and all(wired.emits for wired in source.evaluators)
-        return field if said and not source.contained else None
-
-    def memo(self, system: Any, source: Source) -> Memo | None:
-        """What the store can do for one system on one dataset; None without either."""
-        identity = self.identity(system)
-        if self.store is None or identity is None:
-            return None
-        evaluators = [
-            (wired, known)
-            for wired in source.evaluators
-            if (known := self._evaluator_identity(system, wired)) is not None
-        ]
-        return Memo(self.store, identity, evaluators, secrets=self.secrets, warn=self.warn)
-
-    def identity(self, system: Any) -> bytes | None:
-        """What keys a system's results in the store; None without one, or without a store."""
-        if self.store is None:
-            return None
-        record = self.described.get(system.name)
-        return self._identities.of(system, record, system=system.name)
-
-    def _evaluator_identity(self, system: Any, wired: Wired) -> bytes | None:
-        return self._identities.of(
-            wired.evaluator, wired.record, system=system.name, wiring=wired.key
-        )
+        store = self.context.store
+        return DiskRows(store.path.parent if store is not None else None)
 
     def _identify(self) -> None:
         """Find all identities before the first call: what cannot be stored is told in time."""
-        if self.store is None:
-            return
-        for system in self.systems:
-            self.identity(system)
-            for source in self.sources:
-                for wired in self.source_for(system, source).evaluators:
-                    self._evaluator_identity(system, wired)
+        for system, sources in self._bound:
+            self.context.identity(system)
+            for source in sources:
+                for scorer in source.scorers:
+                    self.context.identity(scorer.part)
 
     # -- beginning and end ---------------------------------------------------------------------
-
-    def loop(self) -> executors.LoopThread:
-        """The event loop of the run, started when it is first needed."""
-        if self._loop is None:
-            self._loop = executors.LoopThread()
-        return self._loop
-
-    def warm_up(self, component: Any) -> None:
-        """Let a component prepare itself, once, so that no call is charged for it."""
-        if id(component) in self._warm or not hasattr(component, "warm_up"):
-            return
-        self._warm.add(id(component))
-        try:
-            begun = component.warm_up()
-            if inspect.isawaitable(begun):
-                self.loop().call(_awaited(begun))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-            self.warn(f"warming up {component.name!r} failed: {describe_exception(error)}")
 
     def _tell_ahead(self) -> None:
         """Say what is known of the run before it spends anything."""
         self._identify()
-        if self.options.budget_usd is None:
+        if self.context.options.budget_usd is None:
             return
         for system in self.systems:
-            if not callable(getattr(system, "estimate_usd", None)):
-                self.warn(
+            if not callable(getattr(system.value, "estimate_usd", None)):
+                self.context.warn(
                     f"{system.name!r} does not know what its calls cost: the budget in dollars "
                     "holds only for what its rows report as cost_usd"
                 )
@@ -311,15 +196,22 @@ class Run:
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
         unread = {
-            (wired.evaluator.name, field): None
-            for wired in self._bound.values()
-            for field in sorted(getattr(wired.evaluator, "unread_columns", ()))
+            (part.name, field): None
+            for part in self._scoring_parts()
+            for field in sorted(getattr(part.value, "unread_columns", ()))
         }
         for evaluator, field in unread:
-            self.warn(f"{evaluator} never looked at {field!r}: {field}_column had no effect")
+            self.context.warn(
+                f"{evaluator} never looked at {field!r}: {field}_column had no effect"
+            )
+
+    def _scoring_parts(self) -> list[Part]:
+        """What scores the rows of any system, each part once."""
+        sources = [source for _, bound in self._bound for source in bound]
+        return list(dict.fromkeys(one.part for s in sources for one in (*s.scorers, *s.pooled)))
 
     def _tell_recalled(self) -> None:
-        if self.store is not None:
+        if self.context.store is not None:
             counts = [
                 f"{name} {self._recalled[name]} of {len(r)}" for name, r in self._rows.items()
             ]
@@ -327,34 +219,26 @@ class Run:
 
     def _close(self, failure: BaseException | None) -> BaseException | None:
         """Close connections and the store. What fails now counts only if nothing did before."""
-        self._identities.note_use()
-        if self._loop is not None:
-            self._close_components(self._loop)
-        if self.store is not None:
+        # Before anything is closed, which may change a component once more.
+        parts = [*self.systems, *self._scoring_parts()]
+        for part in parts:
+            part.note_use()
+        self.context.close(parts)
+        if self.context.store is not None:
             try:
                 self._save_record(_state(failure), failure)
-                self.store.close()
+                self.context.store.close()
             except CBError as error:
                 failure = failure or error
         return failure
 
-    def _close_components(self, loop: executors.LoopThread) -> None:
-        """Let systems and evaluators that hold connections close them, on the loop they used."""
-        wired = [one for source in self.sources for one in (*source.evaluators, *source.pooled)]
-        for component in [*self.systems, *(one.evaluator for one in wired)]:
-            if hasattr(component, "aclose"):
-                try:
-                    loop.call(component.aclose(), timeout_s=5)
-                except Exception as error:  # noqa: BLE001 - the plugin boundary
-                    self.warn(f"closing {component.name!r} failed: {describe_exception(error)}")
-        loop.close()
-
     def _save_record(self, state: str, failure: BaseException | None = None) -> None:
-        if self.store is None or self.record is None:
+        store = self.context.store
+        if store is None or self.record is None:
             return
         if state == "running":
             self.record.manifest["identities"] = {
-                system.name: identity.hex() if (identity := self.identity(system)) else None
+                system.name: identity.hex() if (identity := self.context.identity(system)) else None
                 for system in self.systems
             }
         else:
@@ -363,8 +247,10 @@ class Run:
                 total += len(rows)
                 errored += sum(row.error is not None for row in rows)
             recalled = self._recalled.total()
-            self.record.finish(state, _reason(failure, self.secrets), total, errored, recalled)
-        self.store.save_run(self.record)
+            self.record.finish(
+                state, _reason(failure, self.context.secrets), total, errored, recalled
+            )
+        store.save_run(self.record)
 
     def _started(self) -> RunStarted:
         return RunStarted(
@@ -377,22 +263,21 @@ class Run:
 
     def expected_rows(self) -> int | None:
         """How many rows the run will have, where the datasets can tell."""
-        limit, total = self.options.max_examples, 0
+        limit, total = self.context.options.max_examples, 0
         for source in self.sources:
-            repeats = source.repeats or self.options.repeats
             known = len(source.examples) if isinstance(source.examples, Sized) else limit
             if known is None:
                 return None
-            total += (known if limit is None else min(known, limit)) * repeats
+            total += (known if limit is None else min(known, limit)) * self.context.repeats(source)
         return total * len(self.systems)
 
     def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
-        self.observers.tell(event, self.warn)
+        self.observers.tell(event, self.context.warn)
 
     def _result(self, failure: BaseException | None) -> EvalResult:
         summary, problems = summarize(self._rows, self.metrics)
         config = {**self.config, "state": _state(failure)}
-        if reason := _reason(failure, self.secrets):
+        if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason
         parts = list(self._rows.values())
         suites: list[dict[str, Any]] = []
@@ -400,7 +285,7 @@ class Run:
             suites, remarks = self.suites.table(self._rows, self._failures)
             problems = [*problems, *remarks]
         rows: Sequence[EvalRow] = JoinedRows(parts)
-        if self.options.rows == "memory":
+        if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
         return EvalResult(
             rows=rows,
@@ -413,8 +298,8 @@ class Run:
         )
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
+def _reading(source: Source, examples: Replayable) -> Source:
+    return attrs.evolve(source, examples=examples)
 
 
 def _state(failure: BaseException | None) -> str:

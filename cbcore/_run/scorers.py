@@ -1,312 +1,117 @@
-"""From an output to a row: every evaluator asked, every answer checked, nothing made up."""
+"""Evaluators at a dataset, and how they are asked for the scores of one outcome."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
-from cbcore._run.reasons import Unscored
+from cbcore._run.parts import Part
 from cbcore._run.work import Work
-from cbcore.chains import USAGE_FIELDS
-from cbcore.components import describe_exception
-from cbcore.exceptions import CBError, MissingScoreError
-from cbcore.results import EvalRow, Scored, json_safe
-from cbcore.secrets import hide, is_secret_name, redact, visible
-from cbcore.texts import with_rewritten_twin
-from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
 _NOTHING: Mapping[int, Any] = {}
+# Counted up in the process that wires a run, and sent along from there: a copy that comes back
+# from another process has the key of its original, which its address could not tell.
 _next_key = itertools.count().__next__
-_COUNTED = ("prompt_tokens", "completion_tokens")
 
 
 @attrs.frozen
-class Wired:
+class Scorer:
     """An evaluator and how it came to score a dataset.
 
     One that was wired automatically passes over examples and outputs that lack a field it
-    needs; one that was asked for has to say why it cannot score them. `record` is what a result
-    says of the evaluator. `key` tells this wiring from all others, also after it was sent to
-    another process and back.
+    needs; one that was asked for has to say why it cannot score them. `key` tells this scorer
+    from all others, also after it was sent to another process and back.
     """
 
-    evaluator: Any
+    part: Part
     automatic: bool = False
     needs: tuple[str, ...] = ()
     emits: tuple[str, ...] = ()
     needs_output: tuple[str, ...] = ()
-    record: Mapping[str, Any] | None = None
     key: int = attrs.field(factory=_next_key)
 
     @classmethod
-    def of(
-        cls, evaluator: Any, *, automatic: bool = False, record: Mapping[str, Any] | None = None
-    ) -> Wired:
+    def of(cls, part: Part, *, automatic: bool = False) -> Scorer:
+        evaluator = part.value
         return cls(
-            evaluator,
+            part,
             automatic=automatic,
-            record=record,
             needs=tuple(getattr(evaluator, "needs", ())),
             emits=tuple(getattr(evaluator, "emits", ())),
             needs_output=tuple(getattr(evaluator, "needs_output", ())),
         )
 
-    def applies_to(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
+    @property
+    def evaluator(self) -> Any:
+        return self.part.value
+
+    def can_score(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         if not self.automatic:
             return True
         return all(example.get(field) is not None for field in self.needs) and all(
             output.get(field) is not None for field in self.needs_output
         )
 
-    def for_system(self, name: str) -> Wired:
+    def for_system(self, name: str) -> Scorer:
         """This evaluator for the rows of one system; itself, unless the two have to do."""
-        bind = getattr(self.evaluator, "for_system", None)
-        return self if bind is None else attrs.evolve(self, evaluator=bind(name))
+        bind = getattr(self.part.value, "for_system", None)
+        value = self.part.value if bind is None else bind(name)
+        if value is self.part.value:
+            return self
+        return attrs.evolve(self, part=attrs.evolve(self.part, value=value))
 
 
 @attrs.define
-class Done:
+class Outcome:
     """What came of one call: an output, or the error in its place."""
 
     work: Work
     output: dict[str, Any] | None
     latency: float
     error: str | None = None
-    scores: list[tuple[Wired, Any]] = attrs.Factory(list)
+    # Added to by one evaluator after another, never by two at once. What stands beside a scorer
+    # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
+    scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
 
     @property
     def known_scores(self) -> Mapping[int, Any]:
-        """Scores the store already had, by the key of the evaluator's wiring."""
+        """Scores the store already had, by the key of their scorer."""
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
 
 
-def score(done: Done, evaluators: Iterable[Wired]) -> Done:
+def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
-    if done.output is not None:
-        example = done.work.example
-        known = done.known_scores
-        for wired in evaluators:
-            if wired.key in known:
-                done.scores.append((wired, known[wired.key]))
-            elif wired.applies_to(example, done.output):
+    if outcome.output is not None:
+        example = outcome.work.example
+        known = outcome.known_scores
+        for scorer in scorers:
+            if scorer.key in known:
+                outcome.scores.append((scorer, known[scorer.key]))
+            elif scorer.can_score(example, outcome.output):
                 try:
-                    scores = wired.evaluator.score(example, done.output)
+                    scores = scorer.part.value.score(example, outcome.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
-                done.scores.append((wired, scores))
-    return done
+                outcome.scores.append((scorer, scores))
+    return outcome
 
 
-async def ascore(done: Done, evaluators: Iterable[Wired]) -> Done:
+async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example."""
-    if done.output is not None:
-        example = done.work.example
-        known = done.known_scores
-        for wired in evaluators:
-            if wired.key in known:
-                done.scores.append((wired, known[wired.key]))
-            elif wired.applies_to(example, done.output):
+    if outcome.output is not None:
+        example = outcome.work.example
+        known = outcome.known_scores
+        for scorer in scorers:
+            if scorer.key in known:
+                outcome.scores.append((scorer, known[scorer.key]))
+            elif scorer.can_score(example, outcome.output):
                 try:
-                    scores = await wired.evaluator.ascore(example, done.output)
+                    scores = await scorer.part.value.ascore(example, outcome.output)
                 except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
-                done.scores.append((wired, scores))
-    return done
-
-
-class RowMaker:
-    """Builds the rows of one system.
-
-    `evaluators` are those that score its rows. A row that lacks `score_field` gets the reason.
-    """
-
-    def __init__(
-        self,
-        system: str,
-        counter: TokenCounter,
-        secrets: Sequence[str] = (),
-        *,
-        evaluators: Sequence[Wired] = (),
-        score_field: str | None = None,
-    ) -> None:
-        self._system = system
-        self._counter = counter
-        self._secrets = tuple(secrets)
-        self._open_keys: dict[str, bool] = {}
-        # Who counts the same texts in the same way; with other fields, nobody does.
-        self._counts_like = (
-            getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
-        )
-        self._declared = frozenset(name for wired in evaluators for name in wired.emits)
-        self._score_field = score_field
-        self._unscored = Unscored(score_field or "", evaluators)
-
-    def row(self, done: Done) -> EvalRow:
-        work, output = done.work, done.output
-        row = EvalRow(self._system, work.example_id, latency=done.latency, dataset=work.dataset)
-        row.repeat = work.repeat
-        row.input_tokens = self._counter.visible(work.example)
-        if output is None:
-            row.error = redact(done.error or "", self._secrets)
-            return row
-        self._keep_output(row, work.example, output)
-        for wired, scores in done.scores:
-            self._keep_scores(row, wired, scores)
-        main = self._score_field
-        if main is not None and main not in row.scores and main not in row.missing:
-            row.missing[main] = self._unscored.reason(work.example, output)
-        return row
-
-    def _keep_output(
-        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
-    ) -> None:
-        response = output.get("response")
-        if response is not None:
-            text = response if type(response) is str else str(response)
-            row.response = hide(text, self._secrets) if self._secrets else text
-            row.response_tokens = self._counter.count(row.response)
-        row.output_tokens = row.input_tokens
-        for field in self._counter.text_fields:
-            if field in output and output[field] != example.get(field):
-                after = with_rewritten_twin(example, {**example, **output})
-                row.output_tokens = self._counter.visible(after)
-                break
-        metadata = output.get("metadata")
-        if metadata is not None and isinstance(metadata, Mapping):
-            row.metadata.update(self._plain(metadata))
-        if "usage" in output or "stage_usage" in output or "api_usage" in output:
-            self._keep_usage(row, example, output)
-        replies = output.get("turn_responses")
-        if replies is not None:
-            row.metadata["turn_responses"] = self._plain({"turns": replies})["turns"]
-
-    def _plain(self, metadata: Mapping[Any, Any]) -> dict[str, Any]:
-        """Metadata as it can be saved and read back: plain data without secrets."""
-        plain: dict[str, Any] = {}
-        for key, value in metadata.items():
-            kind = type(value)
-            if type(key) is not str or not self._is_open(key):
-                plain.update(hide(json_safe(visible("", {key: value})), self._secrets))
-            elif kind is str:
-                plain[key] = hide(redact(value), self._secrets)
-            elif kind is int or kind is bool or (kind is float and value - value == 0.0):
-                plain[key] = value
-            else:
-                plain[key] = hide(json_safe(visible("", value)), self._secrets)
-        return plain
-
-    def _is_open(self, key: str) -> bool:
-        """Whether a key neither is nor names a secret; keys are the same in row after row."""
-        known = self._open_keys.get(key)
-        if known is None:
-            known = not is_secret_name(key) and hide(key, self._secrets) == key
-            self._open_keys[key] = known
-        return known
-
-    def _keep_usage(
-        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
-    ) -> None:
-        """What endpoints counted: of the answer by name, of all else as what it took."""
-        usages = [
-            _added_up(output[field])
-            for field in USAGE_FIELDS
-            if output.get(field) and output[field] != example.get(field)
-        ]
-        stages = output.get("stage_usage")
-        if output.get("response") is not None or output.get("tool_calls"):
-            for usage in usages:
-                row.metadata.update(self._plain(usage))
-                if "turns" not in example:
-                    self._count_behind_endpoint(row, usage)
-        elif stages is None:
-            stages = [{"stage": self._system, "usage": usage} for usage in usages]
-        if isinstance(stages, list | tuple):
-            named = [stage for stage in stages if isinstance(stage, Mapping)]
-            usages = [{"stage": s.get("stage"), **_added_up(s.get("usage"))} for s in named]
-            row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
-        spent = [n for usage in usages for n in _counts(usage).values()]
-        if spent:
-            row.metadata["spent_tokens"] = sum(spent)
-
-    def _count_behind_endpoint(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
-        """Where a proxy shortens unseen, take the count of the model behind it.
-
-        Only that of the run's own tokenizer, or two counters would be compared; and only where
-        it is less than the text that was sent, as a chat template alone makes it more.
-        """
-        prompt = _counts(usage).get("prompt_tokens", row.output_tokens)
-        if prompt < row.output_tokens and usage.get("tokenizer") == self._counts_like is not None:
-            row.output_tokens = prompt
-            row.metadata["output_tokens_by"] = "endpoint"
-
-    def _keep_scores(self, row: EvalRow, wired: Wired, scores: Any) -> None:
-        if isinstance(scores, BaseException):
-            self._keep_reason(row, wired, _reason(scores))
-            return
-        if isinstance(scores, Scored):
-            self._keep_remarks(row, wired, scores)
-            scores = scores.scores
-        if type(scores) is not dict and not isinstance(scores, Mapping):
-            kind = type(scores).__name__
-            self._keep_reason(row, wired, f"the evaluator returned {kind}, not a dict of scores")
-            return
-        for name, value in scores.items():
-            if type(name) is not str:
-                row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
-                continue
-            key = name
-            # A name is whose evaluator declares it, or who comes first.
-            foreign = wired.automatic and name in self._declared and name not in wired.emits
-            if foreign or name in row.scores:
-                key = f"{wired.evaluator.name}.{name}"
-            if type(value) is not float:
-                try:
-                    value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-                except (TypeError, ValueError):
-                    row.missing[key] = f"the evaluator returned {value!r}, not a number"
-                    continue
-            if value - value == 0.0:  # finite: NaN and infinity minus themselves are NaN
-                row.scores[key] = value
-            else:
-                row.missing[key] = f"the evaluator returned {value}"
-
-    def _keep_remarks(self, row: EvalRow, wired: Wired, scored: Scored) -> None:
-        for name, reason in scored.missing.items():
-            row.missing[str(name)] = redact(str(reason), self._secrets)
-        if scored.details:
-            row.metadata[wired.evaluator.name] = self._plain(scored.details)
-
-    def _keep_reason(self, row: EvalRow, wired: Wired, reason: str) -> None:
-        for name in wired.emits or (wired.evaluator.name,):
-            row.missing[name] = redact(reason, self._secrets)
-
-
-def _added_up(usage: Any) -> Mapping[str, Any]:
-    """The usage of a call; a list holds that of every turn, which add up."""
-    if isinstance(usage, Mapping):
-        return usage
-    total: dict[str, Any] = {}
-    for turn in usage if isinstance(usage, list | tuple) else ():
-        for key, value in turn.items() if isinstance(turn, Mapping) else ():
-            if isinstance(value, int | float):
-                total[key] = total.get(key, 0) + value
-            else:
-                total[key] = value
-    return total
-
-
-def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
-    """The tokens of prompt and completion, as far as they were reported."""
-    return {key: usage[key] for key in _COUNTED if isinstance(usage.get(key), int)}
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, MissingScoreError):
-        return error.message
-    if isinstance(error, CBError):
-        return f"{type(error).__name__}: {error.message}"
-    return f"the evaluator failed: {describe_exception(error)}"
+                outcome.scores.append((scorer, scores))
+    return outcome

@@ -7,13 +7,16 @@ import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore._run.ids import SeenIds
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
+
+if TYPE_CHECKING:
+    from cbcore._run.outputs import StoredOutput
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
@@ -28,15 +31,20 @@ class Work:
     `recalled` was found.
     """
 
+    # Who writes what, always in the thread that pulls examples and before the call is made.
+    # From then on work is only read, by whatever thread or process makes the call.
+    # `number` writes these; `example` is shared by all repeats, so that systems get a copy:
     index: int
     example_id: str | int
     example: dict[str, Any]
     dataset: str
     problem: str | None = None
     repeat: int = 0
+    # `Memo.recall` writes these; they stay empty without a store:
     digest: bytes = b""
     key: bytes = b""
-    recalled: Any = None
+    recalled: StoredOutput | None = None
+    # `Budget.take` writes this, and `Budget.settle` reads it:
     reserved_tokens: int = 0
 
 
@@ -153,6 +161,7 @@ def private_copy(value: Any) -> Any:
     kind = type(value)
     if kind in _ATOMS:
         return value
+    # Exact types only: a subclass may keep more than its items, which `deepcopy` knows about.
     if kind is dict:
         return {k: v if type(v) in _ATOMS else private_copy(v) for k, v in value.items()}
     if kind is list:
@@ -173,6 +182,7 @@ class Replayable:
         self._limit = limit
         self._spooled = 0
         self._spool: Any = None
+        # With one system nothing is kept: the examples are gone as soon as their rows are made.
         self._must_spool = passes > 1 and not isinstance(examples, Sequence)
 
     def __iter__(self) -> Iterator[Any]:
@@ -189,6 +199,7 @@ class Replayable:
             yield example
 
     def _replay(self) -> Iterator[Any]:
+        # Only as far as the first system got: what it did not pull, nobody has seen.
         self._spool.seek(0)
         for _ in range(self._spooled):
             yield pickle.load(self._spool)  # noqa: S301 - written above, by this process

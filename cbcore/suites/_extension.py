@@ -16,10 +16,12 @@ from typing import Any
 import attrs
 
 from cbcore import columns, provenance, specs
-from cbcore._build.builder import Builder, Built
+from cbcore._build.builder import Builder
 from cbcore._build.main_score import main_score_of_task, tasks_of
+from cbcore._build.wiring import shared
+from cbcore._run.parts import Part
 from cbcore._run.run import Source
-from cbcore._run.scorers import Wired
+from cbcore._run.scorers import Scorer
 from cbcore.components import Component
 from cbcore.exceptions import (
     CBError,
@@ -32,7 +34,7 @@ from cbcore.plugins._known import packages_offering
 from cbcore.results import EvalRow
 from cbcore.specs import Spec
 from cbcore.suites.class_tasks import ClassSays, with_class
-from cbcore.suites.filters import make_pipeline
+from cbcore.suites.filters import Pipeline, make_pipeline
 from cbcore.suites.formats import BUILT_IN, Format, formats_of, make_format
 from cbcore.suites.harness import ProcessResults
 from cbcore.suites.manager import shipped_path
@@ -160,7 +162,7 @@ def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> 
 def set_up(
     selection: Selection,
     builder: Builder,
-    evaluators: dict[str | int, Built],
+    evaluators: list[Part],
     *,
     asked: Sequence[Any] | None = None,
     added: Sequence[Any] = (),
@@ -169,7 +171,7 @@ def set_up(
 ) -> SuiteRun:
     """Set every task of a selection up. `asked` scores the tasks that name no evaluators.
 
-    `evaluators` collects what scores the run; those equal to one already there are shared.
+    `evaluators` collects what scores the run; those already there are shared.
     """
     run = SuiteRun(selection)
     offered = _plugin_formats(builder, selection)
@@ -221,15 +223,21 @@ def _plugin_formats(builder: Builder, selection: Selection) -> dict[str, Callabl
     return formats_of(builder.host.observers("cb_formats")) if wanted else {}
 
 
+def _read_answer() -> Part:
+    evaluator = ReadAnswer()
+    return Part(evaluator, provenance.describe(evaluator, name=evaluator.name))
+
+
 @attrs.define
 class _TaskMaker:
     builder: Builder
-    evaluators: dict[str | int, Built]
+    evaluators: list[Part]
     formats: Mapping[str, Callable[..., Format]]
     asked: Sequence[Any] | None
     added: Sequence[Any]
     repeats: int
     seed: int | None
+    read_answer: Part = attrs.Factory(_read_answer)
 
     def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
         config, says = with_class(leaf.config)
@@ -237,7 +245,7 @@ class _TaskMaker:
         name = format_name(config)
         params = config.formats.get(name, {}) if name else {}
         task_format = make_format(name, params, self.formats) if name else None
-        datasets: list[Built] = []
+        datasets: list[Part] = []
 
         def load(wanted: Any) -> Iterable[Any]:
             datasets.append(self.builder.build("dataset", wanted))
@@ -246,19 +254,17 @@ class _TaskMaker:
 
         examples = task_examples(leaf.key, config, task_format, load, self.seed)
         dataset = datasets[0]
-        wired = self._scoring(config, says, task_format, dataset, outcome)
+        chosen = self._scoring(config, says, task_format, dataset, outcome)
         where = config.origins.get("filter_list", config.origin)
         pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
         repeats = config.repeats if config.repeats > 1 else self.repeats
-        each: list[Wired] = []
-        pooled: list[Wired] = []
+        each: list[Scorer] = []
+        pooled: list[Scorer] = []
         for position, pipeline in enumerate(pipelines):
-            for built, automatic in wired:
-                scorer = task_scorer(
-                    built.value, pipeline, task_format, first=position == 0, record=built.record
-                )
+            for part, automatic in chosen:
+                behind = _behind_filter(part, pipeline, task_format, first=position == 0)
                 together = pipeline.pools and repeats > 1
-                (pooled if together else each).append(Wired.of(scorer, automatic=automatic))
+                (pooled if together else each).append(Scorer.of(behind, automatic=automatic))
         outcome.filters = [pipeline.name for pipeline in pipelines]
         source = Source(
             leaf.key, examples, each, repeats=repeats, pooled=tuple(pooled), contained=True
@@ -266,7 +272,7 @@ class _TaskMaker:
         record = {**_dataset_record(dataset), "name": leaf.key}
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         metrics = [self.builder.build("metric", m, extra).value for m in config.metrics]
-        main_score = config.primary_score or main_score_of_task(wired, dataset)
+        main_score = config.primary_score or main_score_of_task(chosen, dataset)
         return TaskSetup(source, record, metrics, main_score or says.main_score)
 
     def _scoring(
@@ -274,53 +280,54 @@ class _TaskMaker:
         config: TaskConfig,
         says: ClassSays,
         task_format: Format | None,
-        dataset: Built,
+        dataset: Part,
         outcome: TaskOutcome,
-    ) -> list[tuple[Built, bool]]:
+    ) -> list[tuple[Part, bool]]:
         """The evaluators of a task, each with whether it was chosen automatically."""
         declared = _declared_metrics(config)
         outcome.shown = list(declared)
         of_task = {k: v for k, v in declared.items() if v is not None}
         outcome.higher_is_better = {**says.higher_is_better, **of_task}
-        chosen: list[tuple[Built, bool]] = []
+        chosen: list[tuple[Part, bool]] = []
         reads = task_format is not None and getattr(task_format, "reads_answer", True)
         named = config.evaluators if config.evaluators is not None else self.asked
         if named is not None:
             for wanted in named:
                 spec = _evaluator_spec(wanted)
-                built = self.builder.build("evaluator", spec)
-                chosen.append((self._mapped(built, spec, config, automatic=False), False))
+                part = self.builder.build("evaluator", spec)
+                chosen.append((self._mapped(part, spec, config, automatic=False), False))
         elif not reads:
             tasks = tasks_of(dataset) or ("qa",)
-            for built in self.builder.automatic_evaluators(tasks):
-                spec = Spec(built.component.qualified_name) if built.component else None
-                chosen.append((self._mapped(built, spec, config, automatic=True), True))
-        for message in unread_columns([built.value for built, _ in chosen], config):
+            for part in self.builder.automatic_evaluators(tasks):
+                spec = Spec(part.component.qualified_name) if part.component else None
+                chosen.append((self._mapped(part, spec, config, automatic=True), True))
+        for message in unread_columns([part.value for part, _ in chosen], config):
             self.builder.warn(message)
-        emitted = {name for built, _ in chosen for name in getattr(built.value, "emits", ())}
+        emitted = {name for part, _ in chosen for name in getattr(part.value, "emits", ())}
         if (reads or config.doc_to_choice is not None) and "acc" not in emitted:
-            chosen.insert(0, (self._own(ReadAnswer()), False))
+            chosen.insert(0, (self.read_answer, False))
         chosen += [(self.builder.build("evaluator", wanted), False) for wanted in self.added]
-        return [(self._shared(built), automatic) for built, automatic in chosen]
+        return [(shared(part, self.evaluators), automatic) for part, automatic in chosen]
 
-    def _mapped(self, built: Built, spec: Any, config: TaskConfig, *, automatic: bool) -> Built:
+    def _mapped(self, part: Part, spec: Any, config: TaskConfig, *, automatic: bool) -> Part:
         """An evaluator, pointed at the task's columns as far as it reads them."""
-        mapping = columns_for(built.value, config, automatic=automatic)
+        mapping = columns_for(part.value, config, automatic=automatic)
         if not mapping:
-            return built
+            return part
         if isinstance(spec, Spec):
             return self.builder.build(
                 "evaluator", attrs.evolve(spec, params={**mapping, **spec.params})
             )
-        return self.builder.build("evaluator", columns.mapped(built.value, **mapping))
+        return self.builder.build("evaluator", columns.mapped(part.value, **mapping))
 
-    def _own(self, evaluator: Any) -> Built:
-        return Built(evaluator, provenance.describe(evaluator, name=evaluator.name))
 
-    def _shared(self, built: Built) -> Built:
-        own = isinstance(built.value, ReadAnswer)
-        key = built.record["digest"] if built.component or own else id(built.value)
-        return self.evaluators.setdefault(key, built)
+def _behind_filter(
+    part: Part, pipeline: Pipeline, task_format: Format | None, *, first: bool
+) -> Part:
+    """An evaluator that is shown what a filter and a format leave; itself, if they leave all."""
+    scorer = task_scorer(part.value, pipeline, task_format, first=first, record=part.record)
+    # One behind a filter has an identity that covers its record already.
+    return part if scorer is part.value else Part(scorer)
 
 
 def _evaluator_spec(wanted: Any) -> Any:
@@ -347,7 +354,7 @@ def _declared_metrics(config: TaskConfig) -> dict[str, bool | None]:
     return found
 
 
-def _dataset_record(dataset: Built) -> dict[str, Any]:
+def _dataset_record(dataset: Part) -> dict[str, Any]:
     if dataset.component is not None or not attrs.has(type(dataset.value)):
         return dataset.record
     return provenance.describe(dataset.value, name="")

@@ -118,11 +118,12 @@ def test_an_evaluator_that_was_wired_passes_over_outputs_it_cannot_score(tmp_pat
         def process(self, example):
             return {"contexts": ["x"]} if example["id"] == 1 else {}
 
-    from cbcore._run.scorers import Wired
+    from cbcore._run.parts import Part
+    from cbcore._run.scorers import Scorer
 
-    automatic = Wired.of(Retrieved(), automatic=True)
-    assert automatic.applies_to({}, {"contexts": []})
-    assert not automatic.applies_to({}, {"contexts": None})
+    automatic = Scorer.of(Part(Retrieved()), automatic=True)
+    assert automatic.can_score({}, {"contexts": []})
+    assert not automatic.can_score({}, {"contexts": None})
     result = evaluate([Some()], DATA[:2], [Retrieved()], progress=False)
     assert [row.scores for row in result.rows] == [{"n": 1.0}, {}]
     assert "KeyError" in result.rows[1].missing["n"]

@@ -14,7 +14,6 @@ import textwrap
 import threading
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -398,10 +397,8 @@ def test_a_damaged_database_is_refused_with_what_to_do(tmp_path):
     content = bytearray(path.read_bytes())
     content[8192:] = b"\x55" * (len(content) - 8192)
     path.write_bytes(content)
-    damaged = Store(tmp_path)
-    with pytest.raises(StoreError, match="cannot be read") as caught:
-        damaged.get("outputs", [str(number).encode() for number in range(2000)])
-    damaged.close()
+    with pytest.raises(StoreError, match="cannot be (opened|read)") as caught:
+        Store(tmp_path).get("outputs", [str(number).encode() for number in range(2000)])
     assert "move" in caught.value.hint
 
 
@@ -878,7 +875,7 @@ def test_what_cannot_be_stored_is_told_before_the_first_call(tmp_path):
             return {"typed": 1.0}
 
     request = Request(systems=[Typed()], datasets=[DATA], evaluators=[Typed()], cache_dir=tmp_path)
-    result = attrs.evolve(compose(request), warn=told.append).execute()
+    result = compose(request, warn=told.append).execute()
     assert [row.error for row in result.rows] == [None] * len(DATA)
     assert len(told) == 1
 

@@ -59,7 +59,7 @@ def test_the_run_is_told_what_was_asked():
         "budget_usd": 7.0,
         "rows": "disk",
     }
-    assert attrs.asdict(composed(**asked).options) == {**asked, "executor": None}
+    assert attrs.asdict(composed(**asked).context.options) == {**asked, "executor": None}
 
 
 def test_the_record_says_how_the_run_was_asked_for():
@@ -89,9 +89,9 @@ def test_components_are_offered_the_seed_and_the_permission(tmp_path):
         "    def process(self, example):\n        return {}\n"
     )
     spec = f"py:{tmp_path}/mine.py:Seeded"
-    assert composed(systems=[spec]).systems[0].said == (None, False)
+    assert composed(systems=[spec]).systems[0].value.said == (None, False)
     (system,) = composed(systems=[spec], seed=3, allow_unsandboxed=True).systems
-    assert system.said == (3, True)
+    assert system.value.said == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,6 @@ def test_a_warning_is_told_once():
     """However often the run comes upon it."""
     told: list[str] = []
     run = compose(Request(systems=[Says()], datasets=[DATA], metrics=[]), warn=told.append)
-    run.warn("the same")
-    run.warn("the same")
+    run.context.warn("the same")
+    run.context.warn("the same")
     assert told == ["the same"]

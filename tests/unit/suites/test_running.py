@@ -763,3 +763,13 @@ def test_several_systems_stand_side_by_side_and_survive_saving(data):
     }
     assert EvalResult.from_json(result.to_json()).suites == result.suites
     assert EvalResult.from_json('{"schema": 1, "rows": []}').suites == []
+
+
+def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it(data):
+    """Where no filter and no format stand before it: its version and parameters count in both."""
+    path = data("d", quiz(1))
+    common = {"systems": [Parrot()], "evaluators": ["answer_quality"]}
+    plain = compose(Request(datasets=[path], **common))
+    in_suite = compose(Request(datasets=[], suites=[task("t", path)], **common))
+    identities = [run.sources[0].scorers[0].part.identity for run in (plain, in_suite)]
+    assert identities[0] == identities[1] is not None

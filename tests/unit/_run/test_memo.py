@@ -8,11 +8,11 @@ import attrs
 import pytest
 
 from cbcore._run import memo as memo_module
-from cbcore._run.memo import Identities, Memo, StoredSystem
-from cbcore._run.scorers import Done, Wired
+from cbcore._run.memo import Memo
+from cbcore._run.parts import Part
+from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
 from cbcore._store.sqlite import Store
-from cbcore.exceptions import ProcessError
 from cbcore.results import Scored
 
 
@@ -38,7 +38,7 @@ def memo(store, told):
     """Makes memos on one store, each as a new run would."""
 
     def make(system=b"system" * 3, evaluators=(), secrets=()):
-        pairs = [(wired, identity) for wired, identity in evaluators]
+        pairs = [(scorer, identity) for scorer, identity in evaluators]
         return Memo(store, system, pairs, secrets=secrets, warn=told.append)
 
     return make
@@ -55,7 +55,7 @@ def learn(memo, *contents, output=None, scores=(), repeats=1):
         seen.append(work)
         if work.recalled is None:
             answer = {"response": work.example["context"]} if output is None else output
-            memo.remember(Done(work, answer, 0.25, scores=list(scores)))
+            memo.remember(Outcome(work, answer, 0.25, scores=list(scores)))
     return seen
 
 
@@ -80,11 +80,11 @@ def test_systems_do_not_see_each_others_outputs(memo):
 
 def test_scores_are_found_for_their_evaluator_example_and_output(memo):
     """Another evaluator has none; one without identity is not stored at all."""
-    wired, other, nameless = (Wired.of(Evaluator()) for _ in range(3))
-    first = [(wired, b"wired---"), (other, b"other---")]
-    learn(memo(evaluators=first), "a", scores=[(wired, {"s": 0.5}), (nameless, {"s": 1.0})])
+    scorer, other, nameless = (Scorer.of(Part(Evaluator())) for _ in range(3))
+    first = [(scorer, b"scorer--"), (other, b"other---")]
+    learn(memo(evaluators=first), "a", scores=[(scorer, {"s": 0.5}), (nameless, {"s": 1.0})])
     (work,) = memo(evaluators=first).recall(works("a"))
-    assert work.recalled.scores == {wired.key: {"s": 0.5}}
+    assert work.recalled.scores == {scorer.key: {"s": 0.5}}
 
 
 @pytest.mark.parametrize(
@@ -107,42 +107,42 @@ def test_scores_are_found_for_their_evaluator_example_and_output(memo):
 )
 def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, kept):
     """What is no number, or a failure, is asked again; the row says so each time."""
-    wired = Wired.of(Evaluator())
-    evaluators = [(wired, b"wired---")]
-    learn(memo(evaluators=evaluators), "a", scores=[(wired, scores)])
+    scorer = Scorer.of(Part(Evaluator()))
+    evaluators = [(scorer, b"scorer--")]
+    learn(memo(evaluators=evaluators), "a", scores=[(scorer, scores)])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
-    assert work.recalled.scores == ({wired.key: scores} if kept else {})
+    assert work.recalled.scores == ({scorer.key: scores} if kept else {})
     assert told == []
 
 
 def test_secrets_are_taken_out_of_the_details_of_scores(memo):
     """What a judge echoes is as hostile as what a system returns."""
-    wired = Wired.of(Evaluator())
-    evaluators = [(wired, b"wired---")]
+    scorer = Scorer.of(Part(Evaluator()))
+    evaluators = [(scorer, b"scorer--")]
     told_all = Scored({"s": 0.5}, details={"why": "the key is sk-12345678"})
-    learn(memo(evaluators=evaluators, secrets=["sk-12345678"]), "a", scores=[(wired, told_all)])
+    learn(memo(evaluators=evaluators, secrets=["sk-12345678"]), "a", scores=[(scorer, told_all)])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
-    assert "sk-12345678" not in str(work.recalled.scores[wired.key].details)
+    assert "sk-12345678" not in str(work.recalled.scores[scorer.key].details)
 
 
 def test_failures_are_not_stored(memo, store):
     """No output, nothing to keep."""
     made = memo()
     for work in made.recall(works("a")):
-        made.remember(Done(work, None, 0.1, "boom"))
+        made.remember(Outcome(work, None, 0.1, "boom"))
     store.commit()
     assert store.count("outputs") == 0
 
 
 def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
     """A new evaluator's scores join; those known are not written again."""
-    old, new = Wired.of(Evaluator()), Wired.of(Evaluator())
+    old, new = Scorer.of(Part(Evaluator())), Scorer.of(Part(Evaluator()))
     learn(memo(evaluators=[(old, b"old-----")]), "a", scores=[(old, {"s": 0.1})])
     both = [(old, b"old-----"), (new, b"new-----")]
     made = memo(evaluators=both)
     (work,) = made.recall(works("a"))
     made.remember(
-        Done(work, work.recalled.output(), 0.25, scores=[(old, {"s": 0.1}), (new, {"s": 0.9})])
+        Outcome(work, work.recalled.output(), 0.25, scores=[(old, {"s": 0.1}), (new, {"s": 0.9})])
     )
     (work,) = memo(evaluators=both).recall(works("a"))
     assert work.recalled.scores == {old.key: {"s": 0.1}, new.key: {"s": 0.9}}
@@ -152,12 +152,12 @@ def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
 
 def test_examples_of_equal_content_share_what_is_known(memo):
     """Also their scores: none of them is scored again."""
-    wired = Wired.of(Evaluator())
-    evaluators = [(wired, b"wired---")]
-    learn(memo(evaluators=evaluators), "a", scores=[(wired, {"s": 0.5})])
+    scorer = Scorer.of(Part(Evaluator()))
+    evaluators = [(scorer, b"scorer--")]
+    learn(memo(evaluators=evaluators), "a", scores=[(scorer, {"s": 0.5})])
     seen = list(memo(evaluators=evaluators).recall(works("x", "a", "a", "a", "a")))
     assert [bool(work.recalled) for work in seen] == [False, True, True, True, True]
-    assert all(work.recalled.scores == {wired.key: {"s": 0.5}} for work in seen[1:])
+    assert all(work.recalled.scores == {scorer.key: {"s": 0.5}} for work in seen[1:])
 
 
 # -- repeats -----------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_an_example_that_is_no_plain_data_is_passed_and_told_once(memo, told, st
     made = memo()
     data = [{"context": object()}, {"context": "a"}, {"context": {1, 2}}]
     for work in made.recall(number(data, "d")):
-        made.remember(Done(work, {"response": "x"}, 0.1))
+        made.remember(Outcome(work, {"response": "x"}, 0.1))
     assert len(told) == 1
     assert told[0].startswith("not stored: example 0 is not plain data")
     store.commit()
@@ -209,39 +209,6 @@ def test_an_unusable_example_is_not_looked_up(memo):
     assert (work.key, work.recalled) == (b"", None)
 
 
-def test_a_component_without_identity_is_told_once_with_the_reason():
-    """Asked for every lane, reported once; the others are known."""
-    told = []
-    namespace = {"__name__": "typed_at_a_prompt"}
-    exec("class Typed:\n    name = 'typed'", namespace)
-    typed, known = namespace["Typed"](), Evaluator()
-    identities = Identities(told.append)
-    assert [identities.of(typed, None, system=name) for name in "aab"] == [None] * 3
-    assert identities.of(known, None, system="c") == identities.of(known, None, system="d")
-    assert identities.of(known, None, system="c") is not None
-    assert len(told) == 1
-    assert told[0].startswith("nothing is stored for 'typed': ")
-
-
-def test_an_identity_that_fails_is_told_with_its_error(told):
-    """It is the component's own code: the run goes on, and stores nothing of it."""
-
-    class Failing(Evaluator):
-        def identity(self):
-            raise KeyError("model")
-
-    assert Identities(told.append).of(Failing(), None, system="s") is None
-    assert told == ["nothing is stored for 'evaluator': its identity failed: KeyError: 'model'"]
-
-
-def test_a_stored_system_has_an_identity_and_nothing_else():
-    """It answers for an earlier run; what is not stored it cannot say."""
-    system = StoredSystem("old", b"\x01" * 16)
-    assert Identities(pytest.fail).of(system, None, system="old") == b"\x01" * 16
-    with pytest.raises(ProcessError, match="no output is stored for this example"):
-        system.process({"context": "c"})
-
-
 # -- secrets -----------------------------------------------------------------------------------
 
 
@@ -250,10 +217,10 @@ def test_a_secret_is_taken_out_of_texts_and_keys_before_storing(memo):
     made = memo(secrets=["s3cret-value"])
     (work,) = made.recall(works("a"))
     output = {"response": "x s3cret-value y", "deep": [{"s3cret-value": ("s3cret-value", 1)}]}
-    done = made.remember(Done(work, output, 0.1))
+    outcome = made.remember(Outcome(work, output, 0.1))
     (again,) = memo().recall(works("a"))
     hidden = {"response": "x *** y", "deep": [{"***": ["***", 1]}]}
-    assert again.recalled.output() == done.output == hidden
+    assert again.recalled.output() == outcome.output == hidden
 
 
 @pytest.mark.parametrize("secret", ["", "1", "abc", "null", "true", "1234"])
@@ -262,7 +229,7 @@ def test_a_common_text_as_secret_does_not_spoil_what_is_stored(memo, secret):
     made = memo(secrets=[secret])
     (work,) = made.recall(works("a"))
     output = {"abc": None, "n": 1234, "t": True, "response": "abc 1"}
-    made.remember(Done(work, dict(output), 0.1))
+    made.remember(Outcome(work, dict(output), 0.1))
     (again,) = memo().recall(works("a"))
     assert again.recalled.output() == output
 
@@ -318,25 +285,25 @@ CONTENTS = [str(i) for i in range(40)]
 def test_stored_outputs_are_scored_many_at_once_and_only_once(memo):
     """By an evaluator that can; the scores are stored."""
     learn(memo(), *CONTENTS)
-    wired = Wired.of(Together())
-    evaluators = [(wired, b"wired---")]
+    scorer = Scorer.of(Part(Together()))
+    evaluators = [(scorer, b"scorer--")]
     seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
-    assert all(work.recalled.scores == {wired.key: {"s": 1.0}} for work in seen)
-    assert sum(wired.evaluator.batches) == 40
-    assert max(wired.evaluator.batches) >= 8
-    asked = list(wired.evaluator.batches)
+    assert all(work.recalled.scores == {scorer.key: {"s": 1.0}} for work in seen)
+    assert sum(scorer.evaluator.batches) == 40
+    assert max(scorer.evaluator.batches) >= 8
+    asked = list(scorer.evaluator.batches)
     seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
     assert all(work.recalled.scores for work in seen)
-    assert wired.evaluator.batches == asked
+    assert scorer.evaluator.batches == asked
 
 
 def test_no_evaluator_is_asked_when_nothing_is_to_be_scored(memo):
     """As for a dry run."""
     learn(memo(), *CONTENTS)
-    wired = Wired.of(Together())
-    seen = list(memo(evaluators=[(wired, b"wired---")]).recall(works(*CONTENTS), scoring=False))
+    scorer = Scorer.of(Part(Together()))
+    seen = list(memo(evaluators=[(scorer, b"scorer--")]).recall(works(*CONTENTS), scoring=False))
     assert all(work.recalled for work in seen)
-    assert wired.evaluator.batches == []
+    assert scorer.evaluator.batches == []
 
 
 def _fail(outputs):
@@ -351,8 +318,8 @@ def _fail(outputs):
 def test_a_batch_that_goes_wrong_is_left_to_be_asked_one_by_one(memo, answer):
     """Nothing is scored by position that might be another's."""
     learn(memo(), *CONTENTS)
-    wired = Wired.of(Together(answer))
-    seen = list(memo(evaluators=[(wired, b"wired---")]).recall(works(*CONTENTS)))
+    scorer = Scorer.of(Part(Together(answer)))
+    seen = list(memo(evaluators=[(scorer, b"scorer--")]).recall(works(*CONTENTS)))
     assert all(work.recalled.scores == {} for work in seen)
 
 
@@ -381,7 +348,7 @@ def test_what_a_system_hands_back_is_not_stored_again(memo):
     made = memo()
     (work,) = made.recall(works("word " * 20_000))
     output = {**work.example, "response": "short", "copy": list("ab")}
-    made.remember(Done(work, dict(output), 0.1))
+    made.remember(Outcome(work, dict(output), 0.1))
     (again,) = memo().recall(works("word " * 20_000))
     assert again.recalled.output() == output
     assert len(again.recalled.payload) < 200

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
-from cbcore._run.memo import Recalled
+from cbcore._run.outputs import StoredOutput
 from cbcore._run.work import Work
 from cbcore.exceptions import ProcessError
 
@@ -208,7 +208,7 @@ def test_timed_calls_of_one_thread_share_a_companion():
 @timed
 def test_what_is_known_is_not_called(kind, timeout_s):
     """A stored output with its latency, or the problem of an unusable example."""
-    recalled = Recalled(b'[{"response":"old"},["context"]]', 1.5, {"context": "c"})
+    recalled = StoredOutput(b'[{"response":"old"},["context"]]', 1.5, {"context": "c"})
     known = work(recalled=recalled)
     done = call(kind, raising(AssertionError("called")), known, timeout_s=timeout_s)
     output = {"context": "c", "response": "old"}

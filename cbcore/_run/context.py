@@ -1,0 +1,142 @@
+"""What the lanes of a run share: its options, its store, its budget and its event loop."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore._run.executors import LoopThread
+from cbcore._run.ids import SeenIds
+from cbcore._run.limits import Budget
+from cbcore._run.memo import Memo
+from cbcore._run.parts import Part
+from cbcore._run.sources import Source
+from cbcore._run.work import Work, number
+from cbcore._store.sqlite import Store
+from cbcore.components import describe_exception
+from cbcore.tokens import TokenCounter
+
+
+@attrs.frozen
+class RunOptions:
+    """How a run is carried out. None of it changes what a score means."""
+
+    max_examples: int | None = None
+    max_workers: int | None = None
+    repeats: int = 1
+    timeout_s: float | None = None
+    fail_fast: bool = False
+    max_errors: int | float | None = None
+    budget_tokens: int | None = None
+    budget_usd: float | None = None
+    rows: str = "memory"
+    executor: Any = None
+
+
+@attrs.define
+class RunContext:
+    """All that a lane needs of its run. `score_field` is the score that quality means."""
+
+    counter: TokenCounter
+    options: RunOptions = attrs.Factory(RunOptions)
+    secrets: Sequence[str] = ()
+    warn: Callable[[str], None] = attrs.field(default=lambda message: None)
+    store: Store | None = None
+    score_field: str | None = None
+    budget: Budget = attrs.field(init=False)
+    _loop: LoopThread | None = attrs.field(default=None, init=False)
+    # Systems that were warmed up; one runs on several sources, and is warmed up by the first
+    # that has to call it, which none has when everything is stored.
+    _warm: set[Part] = attrs.field(factory=set, init=False)
+    _told: set[str] = attrs.field(factory=set, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        options = self.options
+        self.budget = Budget(self.counter, options.budget_tokens, options.budget_usd)
+
+    # -- the way into a lane -------------------------------------------------------------------
+
+    def repeats(self, source: Source) -> int:
+        """How often each example of a source is processed."""
+        return source.repeats or self.options.repeats
+
+    def memo(self, system: Part, source: Source) -> Memo | None:
+        """What the store can do for one system on one source; None without either."""
+        if self.store is None or (identity := self.identity(system)) is None:
+            return None
+        scorers = [
+            (scorer, known)
+            for scorer in source.scorers
+            if (known := self.identity(scorer.part)) is not None
+        ]
+        return Memo(self.store, identity, scorers, secrets=self.secrets, warn=self.warn)
+
+    def works(
+        self,
+        source: Source,
+        memo: Memo | None,
+        *,
+        seen: SeenIds | None = None,
+        scoring: bool = True,
+    ) -> Iterator[Work]:
+        """The examples of a source as work, with what is stored of it. See `number`, `recall`."""
+        works = number(
+            source.examples,
+            source.tag,
+            repeats=self.repeats(source),
+            seen=seen,
+            ids_may_repeat=source.contained,
+            warn=self.warn,
+        )
+        return works if memo is None else memo.recall(works, scoring=scoring)
+
+    def identity(self, part: Part) -> bytes | None:
+        """What keys a part's results in the store; where there is none, that is told once."""
+        if self.store is None:
+            return None
+        if part.why_unidentified is not None:
+            message = f"nothing is stored for {part.name!r}: {part.why_unidentified}"
+            if message not in self._told:
+                self._told.add(message)
+                self.warn(message)
+        return part.identity
+
+    # -- what lanes use together ---------------------------------------------------------------
+
+    def loop(self) -> LoopThread:
+        """The event loop of the run, started when it is first needed."""
+        if self._loop is None:
+            self._loop = LoopThread()
+        return self._loop
+
+    def warm_up(self, system: Part) -> None:
+        """Let a system prepare itself, once, so that no call is charged for it."""
+        if system in self._warm or not hasattr(system.value, "warm_up"):
+            return
+        self._warm.add(system)
+        try:
+            begun = system.value.warm_up()
+            if inspect.isawaitable(begun):
+                self.loop().call(_awaited(begun))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+            self.warn(f"warming up {system.name!r} failed: {describe_exception(error)}")
+
+    def close(self, parts: Sequence[Part]) -> None:
+        """Let parts that hold connections close them, on the loop they used, and end the loop."""
+        # Without a loop nothing was awaited, so nothing can have opened a connection on it.
+        if self._loop is None:
+            return
+        for part in parts:
+            if hasattr(part.value, "aclose"):
+                try:
+                    self._loop.call(part.value.aclose(), timeout_s=5)
+                except Exception as error:  # noqa: BLE001 - the plugin boundary
+                    self.warn(f"closing {part.name!r} failed: {describe_exception(error)}")
+        self._loop.close()
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -1,0 +1,40 @@
+"""Outputs as the store keeps them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from cbcore.identity import canonical_bytes, from_bytes
+
+_ABSENT = object()
+
+
+@attrs.define
+class StoredOutput:
+    """What the store holds for one example: the output as it was stored, and its scores."""
+
+    payload: bytes
+    latency: float
+    example: Mapping[str, Any]
+    # By the key of their scorer. Those of examples with equal content are one object, shared.
+    scores: dict[int, Any] = attrs.Factory(dict)
+
+    def output(self) -> dict[str, Any]:
+        """The output, as the system returned it."""
+        own, handed_back = from_bytes(self.payload)
+        return {**{key: self.example[key] for key in handed_back}, **own}
+
+
+def packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:
+    """An output as it is stored: what a system only hands back is named, not repeated."""
+    own, handed_back = {}, []
+    for key, value in output.items():
+        given = example.get(key, _ABSENT)
+        if value is given or (type(value) is type(given) and value == given):
+            handed_back.append(key)
+        else:
+            own[key] = value
+    return canonical_bytes([own, handed_back])

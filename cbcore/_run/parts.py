@@ -1,0 +1,108 @@
+"""The parts of a run: components that are made and checked, with all that is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from cbcore.components import Component, describe_exception
+from cbcore.exceptions import ProcessError
+from cbcore.identity import UnidentifiableError, identity_of
+from cbcore.identity._descriptions import described_parts, note_use
+
+
+class StoredSystem:
+    """Stands for a system of an earlier run: its stored outputs, and nothing else."""
+
+    def __init__(self, name: str, stored_identity: bytes) -> None:
+        self.name = name
+        self._stored_identity = stored_identity
+
+    @property
+    def stored_identity(self) -> bytes:
+        return self._stored_identity
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        raise ProcessError("no output is stored for this example")
+
+
+@attrs.frozen
+class _Identified:
+    """What came of looking for an identity: one, or the reason why there is none.
+
+    `described` are the objects it rests on, as they were then.
+    """
+
+    identity: bytes | None
+    reason: str | None = None
+    described: tuple[Any, ...] = ()
+
+
+# Two parts are never equal: what they hold may be compared in ways of its own, or not at all.
+# So they can be kept in sets, and the same part is found again by being that part.
+@attrs.define(eq=False)
+class Part:
+    """A component ready to use.
+
+    `record` is what a result says of it; it is empty for what no result tells of. `component`
+    is the one it was made from by name, where it was.
+    """
+
+    value: Any
+    record: dict[str, Any] = attrs.Factory(dict)
+    component: Component | None = None
+    _found: _Identified | None = attrs.field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        name: str = self.value.name
+        return name
+
+    @property
+    def identity(self) -> bytes | None:
+        """What keys its results in a store; None where `why_unidentified` says why."""
+        return self._identified().identity
+
+    @property
+    def why_unidentified(self) -> str | None:
+        """The reason why it has no identity; None where it has one."""
+        return self._identified().reason
+
+    # Looked for once, when it is first asked for: what a component keeps may change with its
+    # first call, and its results have to be found by what it was before.
+    def _identified(self) -> _Identified:
+        if self._found is None:
+            self._found = _identify(self.value, self.record or None)
+        return self._found
+
+    def note_use(self) -> None:
+        """At the end of a run: what it changed in the component is no part of what that is."""
+        if self._found is not None:
+            note_use(list(self._found.described))
+
+    def is_same(self, other: Part) -> bool:
+        """Whether one can stand for the other: made alike by name, or the very same object."""
+        if self.component is None or other.component is None:
+            return self.value is other.value
+        return bool(self.record["digest"] == other.record["digest"])
+
+    def __reduce__(self) -> Any:
+        # To another process goes what is needed to score there. A component may refer to what
+        # cannot be sent, and an identity is asked for only where the store is.
+        return Part, (self.value, self.record)
+
+
+def _identify(value: Any, record: Mapping[str, Any] | None) -> _Identified:
+    if isinstance(value, StoredSystem):
+        return _Identified(value.stored_identity)
+    try:
+        return _Identified(
+            identity_of(value, record=record), described=tuple(described_parts(value, record))
+        )
+    except UnidentifiableError as error:
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 - what it declares is the component's own code
+        reason = f"its identity failed: {describe_exception(error)}"
+    return _Identified(None, reason)

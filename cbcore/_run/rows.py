@@ -1,0 +1,214 @@
+"""From an outcome to a row: tokens counted, scores checked, secrets left out, nothing made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cbcore._run.reasons import Unscored
+from cbcore._run.scorers import Outcome, Scorer
+from cbcore.chains import USAGE_FIELDS
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError, MissingScoreError
+from cbcore.results import EvalRow, Scored, json_safe
+from cbcore.secrets import hide, is_secret_name, redact, visible
+from cbcore.texts import with_rewritten_twin
+from cbcore.tokens import TEXT_FIELDS, TokenCounter
+
+_COUNTED = ("prompt_tokens", "completion_tokens")
+
+
+class RowMaker:
+    """Builds the rows of one system.
+
+    `scorers` are those of its rows. A row that lacks `score_field` gets the reason.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        counter: TokenCounter,
+        secrets: Sequence[str] = (),
+        *,
+        scorers: Sequence[Scorer] = (),
+        score_field: str | None = None,
+    ) -> None:
+        self._system = system
+        self._counter = counter
+        self._secrets = tuple(secrets)
+        self._open_keys: dict[str, bool] = {}
+        # Who counts the same texts in the same way; with other fields, nobody does.
+        self._counts_like = (
+            getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
+        )
+        self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
+        self._score_field = score_field
+        self._unscored = Unscored(score_field or "", scorers)
+
+    # May be called twice for one outcome: a budget wants to know what a call took before it is
+    # scored. So it changes nothing of the outcome.
+    def row(self, outcome: Outcome) -> EvalRow:
+        work, output = outcome.work, outcome.output
+        row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)
+        row.repeat = work.repeat
+        row.input_tokens = self._counter.visible(work.example)
+        if output is None:
+            row.error = redact(outcome.error or "", self._secrets)
+            return row
+        self._keep_output(row, work.example, output)
+        for scorer, scores in outcome.scores:
+            self._keep_scores(row, scorer, scores)
+        main = self._score_field
+        if main is not None and main not in row.scores and main not in row.missing:
+            row.missing[main] = self._unscored.reason(work.example, output)
+        return row
+
+    def _keep_output(
+        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> None:
+        response = output.get("response")
+        if response is not None:
+            text = response if type(response) is str else str(response)
+            row.response = hide(text, self._secrets) if self._secrets else text
+            row.response_tokens = self._counter.count(row.response)
+        row.output_tokens = row.input_tokens
+        for field in self._counter.text_fields:
+            if field in output and output[field] != example.get(field):
+                after = with_rewritten_twin(example, {**example, **output})
+                row.output_tokens = self._counter.visible(after)
+                break
+        metadata = output.get("metadata")
+        if metadata is not None and isinstance(metadata, Mapping):
+            row.metadata.update(self._plain(metadata))
+        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+            self._keep_usage(row, example, output)
+        replies = output.get("turn_responses")
+        if replies is not None:
+            row.metadata["turn_responses"] = self._plain({"turns": replies})["turns"]
+
+    def _plain(self, metadata: Mapping[Any, Any]) -> dict[str, Any]:
+        """Metadata as it can be saved and read back: plain data without secrets."""
+        plain: dict[str, Any] = {}
+        for key, value in metadata.items():
+            kind = type(value)
+            if type(key) is not str or not self._is_open(key):
+                plain.update(hide(json_safe(visible("", {key: value})), self._secrets))
+            elif kind is str:
+                plain[key] = hide(redact(value), self._secrets)
+            elif kind is int or kind is bool or (kind is float and value - value == 0.0):
+                plain[key] = value
+            else:
+                plain[key] = hide(json_safe(visible("", value)), self._secrets)
+        return plain
+
+    def _is_open(self, key: str) -> bool:
+        """Whether a key neither is nor names a secret; keys are the same in row after row."""
+        known = self._open_keys.get(key)
+        if known is None:
+            known = not is_secret_name(key) and hide(key, self._secrets) == key
+            self._open_keys[key] = known
+        return known
+
+    def _keep_usage(
+        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> None:
+        """What endpoints counted: of the answer by name, of all else as what it took."""
+        usages = [
+            _added_up(output[field])
+            for field in USAGE_FIELDS
+            if output.get(field) and output[field] != example.get(field)
+        ]
+        stages = output.get("stage_usage")
+        if output.get("response") is not None or output.get("tool_calls"):
+            for usage in usages:
+                row.metadata.update(self._plain(usage))
+                if "turns" not in example:
+                    self._count_behind_endpoint(row, usage)
+        elif stages is None:
+            stages = [{"stage": self._system, "usage": usage} for usage in usages]
+        if isinstance(stages, list | tuple):
+            named = [stage for stage in stages if isinstance(stage, Mapping)]
+            usages = [{"stage": s.get("stage"), **_added_up(s.get("usage"))} for s in named]
+            row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
+        spent = [n for usage in usages for n in _counts(usage).values()]
+        if spent:
+            row.metadata["spent_tokens"] = sum(spent)
+
+    def _count_behind_endpoint(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
+        """Where a proxy shortens unseen, take the count of the model behind it.
+
+        Only that of the run's own tokenizer, or two counters would be compared; and only where
+        it is less than the text that was sent, as a chat template alone makes it more.
+        """
+        prompt = _counts(usage).get("prompt_tokens", row.output_tokens)
+        if prompt < row.output_tokens and usage.get("tokenizer") == self._counts_like is not None:
+            row.output_tokens = prompt
+            row.metadata["output_tokens_by"] = "endpoint"
+
+    def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
+        if isinstance(scores, BaseException):
+            self._keep_reason(row, scorer, _reason(scores))
+            return
+        if isinstance(scores, Scored):
+            self._keep_remarks(row, scorer, scores)
+            scores = scores.scores
+        if type(scores) is not dict and not isinstance(scores, Mapping):
+            kind = type(scores).__name__
+            self._keep_reason(row, scorer, f"the evaluator returned {kind}, not a dict of scores")
+            return
+        for name, value in scores.items():
+            if type(name) is not str:
+                row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
+                continue
+            key = name
+            # A name is whose evaluator declares it, or who comes first.
+            foreign = scorer.automatic and name in self._declared and name not in scorer.emits
+            if foreign or name in row.scores:
+                key = f"{scorer.evaluator.name}.{name}"
+            if type(value) is not float:
+                try:
+                    value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
+                except (TypeError, ValueError):
+                    row.missing[key] = f"the evaluator returned {value!r}, not a number"
+                    continue
+            if value - value == 0.0:  # finite: NaN and infinity minus themselves are NaN
+                row.scores[key] = value
+            else:
+                row.missing[key] = f"the evaluator returned {value}"
+
+    def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
+        for name, reason in scored.missing.items():
+            row.missing[str(name)] = redact(str(reason), self._secrets)
+        if scored.details:
+            row.metadata[scorer.evaluator.name] = self._plain(scored.details)
+
+    def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
+        for name in scorer.emits or (scorer.evaluator.name,):
+            row.missing[name] = redact(reason, self._secrets)
+
+
+def _added_up(usage: Any) -> Mapping[str, Any]:
+    """The usage of a call; a list holds that of every turn, which add up."""
+    if isinstance(usage, Mapping):
+        return usage
+    total: dict[str, Any] = {}
+    for turn in usage if isinstance(usage, list | tuple) else ():
+        for key, value in turn.items() if isinstance(turn, Mapping) else ():
+            if isinstance(value, int | float):
+                total[key] = total.get(key, 0) + value
+            else:
+                total[key] = value
+    return total
+
+
+def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
+    """The tokens of prompt and completion, as far as they were reported."""
+    return {key: usage[key] for key in _COUNTED if isinstance(usage.get(key), int)}
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, MissingScoreError):
+        return error.message
+    if isinstance(error, CBError):
+        return f"{type(error).__name__}: {error.message}"
+    return f"the evaluator failed: {describe_exception(error)}"
