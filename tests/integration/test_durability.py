@@ -397,7 +397,7 @@ def test_a_damaged_database_is_refused_with_what_to_do(tmp_path):
     content = bytearray(path.read_bytes())
     content[8192:] = b"\x55" * (len(content) - 8192)
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="cannot be (opened|read)") as caught:
+    with pytest.raises(StoreError, match=r"cannot be (opened|read)") as caught:
         Store(tmp_path).get("outputs", [str(number).encode() for number in range(2000)])
     assert "move" in caught.value.hint
 
