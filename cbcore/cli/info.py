@@ -46,8 +46,6 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
         click.echo(f"{record['name']} ({record['kind']})")
         click.echo(f"  {clean(record['summary'] or 'no summary')}")
         click.echo(f"  plugin      {record['plugin']} {record['version'] or ''}".rstrip())
-        if "main_score" in record:
-            click.echo(f"  main_score  {clean(record['main_score'])}")
         for label in ("tasks", "configs", "applies_to", "emits"):
             if record[label]:
                 click.echo(f"  {label:<11} {clean(', '.join(record[label]))}")
@@ -100,12 +98,11 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
         "summary": component.summary,
         "plugin": component.plugin,
         "version": component.owner.version if component.owner else None,
-        **({"main_score": component.main_score} if component.main_score else {}),
         "tasks": list(component.tasks),
         "configs": list(component.configs),
         "applies_to": list(component.applies_to),
         "emits": list(component.emits),
-        **_scoring(target),
+        **_scoring(component, target),
         "parameters": [
             {
                 "name": parameter.name,
@@ -119,10 +116,13 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
     }
 
 
-def _scoring(target: Any) -> dict[str, str]:
+def _scoring(component: Component, target: Any) -> dict[str, str]:
     """What a dataset says of its main score and of how its publishers score it, if anything."""
-    told = {name: getattr(target, name, None) for name in ("main_score", "published")}
-    return {name: text for name, text in told.items() if isinstance(text, str)}
+    told = {
+        "main_score": component.main_score or getattr(target, "main_score", None),
+        "published": getattr(target, "published", None),
+    }
+    return {name: text for name, text in told.items() if text and isinstance(text, str)}
 
 
 def _echo_parameters(parameters: list[dict[str, Any]]) -> None:
