@@ -18,6 +18,7 @@ from cbcore.exceptions import CBError
 from cbcore.timing import _waits
 from cbcore.tokens import TEXT_FIELDS
 
+_of_this_call = _waits.of_this_call
 _FAILURES = (Exception, SystemExit, asyncio.CancelledError)
 """What a system may raise without ending the run: the plugin boundary."""
 
@@ -66,7 +67,7 @@ class SyncCaller:
             if self._is_plain:
                 output = call(example)
                 took = time.perf_counter() - started
-                waited = _waits.taken_waits() if _waits.of_this_call.get() is not None else 0.0
+                waited = _waits.taken_waits() if _of_this_call.get() is not None else 0.0
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from cbcore._run.reasons import Unscored
@@ -50,7 +50,8 @@ class RowMaker:
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output
         row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)
-        row.repeat = work.repeat
+        if work.repeat:
+            row.repeat = work.repeat
         row.input_tokens = self._counter.visible(work.example)
         if output is None:
             row.error = redact(outcome.error or "", self._secrets)
@@ -156,14 +157,14 @@ class RowMaker:
             kind = type(scores).__name__
             self._keep_reason(row, scorer, f"the evaluator returned {kind}, not a dict of scores")
             return
+        others: Collection[str] = self._declared if scorer.automatic else ()
         for name, value in scores.items():
             if type(name) is not str:
                 row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
                 continue
             key = name
             # A name is whose evaluator declares it, or who comes first.
-            foreign = scorer.automatic and name in self._declared and name not in scorer.emits
-            if foreign or name in row.scores:
+            if name in row.scores or (name in others and name not in scorer.emits):
                 key = f"{scorer.evaluator.name}.{name}"
             if type(value) is not float:
                 try:

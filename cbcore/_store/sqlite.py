@@ -225,10 +225,11 @@ class Store:
                     # In front of the value, not in a column: that would take twice as long.
                     self._database.executemany(
                         f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608
-                        [
+                        # Made on the way: a list of them would take twice as long.
+                        (
                             (key, _pack(crc32(value, crc32(key))) + value)
                             for key, value in rows.items()
-                        ],
+                        ),
                     )
                 self._database.execute("COMMIT")
             except BaseException as error:
