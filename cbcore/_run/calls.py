@@ -60,7 +60,7 @@ class SyncCaller:
             return settled
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
-        if self._is_plain:
+        if self._is_plain and _of_this_call.get() is not None:
             _waits.taken_waits()  # of an evaluator, the dataset or a warm-up in this thread
         started = time.perf_counter()
         try:
