@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
@@ -13,6 +13,7 @@ from cbcore._run.parts import StoredSystem
 from cbcore.compose import compose
 from cbcore.exceptions import UsageError
 from cbcore.names import near_matches
+from cbcore.plugins._host import default_host
 from cbcore.request import Request
 from cbcore.request._options import options_of
 from cbcore.secrets import HIDDEN
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
 class Settings(TypedDict, total=False):
     """The settings of a `Request` that `evaluate` takes by name, for type checkers."""
 
-    suites: Sequence[Any]
-    include_paths: Sequence[str | Path]
-    num_fewshot: int | None
+    extensions: Sequence[Any]
     score_field: str | None
     threshold: float
     executor: Any
@@ -53,12 +52,13 @@ def _spelled_out(function: _Function) -> _Function:
     signature = inspect.signature(function)
     *own, _ = signature.parameters.values()
     spelled_out = {*signature.parameters, "datasets"}  # which `dataset` stands for
+    takes = {*options_of(Request), "extensions"}
     settings = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
         )
         for name, f in attrs.fields_dict(Request).items()
-        if name in options_of(Request) and name not in spelled_out
+        if name in takes and name not in spelled_out
     ]
     function.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*own, *settings]
@@ -81,13 +81,13 @@ def evaluate(
     on_error: Literal["continue", "raise"] = "continue",
     **settings: Unpack[Settings],
 ) -> EvalResult:
-    """Run systems on a dataset or on suites, score what they return, and sum it up.
+    """Run systems on a dataset, score what they return, and sum it up.
 
     Systems, evaluators and metrics are objects or spec strings. `dataset` is any iterable of
     dicts, a spec string, or a list of spec strings. Evaluators and metrics left out are chosen
-    automatically. `suites` are names, `group::task` paths and globs, or what `SuiteManager`
-    loaded; `include_paths` are folders with suite files of your own, and `num_fewshot` replaces
-    what their tasks say. An example that fails becomes a row with `error` set; the run goes on.
+    automatically. `extensions` are objects that add data with its scorers; what a plugin's flag
+    of `cb run` takes can be given by its name as well. An example that fails becomes a row with
+    `error` set; the run goes on.
 
     With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
     nothing is asked twice. `max_errors` is a number of rows or, as a float, a share of them.
@@ -97,7 +97,7 @@ def evaluate(
     Raises `RunStoppedError` when the run cannot be finished, and `RunInterruptedError` when
     the user stops it; both carry the finished rows in `.result`.
     """
-    _check_names(settings)
+    of_plugins = _settings_of_plugins(settings)
     if on_error not in ("continue", "raise"):
         raise UsageError(f"on_error is 'continue' or 'raise', not {on_error!r}")
     if on_error == "raise":
@@ -111,6 +111,7 @@ def evaluate(
         text_fields=text_fields,
         max_workers=max_workers,
         cache_dir=cache_dir,
+        settings=of_plugins,
         **settings,
     )
     return execute(request, progress=progress)
@@ -141,9 +142,10 @@ def rescore(
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called."""
     config, identities = record.manifest["config"], record.manifest.get("identities", {})
-    if config.get("suites"):
+    if extensions := config.get("extensions"):
         raise UsageError(
-            f"run {record.run_id} ran suites, whose tasks say themselves how they are scored",
+            f"run {record.run_id} was extended by {', '.join(extensions)}, which says itself how "
+            "its rows are scored",
             hint="run its command again with --evaluator: what is stored is not asked again",
         )
     specs = record.manifest.get("datasets")
@@ -173,14 +175,21 @@ def rescore(
     return execute(request)
 
 
-def _check_names(settings: Mapping[str, Any]) -> None:
-    """Refuse what is no setting, as Python does, and say which one is most like it."""
+def _settings_of_plugins(settings: Any) -> dict[str, Any]:
+    """Take out of the settings what plugins bring. Refuse, as Python does, what nobody knows."""
     known = inspect.signature(evaluate).parameters
-    for name in settings:
-        if name not in known:
-            near = near_matches(name, known, limit=1)
+    unknown = [name for name in settings if name not in known]
+    if not unknown:
+        return {}
+    from cbcore._build.extending import by_word, settings_of
+
+    brought = by_word(settings_of(default_host().plugins))
+    for name in unknown:
+        if name not in brought:
+            near = near_matches(name, [*known, *brought], limit=1)
             suggestion = f". Did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
+    return {name: settings.pop(name) for name in unknown}
 
 
 def _datasets(dataset: Any) -> list[Any]:

@@ -10,20 +10,8 @@ from typing import Any, NoReturn
 import attrs
 
 from cbcore import names
-from cbcore.exceptions import PluginContractError, PluginLoadError, UsageError
-
-KINDS = (
-    "dataset",
-    "system",
-    "evaluator",
-    "metric",
-    "reporter",
-    "executor",
-    "suite",
-    "tokenizer",
-    "command",
-)
-"""Every kind of component. The hook `cb_<kind>s` and the entry-point group `cb.<kind>s` offer it."""
+from cbcore.exceptions import PluginContractError, PluginLoadError
+from cbcore.kinds import KINDS
 
 TASKS = (
     "qa",
@@ -51,18 +39,6 @@ TASK_SCORES = {
 """The score that data of a task is judged by, unless it says so itself. Others: F1."""
 
 
-def kind_of(word: str) -> str:
-    """The kind a user's word means, singular or plural."""
-    singular = names.canonical(word).removesuffix("s")
-    if singular in KINDS:
-        return singular
-    near = names.near_matches(singular, KINDS)
-    raise UsageError(
-        f"there is no kind of component called {word!r}",
-        hint=f"did you mean {near[0]}s?" if near else f"kinds: {', '.join(k + 's' for k in KINDS)}",
-    )
-
-
 @attrs.frozen
 class Owner:
     """The distribution a component came from, as recorded in every result."""
@@ -84,7 +60,10 @@ def _texts(value: Iterable[str] | str | None) -> tuple[str, ...]:
     return texts
 
 
-_DESCRIPTIVE = ("tasks", "configs", "main_score", "applies_to", "emits", "extension", "automatic")
+_DESCRIPTIVE = (
+    *("tasks", "configs", "main_score", "applies_to", "emits", "extension", "automatic"),
+    "metavar",
+)
 """Fields of a component that may be attributes of its target instead."""
 
 
@@ -95,18 +74,19 @@ class Component:
     `target` is `"package.module:attribute"`, imported on first use, or the object itself:
     a class or function that makes the component from keyword parameters. The remaining
     fields describe it; left empty, they are read from attributes of the loaded target
-    (`tasks`, `configs`, `main_score`, `applies_to`, `emits`, `extension`, `automatic`), so that
-    the simple plugin writes them once, next to its code.
+    (`tasks`, `configs`, `main_score`, `applies_to`, `emits`, `extension`, `automatic`,
+    `metavar`), so that the simple plugin writes them once, next to its code.
 
     - `tasks`, `configs`: what a dataset is for, and its variants (`name:config`).
     - `main_score`: the score a dataset is judged by, where it is not that of its main task.
     - `applies_to`, `emits`: the tasks an evaluator scores (`*` for all), and its score names.
     - `extension`: the file type a reporter writes.
+    - `metavar`: how `--help` shows the value of an extension's flag or of an option.
     - `automatic`: when a metric is added to runs that name none: `always`,
       `several-datasets` or `several-systems`.
     """
 
-    kind: str = attrs.field(validator=attrs.validators.in_(KINDS))
+    kind: str = attrs.field()
     name: str = attrs.field()
     target: str | Callable[..., Any]
     summary: str = ""
@@ -118,6 +98,13 @@ class Component:
     automatic: str = ""
     owner: Owner | None = None
     main_score: str = ""
+    metavar: str = ""
+
+    @kind.validator
+    def _check_kind(self, _: object, value: str) -> None:
+        # A kind may be one that a plugin brings: whether it is there, the host knows.
+        if not names.is_valid(value):
+            raise ValueError(f"{value!r} is not a kind of component: use one of {', '.join(KINDS)}")
 
     @name.validator
     def _check_name(self, _: object, value: str) -> None:
@@ -141,7 +128,8 @@ class Component:
         if not isinstance(self.target, str):
             return self.target
         target: Callable[..., Any] = import_target(self.target, plugin=self.plugin)
-        if not callable(target):
+        is_value = self.kind in KINDS and KINDS[self.kind].is_value
+        if not (is_value or callable(target)):
             raise PluginContractError(
                 self.plugin,
                 f"{self.kind} {self.name!r} points at {self.target}, "
@@ -163,7 +151,8 @@ class Component:
     def _described_by(self, target: Callable[..., Any]) -> Component:
         # The documentation of a `partial` and its like is that of their class, not of the thing.
         doc = target.__doc__ if target.__doc__ is not type(target).__doc__ else None
-        found: dict[str, Any] = {"summary": self.summary or (doc or "").strip().partition("\n")[0]}
+        summary = self.summary or getattr(target, "help", "") or (doc or "").strip()
+        found: dict[str, Any] = {"summary": str(summary).partition("\n")[0]}
         for field in _DESCRIPTIVE:
             own = getattr(self, field)
             declared = getattr(target, field, None)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets as token_source
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 import cbcore
+from cbcore import provenance
 from cbcore._build.builder import Builder
+from cbcore._build.extending import Extending, extensions_of, settings_of
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
 from cbcore._run.context import RunContext
@@ -19,15 +21,14 @@ from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
-from cbcore.exceptions import UsageError
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError, PluginContractError, UsageError
+from cbcore.extensions import Contribution, Setup
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.secrets import redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
-
-if TYPE_CHECKING:
-    from cbcore.suites._extension import SuiteRun
 
 
 @attrs.frozen
@@ -36,7 +37,7 @@ class _Parts:
 
     systems: Sequence[Part]
     datasets: Sequence[Part]
-    suites: SuiteRun | None
+    extending: Sequence[tuple[Extending, Contribution]]
     sources: Sequence[Source]
     evaluators: Sequence[Part]
     metrics: Sequence[Part]
@@ -67,7 +68,7 @@ def compose(
         run_id=config["run_id"],
         systems=parts.systems,
         sources=parts.sources,
-        suites=parts.suites,
+        contributions={asked.key: added for asked, added in parts.extending},
         metrics=[part.value for part in parts.metrics],
         context=RunContext(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
@@ -89,10 +90,12 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
-    if not datasets and not request.suites:
+    extending = extensions_of(request.settings, request.extensions, host.plugins)
+    if not datasets and not extending:
+        others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]
         raise UsageError(
-            "a run needs at least one dataset or suite",
-            hint="`cb list datasets` and `cb list suites` show them",
+            f"a run needs data: {' or '.join(['--dataset', *others])}",
+            hint="`cb list datasets` shows what is installed",
         )
     evaluators: list[Part] = []
     sources = [
@@ -105,14 +108,15 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
         for dataset in datasets
     ]
     scorers = [source.scorers for source in sources]
-    suites = _suites(request, builder, evaluators, host) if request.suites else None
-    if suites is not None:
-        _check_tags(sources, suites.sources)
-        sources += suites.sources
+    setup = Setup(builder, request, evaluators)
+    contributed = [(asked, _contribution(asked, setup)) for asked in extending]
+    for _, added in contributed:
+        _check_tags(sources, added.sources)
+        sources += added.sources
     score_field = choose_score_field(
         *(request.score_field, datasets, evaluators, scorers),
         automatic=request.evaluators is None,
-        main_of_suites=suites.main_score if suites is not None else None,
+        main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
     metrics = _metrics(request, builder, score_field)
@@ -120,22 +124,22 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
     return _Parts(
-        *(systems, datasets, suites, sources, evaluators, metrics),
+        *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
     )
 
 
 def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]:
     """What the result says of how it came about."""
-    suites = parts.suites
     return {
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
         "started": now(),
         "systems": [part.record for part in parts.systems],
-        "datasets": [b.record for b in parts.datasets] + (suites.dataset_records if suites else []),
-        "suites": [_shown(suite) for suite in request.suites],
-        "suite_plugins": (suites.plugins_used(host.components("suite")) if suites else []),
+        "datasets": [
+            *(part.record for part in parts.datasets),
+            *(dict(record) for _, added in parts.extending for record in added.datasets),
+        ],
         "evaluators": [part.record for part in parts.evaluators],
         "metrics": [part.record for part in parts.metrics],
         "tokenizers": [parts.tokenizer.record],
@@ -143,7 +147,19 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]
         "score_field": parts.score_field,
         "tokenizer": parts.tokenizer.name,
         **request.recorded(),
+        **_extensions_recorded(parts.extending),
     }
+
+
+def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) -> dict[str, Any]:
+    """What the result says of the extensions, and of the components that only they know."""
+    recorded: dict[str, Any] = {"extensions": [asked.extension.name for asked, _ in extending]}
+    for asked, added in extending:
+        recorded |= asked.recorded()
+        for component in added.used:
+            record = provenance.describe(object(), name=component.name, component=component)
+            recorded.setdefault(f"{component.kind}_plugins", []).append(record)
+    return recorded
 
 
 def _run_options(request: Request, executor: Any) -> RunOptions:
@@ -223,40 +239,30 @@ def _check_systems(systems: Sequence[Part]) -> None:
         seen.add(part.name)
 
 
-def _suites(
-    request: Request, builder: Builder, evaluators: list[Part], host: PluginHost
-) -> SuiteRun:
-    """The suites asked for, by name or as they are, with their tasks set up."""
-    from cbcore.suites._extension import set_up
-    from cbcore.suites.selecting import select
-
-    selection = select(request.suites, request.include_paths, host, request.num_fewshot)
-    for note in selection.notes:
-        builder.warn(note)
-    return set_up(
-        selection,
-        builder,
-        evaluators,
-        asked=request.evaluators,
-        added=request.added_evaluators,
-        repeats=request.repeats,
-        seed=request.seed,
-    )
+def _contribution(asked: Extending, setup: Setup) -> Contribution:
+    """What an extension adds to the run. What it does wrong is told as its own fault."""
+    name = asked.extension.name
+    try:
+        added = asked.extension.set_up(setup)
+    except CBError:
+        raise
+    except Exception as error:
+        raise PluginContractError(
+            name, f"setting up the extension failed: {describe_exception(error)}"
+        ) from error
+    if not isinstance(added, Contribution):
+        raise PluginContractError(name, f"set_up() returned {added!r}, not a Contribution")
+    return added
 
 
-def _check_tags(sources: Sequence[Source], of_suites: Sequence[Source]) -> None:
-    """Rows are told apart by their tag: a dataset and a task cannot share one."""
-    twice = {source.tag for source in sources} & {source.tag for source in of_suites}
+def _check_tags(sources: Sequence[Source], added: Sequence[Source]) -> None:
+    """Rows are told apart by the tag of their source: no two can share one."""
+    twice = {source.tag for source in sources} & {source.tag for source in added}
     if twice:
         raise UsageError(
-            f"{min(twice)!r} is asked for both as a dataset and as a task of a suite",
+            f"{min(twice)!r} is asked for twice: as a dataset, and by an extension",
             hint="leave one of them out",
         )
-
-
-def _shown(suite: Any) -> str:
-    """A suite as the result names it."""
-    return suite if isinstance(suite, str) else str(getattr(suite, "path", "given in Python"))
 
 
 def _with_plugins(observers: Observers, host: PluginHost) -> Observers:

@@ -3,7 +3,8 @@
 Two doors lead here. A *static entry point* in a group named after the kind
 (`cb.datasets`, `cb.systems`, …) offers one component without any hook code. A *hook module*,
 named in the group `cb.plugins`, implements the functions below for what is dynamic or
-cross-cutting. In a hook module every function whose name starts with `cb_` is an
+cross-cutting. Kinds that a plugin brings have a group and a hook in the same way. What has to be
+known before any code runs (kinds, extensions and their options) has a group only. In a hook module every function whose name starts with `cb_` is an
 implementation, and the `hookimpl` decorator may be left out. A name that is not below, or an
 argument that a hook does not have, quarantines that plugin alone.
 
@@ -18,12 +19,13 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
 from cbcore.components import Component
+from cbcore.kinds import KINDS, hook_of
 
 if TYPE_CHECKING:  # what observers get; commands that only list never need it
     from cbcore.events import RowFinished, RunFinished, RunStarted
@@ -56,102 +58,28 @@ def _hook(*, since: str) -> Callable[[_Spec], _Spec]:
 # -- offering ----------------------------------------------------------------------------------
 
 
-@_hook(since="0.1")
-def cb_datasets() -> Iterable[Component]:
-    """Offer datasets.
+def offering_spec(kind: str, offer: str, target: str) -> Callable[[], Iterable[Component]]:
+    """The hook through which plugins offer components of a kind."""
 
-    Called once per process, when components are first looked up. All implementations count;
-    a bare name offered twice is an error naming both plugins, and `plugin/name` still works.
-    A component's target is called as `target(config, **parameters)` and returns an iterable
-    of examples. An exception marks this plugin as broken; its other hooks are not called.
+    def offer_components() -> Iterable[Component]:
+        raise NotImplementedError  # a specification, never called
+
+    offer_components.__name__ = offer_components.__qualname__ = hook_of(kind)
+    offer_components.__doc__ = f"""Offer {offer}.
+
+    Called once per process, when components are first looked up, or when a command is asked for
+    that the core does not have. All implementations count; a bare name offered twice is an error
+    naming both plugins, and `plugin/name` still works. What is said of a component's target:
+    {target}
+    An exception marks this plugin as broken; its other hooks are not called.
     """
+    return hookspec(offer_components)
 
 
-@_hook(since="0.1")
-def cb_systems() -> Iterable[Component]:
-    """Offer systems: context compressors, rerankers, readers, endpoints.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. The target makes an object with `name` and `process` or `aprocess`.
-    """
-
-
-@_hook(since="0.1")
-def cb_evaluators() -> Iterable[Component]:
-    """Offer evaluators.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. Say `applies_to` and `emits` here, or on the target: they decide
-    whether the evaluator is wired automatically, and what can be asked of it.
-    """
-
-
-@_hook(since="0.1")
-def cb_metrics() -> Iterable[Component]:
-    """Offer metrics.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. The target makes an object with `name` and `compute` or `compare`.
-    """
-
-
-@_hook(since="0.1")
-def cb_reporters() -> Iterable[Component]:
-    """Offer output formats for `--output`.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. The target makes an object with `name` and `render`.
-    """
-
-
-@_hook(since="0.1")
-def cb_executors() -> Iterable[Component]:
-    """Offer ways to execute calls: other pools, other machines.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. The target makes an object with `name` and `map`.
-    """
-
-
-@_hook(since="0.1")
-def cb_suites() -> Iterable[Component]:
-    """Offer suites: named benchmarks made of several datasets.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. The target returns the path of a suite file or folder.
-    """
-
-
-@_hook(since="0.1")
-def cb_tokenizers() -> Iterable[Component]:
-    """Offer token counters for `--tokenizer`.
-
-    Called once per process, when components are first looked up. All implementations count,
-    as for `cb_datasets`. The target makes an object with `name` and `count`.
-    """
-
-
-@_hook(since="0.1")
-def cb_commands() -> Iterable[Component]:
-    """Offer sub-commands of `cb`.
-
-    Called once per process, when a command is asked for that the core does not have, or when
-    components are first looked up. All implementations count, as for `cb_datasets`; a built-in
-    command cannot be replaced. `cb --help` imports no plugin, so it shows only the commands of
-    static entry points.
-    The target is a `click.Command`, or a function that returns one.
-    """
-
-
-@_hook(since="0.1")
-def cb_formats() -> Mapping[str, Callable[..., Any]]:
-    """Offer formats for the tasks of suites: how choices are shown, how an answer is read back.
-
-    Called once per run, when a task asks for a format that the core does not have. All
-    implementations count; a name offered twice, or one of the core's, is an error. Each value
-    makes a `cbcore.suites.formats.Format` from the parameters a suite gives. An exception
-    leaves the tasks that need it unavailable.
-    """
+for _kind in KINDS.values():
+    if not _kind.static:
+        SINCE[_kind.hook] = "0.1"
+        globals()[_kind.hook] = offering_spec(_kind.name, _kind.offer, _kind.target)
 
 
 # -- observing ---------------------------------------------------------------------------------

@@ -13,10 +13,19 @@ from itertools import islice
 from typing import Any
 
 from cbcore import binding, names, specs
-from cbcore.components import Component, kind_of
+from cbcore.components import Component
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
+from cbcore.kinds import kind_of
 from cbcore.plugins._host import PluginHost, default_host
+
+
+def _kind(word: str) -> str:
+    """The kind a word means; that of a plugin is looked for only if the core has none."""
+    try:
+        return kind_of(word)
+    except UsageError:
+        return kind_of(word, default_host().kinds)
 
 
 class First:
@@ -44,7 +53,7 @@ class Registry:
         self, kind: str, name: str, target: Callable[..., Any], *, replace: bool = False
     ) -> None:
         """Make `target` available under a name, here and on the command line (`--import`)."""
-        kind = kind_of(kind)
+        kind = _kind(kind)
         if not callable(target):
             raise UsageError(f"cannot register {target!r} as a {kind}: it cannot be called")
         key = (kind, names.canonical(name))
@@ -61,13 +70,13 @@ class Registry:
 
     def unregister(self, kind: str, name: str) -> None:
         """Forget a registered name."""
-        key = (kind_of(kind), names.canonical(name))
+        key = (_kind(kind), names.canonical(name))
         if self._components.pop(key, None) is None:
             raise UnknownComponentError(key[0], name)
 
     def get(self, kind: str, name: str, *, host: PluginHost | None = None) -> Component:
         """The component of that name, registered or installed."""
-        kind = kind_of(kind)
+        kind = _kind(kind)
         host = host or default_host()
         plugin, slash, bare = name.rpartition("/")
         mine = self._components.get((kind, names.canonical(bare)))
@@ -91,7 +100,7 @@ class Registry:
 
     def list(self, kind: str, *, host: PluginHost | None = None) -> list[str]:
         """All names of a kind, registered and installed, sorted."""
-        kind = kind_of(kind)
+        kind = _kind(kind)
         mine = {c.name for (k, _), c in self._components.items() if k == kind}
         return sorted(mine | {c.name for c in (host or default_host()).components(kind)})
 

@@ -107,11 +107,33 @@ class Counts:
         return self.total - self.recalled
 
 
+@attrs.frozen
+class Section:
+    """A table that an extension of a run adds to its result, and every report shows.
+
+    `lines` are plain data, one for each named thing, at its `depth`. A line has a `name` (and an
+    `alias` to show in its place), may be a `group`, may have a `state` and a `reason` instead of
+    numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
+    `values`, for each system a `value` with its `stderr` and the number `n` behind it. What else
+    a line or a score says is shown under the headers of `columns`, by its key. The names stand
+    under the `header`.
+    """
+
+    title: str
+    lines: list[dict[str, Any]]
+    header: str = "task"
+    columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
+
+
+_COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
+"""What lines say of themselves, unless a section has other columns."""
+
+
 @attrs.define
 class EvalResult:
     """All rows of a run and what the metrics made of them.
 
-    `suites` is the table of the suites that were run, one line for each group and task.
+    `sections` are the tables that extensions of the run added, by their names.
     `dataclasses.fields` and `replace` work on it as on a dataclass.
     """
 
@@ -122,7 +144,7 @@ class EvalResult:
     timing: dict[str, float] = attrs.Factory(dict)
     config: dict[str, Any] = attrs.Factory(dict)
     problems: list[str] = attrs.Factory(list)
-    suites: list[dict[str, Any]] = attrs.Factory(list)
+    sections: dict[str, Section] = attrs.Factory(dict)
     metrics: Sequence[Any] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
 
     @property
@@ -188,7 +210,9 @@ class EvalResult:
             "summary": json_safe(self.summary),
             "timing": json_safe(self.timing),
             "problems": list(self.problems),
-            "suites": json_safe(self.suites),
+            "sections": {
+                name: json_safe(attrs.asdict(section)) for name, section in self.sections.items()
+            },
             "rows": [json_safe(row.to_dict()) for row in self.rows],
         }
 
@@ -216,11 +240,11 @@ class EvalResult:
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
         parts = {name: data.get(name, {}) for name in ("summary", "timing", "config")}
-        parts |= {name: data.get(name, []) for name in ("problems", "suites")}
+        parts["problems"] = data.get("problems", [])
         for name, part in parts.items():
-            if not isinstance(part, list if name in ("problems", "suites") else dict):
+            if not isinstance(part, list if name == "problems" else dict):
                 raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
-        return cls(rows=rows, **parts)
+        return cls(rows=rows, sections=_sections(data), **parts)
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
@@ -256,6 +280,25 @@ class EvalResult:
                 flat[f"scores.{name}" if clashes else name] = value
             flat.update((f"metadata.{key}", value) for key, value in metadata.items())
             yield flat
+
+
+def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
+    """The sections of a saved result. One written before there were sections has the lines of
+    its only table beside the rows, under the name of that table."""
+    found = {}
+    sections = data.get("sections", {})
+    if not isinstance(sections, dict):
+        raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
+    known = {"schema", "config", "summary", "timing", "problems", "rows", "sections"}
+    for name in sorted(data.keys() - known):
+        if isinstance(data[name], list) and data[name]:
+            found[name] = Section(name.capitalize(), data[name])
+    for name, section in sections.items():
+        try:
+            found[name] = Section(**section)
+        except TypeError as error:
+            raise ResultError(f"the section {name!r} of this result cannot be read") from error
+    return found
 
 
 def _dataclass_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,16 @@ _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def read_run_file(path: str | Path, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The settings of a run file, checked: lists of specs under their plural, plain values."""
+def read_run_file(
+    path: str | Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    brought: Collection[str] = (),
+) -> dict[str, Any]:
+    """The settings of a run file, checked: lists of specs under their plural, plain values.
+
+    `brought` are keys that plugins bring, whose values are theirs to check.
+    """
     import yaml
 
     try:
@@ -53,7 +61,12 @@ def read_run_file(path: str | Path, environ: Mapping[str, str] | None = None) ->
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     environ = os.environ if environ is None else environ
     known = run_file_options()
-    return {key: _setting(str(path), key, value, known, environ) for key, value in data.items()}
+    return {
+        key: _expand(str(path), value, environ)
+        if key in brought and key not in known
+        else _setting(str(path), key, value, known, environ, brought)
+        for key, value in data.items()
+    }
 
 
 def loader_for(path: str | Path) -> type[Any]:
@@ -98,14 +111,20 @@ def run_file_options() -> dict[str, Option]:
 
 
 def _setting(
-    path: str, key: Any, value: Any, known: Mapping[str, Option], environ: Mapping[str, str]
+    path: str,
+    key: Any,
+    value: Any,
+    known: Mapping[str, Option],
+    environ: Mapping[str, str],
+    brought: Collection[str],
 ) -> Any:
     if key not in known:
-        near = near_matches(str(key), known, limit=1)
+        near = near_matches(str(key), [*known, *brought], limit=1)
+        listed = ", ".join([*known, *brought])
         raise ConfigError(
             path,
             f"unknown key {key!r}",
-            hint=f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}",
+            hint=f"did you mean {near[0]}?" if near else f"known keys: {listed}",
         )
     if known[key].kind is COMPONENT:
         items = value if isinstance(value, list) else [value]

@@ -20,6 +20,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.kinds import KINDS
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
@@ -166,7 +167,7 @@ class Builder:
 
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
-        lacking = _lacking(kind, value)
+        lacking = KINDS[kind].lacking(value)
         if not lacking:
             return as_dataset(value) if kind == "dataset" else value
         text = f"this {kind} ({type(value).__name__}) has no {lacking}"
@@ -270,26 +271,6 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 class _NoParameters:
     """Stands for data handed in directly: there is nothing to tell of how it was made."""
-
-
-_ROLES = {
-    "system": ("name", ("process", "aprocess")),
-    "evaluator": ("name", ("score", "ascore")),
-    "metric": ("name", ("compute", "compare")),
-    "reporter": ("name", ("render", "write")),
-    "tokenizer": ("name", ("count",)),
-    "executor": ("name", ("map",)),
-}
-
-
-def _lacking(kind: str, value: Any) -> str | None:
-    """What an object lacks to play a role, or None."""
-    if kind == "dataset":
-        return None if hasattr(value, "__iter__") and not isinstance(value, str) else "__iter__"
-    attribute, methods = _ROLES[kind]
-    if not any(callable(getattr(value, method, None)) for method in methods):
-        return " or ".join(f"{method}()" for method in methods)
-    return None if isinstance(getattr(value, attribute, None), str) else f"{attribute} (a string)"
 
 
 def _tag_of(examples: Any) -> str:

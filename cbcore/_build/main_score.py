@@ -68,14 +68,14 @@ def choose_score_field(
     scorers: Sequence[Sequence[Scorer]],
     *,
     automatic: bool,
-    main_of_suites: str | None = None,
+    main_of_extensions: str | None = None,
     warn: Callable[[str], None],
 ) -> str:
     """The score that quality means: the one wanted, or that of the data, or F1.
 
     Where evaluators were chosen automatically, each dataset has its own: the one it names, or
-    that of its main task. Where they agree, it is theirs. Suites alone mean what most of their
-    tasks are judged by. `scorers` are those of each dataset.
+    that of its main task. Where they agree, it is theirs. Extensions alone say what they are
+    judged by. `scorers` are those of each dataset.
     """
     emitted = Emitted.by(evaluators)
     if wanted is not None:
@@ -84,7 +84,7 @@ def choose_score_field(
     if not automatic:
         return _default_or_first(emitted)
     if not datasets:
-        main = main_of_suites
+        main = main_of_extensions
         return main if main is not None and emitted.may_have(main) else _default_or_first(emitted)
     own = [_main_score(dataset, emitted, warn) for dataset in datasets]
     chosen = own[0]
@@ -133,7 +133,7 @@ def _main_score(dataset: Part, emitted: Emitted, warn: Callable[[str], None]) ->
 
 
 def main_score_of_task(chosen: Iterable[tuple[Part, bool]], dataset: Part) -> str | None:
-    """The score a task of a suite is judged by that names none; None where nothing is emitted.
+    """The score that data is judged by that names none; None where nothing is emitted.
 
     `chosen` are its evaluators, each with whether it was chosen automatically. The first decides
     if it was asked for; of those that were not, their names must not.

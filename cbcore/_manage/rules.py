@@ -12,12 +12,12 @@ import attrs
 import cbcore
 from cbcore import names
 from cbcore.plugins._metadata import (
-    GROUPS,
     HOOK_GROUP,
     Distribution,
     installed_distributions,
     meant_group,
 )
+from cbcore.plugins._plugin import groups_read
 from cbcore.plugins._policy import CORE
 from cbcore.plugins._versions import satisfies
 
@@ -91,14 +91,15 @@ def _core_range(distribution: Distribution) -> Iterator[Finding]:
 
 
 def _entry_points(distribution: Distribution) -> Iterator[Finding]:
+    groups = groups_read()
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
-        if group not in GROUPS:
-            meant = meant_group(group)
-            fix = f"did you mean {meant}?" if meant else f"groups: {', '.join(GROUPS)}"
+        if group not in groups:
+            meant = meant_group(group, groups)
+            fix = f"did you mean {meant}?" if meant else f"groups: {', '.join(groups)}"
             problem = f"the entry-point group {group!r} is not one cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
     for entry in distribution.declared:
-        if entry.group not in GROUPS:
+        if entry.group not in groups:
             continue
         where = f"{entry.name} = {entry.value} in {entry.group}"
         target = _TARGET.match(entry.value)

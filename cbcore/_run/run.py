@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from itertools import islice
 from typing import Any
 
@@ -25,6 +25,7 @@ from cbcore._run.row_files import DiskRows, JoinedRows
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
+from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import (
     CBError,
@@ -34,7 +35,7 @@ from cbcore.exceptions import (
     RunStoppedError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.secrets import redact
 from cbcore.summary import summarize
 
@@ -55,7 +56,7 @@ class Run:
     config: dict[str, Any]
     observers: Observers = attrs.Factory(Observers)
     record: RunRecord | None = None
-    suites: Any = None
+    contributions: Mapping[str, Any] = attrs.Factory(dict)
     _ids_are_unique: bool = False
     _failures: dict[str, str] = attrs.Factory(dict)
     _recalled: Counter[str] = attrs.Factory(Counter)
@@ -274,16 +275,27 @@ class Run:
     def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
         self.observers.tell(event, self.context.warn)
 
+    def _sections(self) -> tuple[dict[str, Section], list[str]]:
+        """What extensions make of the rows, and what they have to say of it."""
+        sections, remarks = {}, []
+        for name, contribution in self.contributions.items():
+            try:
+                section, told = contribution.section(self._rows, self._failures)
+            except Exception as error:  # noqa: BLE001 - the plugin boundary
+                section, told = None, [_sectionless(name, error)]
+            remarks += told
+            if section is not None:
+                sections[name] = section
+        return sections, remarks
+
     def _result(self, failure: BaseException | None) -> EvalResult:
         summary, problems = summarize(self._rows, self.metrics)
         config = {**self.config, "state": _state(failure)}
         if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason
         parts = list(self._rows.values())
-        suites: list[dict[str, Any]] = []
-        if self.suites is not None:
-            suites, remarks = self.suites.table(self._rows, self._failures)
-            problems = [*problems, *remarks]
+        sections, remarks = self._sections()
+        problems = [*problems, *remarks]
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
@@ -293,9 +305,13 @@ class Run:
             timing=self._timing,
             config=config,
             problems=problems,
-            suites=suites,
+            sections=sections,
             metrics=self.metrics,
         )
+
+
+def _sectionless(name: str, error: BaseException) -> str:
+    return f"the section {name!r} could not be made: {describe_exception(error)}"
 
 
 def _reading(source: Source, examples: Replayable) -> Source:

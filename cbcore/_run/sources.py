@@ -17,8 +17,8 @@ class Source:
     """A dataset with the scorers of its outputs.
 
     `pooled` ones score all repeats of an example together. `repeats` of its own go before
-    those of the run. When the data of a `contained` source fails, the others still run; its
-    documents are a suite's, whose ids nobody promised to be unique.
+    those of the run. When the data of a `contained` source fails, the others still run; nobody
+    promised that the ids of its examples are unique.
     """
 
     tag: str
@@ -43,7 +43,7 @@ class Source:
     def expected_score(self, main: str | None) -> str | None:
         """The run's main score, where every row of this source should have it; else None.
 
-        Tasks of suites are judged by scores of their own, repeats that are scored together have
+        Contained sources are judged by scores of their own, repeats that are scored together have
         one row with scores, and of an evaluator that does not say what it emits nothing can be
         expected.
         """

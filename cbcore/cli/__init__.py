@@ -20,7 +20,6 @@ _COMMANDS = {
     "list": "cbcore.cli.list_components",
     "list-plugins": "cbcore.cli.list_plugins",
     "info": "cbcore.cli.info",
-    "suite": "cbcore.cli.suite",
     "runs": "cbcore.cli.runs",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
@@ -59,7 +58,7 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            return super().resolve_command(ctx, _with_listing(ctx, args))
         except click.UsageError as error:
             from cbcore.names import near_matches
 
@@ -68,6 +67,18 @@ class CommandGroup(click.Group):
             if not near:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
+
+
+def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:
+    """`cb list things` as `cb list-things`, where a plugin brings a command of that name."""
+    if args[:1] != ["list"]:
+        return args
+    known = {c.name for c in _declared_commands(ctx) if c.name.startswith("list-")}
+    for position, word in enumerate(args[1:], start=1):
+        name = f"list-{word.lower().removesuffix('s')}s"
+        if name in known:
+            return [name, *args[1:position], *args[position + 1 :]]
+    return args
 
 
 def _declared_commands(ctx: click.Context) -> list[Component]:

@@ -89,9 +89,10 @@ def raise_if_nothing_worked(result: EvalResult) -> None:
     from cbcore.exceptions import DataError, RunError
 
     if not result.rows:
-        reasons = [line["reason"] for line in result.suites if line.get("reason")]
+        lines = [line for section in result.sections.values() for line in section.lines]
+        reasons = [line["reason"] for line in lines if line.get("reason")]
         if reasons:
-            raise DataError(f"no task has a row; the first failed: {reasons[0]}")
+            raise DataError(f"there is no row; the first that failed: {reasons[0]}")
         raise DataError("the dataset is empty: there is nothing to report")
     errors = [row.error for row in result.rows if row.error is not None]
     if len(errors) == len(result.rows):
@@ -108,7 +109,7 @@ def _raise_if_nothing_scored(result: EvalResult) -> None:
     score = result.config["score_field"]
     if any(score in row.scores for row in result.rows):
         return
-    expected = not result.suites and any(score in row.missing for row in result.rows)
+    expected = not result.sections and any(score in row.missing for row in result.rows)
     others = dict.fromkeys(name for row in result.rows for name in row.scores)
     if others and not expected:
         return

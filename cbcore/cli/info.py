@@ -12,16 +12,6 @@ if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.plugins._host import PluginHost
 
-_EXAMPLES = {
-    "dataset": 'cb run --system "identity | extractive" --dataset {spec}',
-    "system": "cb run --system {spec} --dataset hotpotqa:sample",
-    "evaluator": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --evaluator {spec}',
-    "metric": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --metric {spec}',
-    "reporter": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --output {spec}',
-    "tokenizer": 'cb run --system "identity | extractive" --dataset hotpotqa:sample --tokenizer {spec}',
-    "command": "cb {spec} --help",
-}
-
 
 @click.command("info", short_help="Show one component: parameters, scores, example.")
 @click.argument("name")
@@ -36,7 +26,8 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
     """
     from cbcore.cli._text import clean, echo_json
 
-    records = [_record(component, name) for component in _found(settings.host(), name, kind)]
+    host = settings.host()
+    records = [_record(host, component, name) for component in _found(host, name, kind)]
     if as_json:
         echo_json(records[0] if len(records) == 1 else records)
         return
@@ -58,20 +49,20 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
 
 def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
     """Components of that name; several kinds may share it."""
-    from cbcore.components import KINDS, kind_of
     from cbcore.exceptions import UnknownComponentError
+    from cbcore.kinds import kind_of
     from cbcore.names import near_matches
     from cbcore.registry import registry
 
     found = []
-    for candidate in [kind_of(kind)] if kind else KINDS:
+    for candidate in [kind_of(kind, host.kinds)] if kind else host.kinds:
         try:
             found.append(registry.get(candidate, name, host=host).described())
         except UnknownComponentError:
             continue
     if not found:
         if kind:
-            raise host.unknown(kind_of(kind), name)
+            raise host.unknown(kind_of(kind, host.kinds), name)
         near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownComponentError(
@@ -80,7 +71,7 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
     return found
 
 
-def _record(component: Component, asked_as: str) -> dict[str, Any]:
+def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore.introspection import parameters_of
     from cbcore.results import json_safe
 
@@ -89,9 +80,8 @@ def _record(component: Component, asked_as: str) -> dict[str, Any]:
     parameters = parameters_of(target)
     if parameters and parameters[0].required:
         spec += f":{parameters[0].name.upper()}"
-    example = _EXAMPLES.get(component.kind, "cb list {kind}s").format(
-        spec=spec, kind=component.kind
-    )
+    kind = host.kind(component.kind)
+    example = (kind.example or f"cb list {kind.name}s").format(spec=spec)
     return {
         "kind": component.kind,
         "name": component.name,

@@ -6,12 +6,13 @@ import contextlib
 import functools
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cbcore.cli._brought import brought_words, with_brought
 from cbcore.cli._options import options
 from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
 from cbcore.cli._settings import Settings, pass_settings, shared_options
@@ -20,7 +21,14 @@ from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
 from cbcore.request._options import in_order_of_help, options_of
 
 
-@click.command("run", short_help="Benchmark systems on datasets.")
+class RunCommand(click.Command):
+    """`cb run` with the flags that plugins bring, as their entry points name them."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return with_brought(super().get_params(ctx), ctx)
+
+
+@click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
 @click.argument("run_file", required=False, type=click.Path(dir_okay=False))
 @options(in_order_of_help(Request, Invocation))
 @shared_options
@@ -43,10 +51,10 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
         from cbcore._manage.lockfile import FILE_NAME, require_locked
 
         require_locked(settings.host().plugins, Path(FILE_NAME))
-    said = _merge(run_file, flags)
+    said = _merge(run_file, flags, brought_words(settings))
     invocation = Invocation(**_of(Invocation, said))
     _import_modules(invocation.imports)
-    request = _request(settings, invocation, _of(Request, said))
+    request = _request(settings, invocation, said)
     if invocation.dry_run:
         _dry_run(request)
         return
@@ -77,17 +85,23 @@ def stop_on_signals() -> None:
         signal.signal(number, stop)
 
 
-def _merge(run_file: str | None, flags: dict[str, Any]) -> dict[str, Any]:
+def _merge(
+    run_file: str | None, flags: dict[str, Any], brought: Mapping[str, str]
+) -> dict[str, Any]:
     """The run file's settings under the flags that were given, by the names of their fields.
 
-    What says nothing is left out, so that defaults stand where they are declared.
+    What says nothing is left out, so that defaults stand where they are declared. `brought` are
+    the words for what plugins bring, with the key that each means.
     """
     from_file: dict[str, Any] = {}
     if run_file is not None:
         from cbcore.runfile import read_run_file, run_file_options
 
         known = run_file_options()
-        from_file = {known[key].name: value for key, value in read_run_file(run_file).items()}
+        from_file = {
+            known[key].name if key in known else brought[key]: value
+            for key, value in read_run_file(run_file, brought=brought).items()
+        }
     said = [*from_file.items(), *flags.items()]
     return {name: value for name, value in said if not _is_empty(value)}
 
@@ -118,6 +132,8 @@ def _import_modules(modules: Sequence[str]) -> None:
 
 def _request(settings: Settings, invocation: Invocation, said: dict[str, Any]) -> Request:
     """The request that was spelled out, with what short forms and the command line add."""
+    brought = {key: said[key] for key in brought_words(settings).values() if key in said}
+    said = _of(Request, said)
     judging, judge_metrics = judges(invocation)
     cache_dir = None if invocation.no_cache else said.get("cache_dir", DEFAULT_CACHE_DIR)
     added = {
@@ -126,6 +142,7 @@ def _request(settings: Settings, invocation: Invocation, said: dict[str, Any]) -
     }
     return Request(
         **{**said, **added},
+        settings=brought,
         added_evaluators=judging,
         added_metrics=judge_metrics,
         host=settings.host(),

@@ -8,21 +8,14 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import ResultError
+from cbcore.kinds import KINDS
 from cbcore.names import canonical
 from cbcore.plugins._origins import Origin, origin_of
 from cbcore.plugins._plugin import Plugin, State
 from cbcore.plugins._policy import CORE
 
-_KINDS = {
-    "systems": "system",
-    "suite_plugins": "suite",
-    "datasets": "dataset",
-    "evaluators": "evaluator",
-    "metrics": "metric",
-    "tokenizers": "tokenizer",
-    "executors": "executor",
-}
-"""Where a result keeps the records of components, and of which kind they are."""
+_PLUGINS = "_plugins"
+"""How the keys end under which a result keeps the components of kinds that plugins bring."""
 
 
 @attrs.frozen
@@ -51,12 +44,21 @@ def components_of(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     try:
         return [
             {"kind": kind, **record}
-            for key, kind in _KINDS.items()
+            for kind, key in _recorded_kinds(config)
             for part in config.get(key, [])
             for record in (part.get("stages") or [part])
         ]
     except (AttributeError, TypeError) as error:
         raise ResultError(f"the components of this result cannot be read: {error}") from error
+
+
+def _recorded_kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The kinds of the components that a result names, and where; systems come first."""
+    recorded = {kind.name: kind.recorded_as for kind in KINDS.values()}
+    brought = {key.removesuffix(_PLUGINS): key for key in sorted(config) if key.endswith(_PLUGINS)}
+    yield "system", recorded.pop("system")
+    yield from brought.items()
+    yield from ((kind, key) for kind, key in recorded.items() if not key.endswith(_PLUGINS))
 
 
 def changes_since(config: Mapping[str, Any], plugins: Iterable[Plugin]) -> list[PluginChange]:

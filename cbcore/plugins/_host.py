@@ -10,6 +10,7 @@ import contextlib
 import functools
 import inspect
 import sys
+import types
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ import attrs
 import pluggy
 
 from cbcore import deprecations, hookspecs, names
-from cbcore.components import KINDS, Component, Owner, describe_exception, import_target
+from cbcore.components import Component, Owner, describe_exception, import_target
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -26,13 +27,15 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
+from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.plugins import _metadata
 from cbcore.plugins._known import packages_offering
-from cbcore.plugins._plugin import Plugin, State, plugins_from
+from cbcore.plugins._plugin import Plugin, State, kinds_brought_by, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
 from cbcore.plugins._tracing import traced
 
 HOOKS = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
+"""The hooks of the core. A host has those of the kinds that plugins bring as well."""
 
 
 class StaticPlugin:
@@ -41,7 +44,7 @@ class StaticPlugin:
     def __init__(self, components: Iterable[Component]) -> None:
         by_hook: dict[str, list[Component]] = {}
         for component in components:
-            by_hook.setdefault(f"cb_{component.kind}s", []).append(component)
+            by_hook.setdefault(hook_of(component.kind), []).append(component)
         for hook, offered in by_hook.items():
             setattr(self, hook, _offering(offered))
 
@@ -59,8 +62,13 @@ def _offering(components: list[Component]) -> Callable[[], list[Component]]:
 class HookManager(pluggy.PluginManager):
     """pluggy, with every function called `cb_…` taken for a hook implementation."""
 
+    def __init__(self, specs: Mapping[str, Callable[..., Any]]) -> None:
+        super().__init__(hookspecs.PROJECT)
+        self._specs = specs
+        self.add_hookspecs(types.SimpleNamespace(**specs))
+
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        if name not in HOOKS:
+        if name not in self._specs:
             return None
         implementation = getattr(plugin, name)
         if not inspect.isroutine(implementation):
@@ -80,16 +88,39 @@ class PluginHost:
     """All plugins of one process under one policy."""
 
     def __init__(
-        self, distributions: Iterable[_metadata.Distribution], policy: PluginPolicy
+        self,
+        distributions: Iterable[_metadata.Distribution],
+        policy: PluginPolicy,
+        *,
+        beside: Iterable[_metadata.Distribution] = (),
     ) -> None:
+        """The kinds of distributions `beside` are known, although they are no plugins here."""
+        distributions = list(distributions)
         self.policy = policy
-        self.plugins = plugins_from(distributions, policy)
-        self._hooks = HookManager(hookspecs.PROJECT)
-        self._hooks.add_hookspecs(hookspecs)
+        self._kinds = kinds_brought_by([*distributions, *beside], policy)
+        self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
+        self.plugins = plugins_from(distributions, policy, self.kinds)
+        static = {kind.hook for kind in KINDS.values() if kind.static}
+        self._specs = {**{hook_of(kind): _spec_of(kind) for kind in self.kinds}, **HOOKS}
+        # Entry points alone offer what is static: no hook module is asked for it.
+        self.hooks = {name: spec for name, spec in self._specs.items() if name not in static}
+        self._hooks = HookManager(self._specs)
         self._components: list[Component] | None = None
         self._by_registration: dict[str, Plugin] = {}
 
     # -- looking up ----------------------------------------------------------------------------
+
+    def kind(self, name: str) -> Kind:
+        """A kind by its name; one that a plugin brings is imported."""
+        if name in KINDS:
+            return KINDS[name]
+        component = self._kinds[name]
+        found: Any = component.load()
+        if not isinstance(found, Kind) or found.name != component.name:
+            raise PluginContractError(
+                component.plugin, f"{component.target} is not the Kind called {name!r}"
+            )
+        return found
 
     def components(self, kind: str | None = None) -> list[Component]:
         """Everything usable plugins offer, in the order of plugins' names.
@@ -171,8 +202,8 @@ class PluginHost:
             if plugin.usable:
                 self._register(plugin)
         collected: dict[tuple[str, str, str], tuple[Plugin, Component]] = {}
-        for kind in KINDS:
-            for plugin, call in self._implementations(f"cb_{kind}s"):
+        for kind in self.kinds:
+            for plugin, call in self._implementations(hook_of(kind)):
                 for component in self._offered(plugin, kind, call):
                     key = (plugin.name, kind, names.canonical(component.name))
                     collected.setdefault(key, (plugin, component))
@@ -214,7 +245,7 @@ class PluginHost:
             ]
             for module in modules:
                 self._check_unclaimed(plugin.name, module)
-                _check_hooks(plugin.name, module)
+                _check_hooks(plugin.name, module, self.hooks)
         except PluginError as error:
             plugin.quarantine(error)
             return
@@ -246,8 +277,8 @@ class PluginHost:
         found = []
         for implementation in getattr(self._hooks.hook, hook).get_hookimpls():
             plugin = self._by_registration[implementation.plugin_name]
-            call = called_by_name(implementation.function, HOOKS[hook])
-            offers = hook.removeprefix("cb_").removesuffix("s") in KINDS
+            call = called_by_name(implementation.function, self._specs[hook])
+            offers = hook in map(hook_of, self.kinds)
             place = implementation.trylast - implementation.tryfirst
             found.append((place, plugin, traced(plugin.name, hook, call, offers=offers)))
         return [(p, call) for _, p, call in sorted(found, key=lambda one: (one[0], one[1].name))]
@@ -267,7 +298,7 @@ class PluginHost:
                 if not isinstance(component, Component) or component.kind != kind:
                     raise PluginContractError(
                         plugin.name,
-                        f"cb_{kind}s returned {component!r}, not a Component of kind {kind!r}",
+                        f"{hook_of(kind)} returned {component!r}, not a Component of kind {kind!r}",
                         hint=f"return Component(kind={kind!r}, name=…, target=…)",
                     )
                 mine = attrs.evolve(component, owner=owner)
@@ -281,7 +312,9 @@ class PluginHost:
             plugin.quarantine(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
             plugin.quarantine(
-                PluginContractError(plugin.name, f"cb_{kind}s failed: {describe_exception(error)}")
+                PluginContractError(
+                    plugin.name, f"{hook_of(kind)} failed: {describe_exception(error)}"
+                )
             )
         else:
             plugin.components = list(known.values())
@@ -293,7 +326,7 @@ class PluginHost:
         self.components()
         return {
             hook: sorted({p.name for p, _ in self._implementations(hook) if p.usable})
-            for hook in HOOKS
+            for hook in self.hooks
         }
 
     def observers(self, hook: str) -> list[tuple[str, Callable[..., Any]]]:
@@ -332,17 +365,17 @@ def _hook_functions(module: object) -> Iterable[tuple[str, Callable[..., Any]]]:
             yield name, value
 
 
-def _check_hooks(plugin: str, module: object) -> None:
+def _check_hooks(plugin: str, module: object, hooks: Mapping[str, Callable[..., Any]]) -> None:
     """Refuse hooks that do not exist and arguments they do not have, naming the near match."""
     for name, value in _hook_functions(module):
         where = f"{_name_of(module)}.{name}"
         options = getattr(value, "cb_impl", None) or {}
         _check_options(plugin, where, options)
-        spec = HOOKS.get(name)
-        if spec is None and options.get("optionalhook"):
-            continue  # it may be a hook of another version of cb
+        spec = hooks.get(name)
+        if spec is None and (options.get("optionalhook") or _is_of_absent_kind(name)):
+            continue  # it may be a hook of another version of cb, or of a plugin not installed
         if spec is None:
-            near = names.near_matches(name, HOOKS, limit=1)
+            near = names.near_matches(name, hooks, limit=1)
             raise PluginContractError(
                 plugin,
                 f"{where} is not a hook of cb",
@@ -365,6 +398,16 @@ def _check_hooks(plugin: str, module: object) -> None:
                 )
         if name in deprecations.REMOVALS:
             deprecations.announce(name, plugin=plugin)
+
+
+def _is_of_absent_kind(hook: str) -> bool:
+    """Whether a hook offers a kind that a first-party plugin would bring."""
+    return bool(packages_offering("kind", hook.removeprefix("cb_").removesuffix("s")))
+
+
+def _spec_of(kind: str) -> Callable[..., Any]:
+    """The offering hook of a kind that a plugin brings. Nothing is imported for it."""
+    return hookspecs.offering_spec(kind, f"components of kind `{kind}`", "See its `Kind`.")
 
 
 def _check_options(plugin: str, where: str, options: Mapping[str, Any]) -> None:

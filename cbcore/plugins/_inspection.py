@@ -27,6 +27,7 @@ from cbcore.plugins._plugin import Plugin
 _TIME_LIMIT_S = 120
 _DESCRIPTION = (
     *("summary", "tasks", "configs", "main_score", "applies_to", "emits", "extension", "automatic"),
+    "metavar",
 )
 
 
@@ -132,14 +133,20 @@ def look_at(name: str, path: Sequence[str] = ()) -> dict[str, Any]:
     return _report(name, [], "import", f"importing it ended the interpreter ({ending})")
 
 
-def memory_path() -> Path:
+def cache_folder() -> Path:
+    """Where what is found out once is remembered, for all environments of a user."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     # Unlike Path.home(), this does not raise for a user without a home.
     root = Path(base) if base else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
+    return root / "cb"
+
+
+def memory_path() -> Path:
+    """Where what is known of this environment's plugins is remembered."""
     place = f"{sys.prefix} {sys.version_info[:2]}".encode()
     import zlib
 
-    return root / "cb" / f"plugins-{zlib.crc32(place):08x}.json"
+    return cache_folder() / f"plugins-{zlib.crc32(place):08x}.json"
 
 
 def recall(path: Path) -> dict[str, Any]:
@@ -178,7 +185,7 @@ def _looks(wanted: Sequence[str], _printed: IO[bytes]) -> Iterator[dict[str, Any
     for name in wanted:
         yield {"looking_at": name}
         mine = [d for d in distributions if same_name(d.name, name)][:1]
-        yield inspect_plugin(name, PluginHost(mine, PluginPolicy()))
+        yield inspect_plugin(name, PluginHost(mine, PluginPolicy(), beside=distributions))
 
 
 def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:

@@ -17,16 +17,16 @@ from typing import Any
 
 import attrs
 
-from cbcore.components import KINDS, describe_exception
+from cbcore.components import describe_exception
+from cbcore.kinds import KINDS
 from cbcore.names import canonical, near_matches
 from cbcore.plugins._library import metadata
 from cbcore.plugins._origins import Origin, read_origin
 from cbcore.plugins._policy import CORE
 
 HOOK_GROUP = "cb.plugins"
-KIND_BY_GROUP = {f"cb.{kind}s": kind for kind in KINDS}
-GROUPS = (HOOK_GROUP, *KIND_BY_GROUP)
-"""Every entry-point group that `cb` reads."""
+GROUPS = (HOOK_GROUP, *(kind.group for kind in KINDS.values()))
+"""Every entry-point group that the core itself reads."""
 
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"
@@ -85,8 +85,8 @@ class Distribution:
 
     @property
     def is_listed(self) -> bool:
-        """Whether it offers something to `cb`, means to, or cannot be read."""
-        return bool(self.entries or self.misspelt_group or self._manifest[1])
+        """Whether it offers something to `cb`, may mean to, or cannot be read."""
+        return bool(self.declared or self._manifest[1])
 
     @property
     def is_ours(self) -> bool:
@@ -97,17 +97,6 @@ class Distribution:
     def declared(self) -> tuple[EntryPoint, ...]:
         """What stands in groups of ours, and in groups that look like ours."""
         return tuple(entry for entry in self._manifest[0] if looks_like_ours(entry.group))
-
-    @property
-    def entries(self) -> tuple[EntryPoint, ...]:
-        """What it offers, in groups that we read."""
-        return tuple(entry for entry in self._manifest[0] if entry.group in GROUPS)
-
-    @property
-    def misspelt_group(self) -> str:
-        """The group of one that means to be a plugin, and has no group that we read."""
-        groups = () if self.entries else (entry.group for entry in self._manifest[0])
-        return next(filter(meant_group, groups), "")
 
     @property
     def problem(self) -> str:
@@ -158,7 +147,7 @@ class Distribution:
             times = [self.installed_ns, (self.folder / "entry_points.txt").stat().st_mtime_ns]
             direct = self._installed.read_text("direct_url.json") or ""
             if '"editable":true' in direct.replace(" ", ""):
-                times += _source_times(self.entries)
+                times += _source_times(self.declared)
         except Exception:  # noqa: BLE001 - finders of others are asked where the code is
             return ""
         return "-".join(map(str, times))
@@ -233,9 +222,9 @@ def looks_like_ours(group: str) -> bool:
     return canonical(group).startswith(("cb-", "cbcore-"))
 
 
-def meant_group(group: str) -> str:
+def meant_group(group: str, groups: Iterable[str] = GROUPS) -> str:
     """The group of ours that one like it means, if any."""
-    near = near_matches(group, GROUPS, limit=1) if looks_like_ours(group) else []
+    near = near_matches(group, groups, limit=1) if looks_like_ours(group) else []
     return near[0] if near else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -11,7 +11,9 @@ import cbcore
 from cbcore import names
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError
+from cbcore.kinds import KINDS, group_of
 from cbcore.plugins import _metadata
+from cbcore.plugins._known import packages_offering
 from cbcore.plugins._policy import CORE, PluginPolicy
 from cbcore.plugins._versions import satisfies
 
@@ -90,16 +92,44 @@ class Plugin:
         self.error = error
 
 
-def plugins_from(
+def kinds_brought_by(
     distributions: Iterable[_metadata.Distribution], policy: PluginPolicy
+) -> dict[str, Component]:
+    """The kinds that plugins bring, by name. What cannot be one is told by its own plugin."""
+    brought: dict[str, Component] = {}
+    for distribution in distributions:
+        entries = [e for e in distribution.declared if e.group == KINDS["kind"].group]
+        if not entries or policy.refusal(distribution.name):
+            continue
+        owner = Owner(distribution.name, distribution.version)
+        for entry in entries:
+            if entry.name not in KINDS and names.is_valid(entry.name):
+                kind = Component(kind="kind", name=entry.name, target=entry.value, owner=owner)
+                brought.setdefault(entry.name, kind)
+    return brought
+
+
+def groups_read() -> tuple[str, ...]:
+    """Every entry-point group that is read in this environment."""
+    brought = kinds_brought_by(_metadata.scan(), PluginPolicy())
+    return (*_metadata.GROUPS, *map(group_of, brought))
+
+
+def plugins_from(
+    distributions: Iterable[_metadata.Distribution],
+    policy: PluginPolicy,
+    kinds: Iterable[str] = KINDS,
 ) -> list[Plugin]:
     """A plugin per distribution, by name, with those set aside that may not or cannot be used."""
     distributions = list(distributions)
     policy.check_names(d.name for d in distributions)
+    groups = {group_of(kind): kind for kind in kinds}
     plugins = []
     seen: dict[str, Plugin] = {}
     for distribution in distributions:
-        plugin = _plugin_from(distribution)
+        plugin = _plugin_from(distribution, groups)
+        if plugin is None:
+            continue
         refusal = policy.refusal(plugin.name)
         specifier = distribution.core_specifier or ""
         first = seen.setdefault(names.canonical(plugin.name), plugin)
@@ -121,7 +151,8 @@ def plugins_from(
     return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
 
 
-def _plugin_from(distribution: _metadata.Distribution) -> Plugin:
+def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]) -> Plugin | None:
+    """What a distribution offers in these groups; None if it has nothing to do with `cb`."""
     plugin = Plugin(
         name=distribution.name,
         version=distribution.version,
@@ -131,29 +162,42 @@ def _plugin_from(distribution: _metadata.Distribution) -> Plugin:
         core_specifier=distribution.core_specifier or "",
     )
     owner = Owner(distribution.name, distribution.version)
-    for entry in distribution.entries:
-        kind = _metadata.KIND_BY_GROUP.get(entry.group)
-        if kind is None:
+    unread = []
+    for entry in distribution.declared:
+        if entry.group == _metadata.HOOK_GROUP:
             plugin.hook_modules.append(entry.value)
-            continue
-        try:
-            component = Component(kind=kind, name=entry.name, target=entry.value, owner=owner)
-        except ValueError as error:
-            plugin.quarantine(
-                PluginContractError(
-                    plugin.name, f"entry point {entry.name!r} in {entry.group}: {error}"
-                )
-            )
-            continue
-        plugin.entries.append(component)
+        elif entry.group not in groups:
+            unread.append(entry.group)
+        else:
+            _add_entry(plugin, entry, groups[entry.group], owner)
     plugin.components = list(plugin.entries)
-    if group := distribution.misspelt_group:
+    offers = bool(plugin.entries or plugin.hook_modules)
+    if unread and not offers and plugin.usable:
+        reader, meant = _reader_of(unread[0]), _metadata.meant_group(unread[0], groups)
+        if not (reader or meant or distribution.problem):
+            return None  # its groups only look like ours
         plugin.set_aside(
             State.BROKEN,
-            f"the entry-point group {group!r} is not one cb reads",
-            f"did you mean {_metadata.meant_group(group)}?",
+            f"the entry-point group {unread[0]!r} is not one cb reads",
+            f"pip install {reader}, which reads it" if reader else f"did you mean {meant}?",
         )
     if distribution.problem:
-        state = State.BROKEN if distribution.entries else State.UNREADABLE
+        state = State.BROKEN if offers else State.UNREADABLE
         plugin.set_aside(state, distribution.problem, f"reinstall {distribution.name}")
     return plugin
+
+
+def _add_entry(plugin: Plugin, entry: _metadata.EntryPoint, kind: str, owner: Owner) -> None:
+    try:
+        component = Component(kind=kind, name=entry.name, target=entry.value, owner=owner)
+    except ValueError as error:
+        problem = f"entry point {entry.name!r} in {entry.group}: {error}"
+        plugin.quarantine(PluginContractError(plugin.name, problem))
+    else:
+        plugin.entries.append(component)
+
+
+def _reader_of(group: str) -> str:
+    """The first-party package that brings the kind of a group; empty where none does."""
+    kind = group.removeprefix("cb.").removesuffix("s")
+    return next(iter(packages_offering("kind", kind)), "")

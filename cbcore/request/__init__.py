@@ -8,7 +8,7 @@ A new setting is one new field.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +21,6 @@ from cbcore.request._options import (
     INTEGER,
     LIMIT,
     NUMBER,
-    PATH,
     SPEC,
     TEXT,
     option,
@@ -44,8 +43,8 @@ class Request:
     Each list takes spec strings, `Spec`s and ready-made objects alike. `evaluators` and
     `metrics` left at None are chosen: evaluators by the tasks of each dataset, metrics by
     what they declare. Those in `added_…` join either way. `run_id` continues a recorded run;
-    `argv` is how it was asked for. `suites` are names, paths or nodes of suites, looked for in
-    `include_paths` too; `num_fewshot` replaces what their tasks say.
+    `argv` is how it was asked for. `extensions` are objects that add to the run, and `settings`
+    what was given to the flags of plugins, by their keys.
     """
 
     systems: Sequence[Any] = option(
@@ -65,31 +64,6 @@ class Request:
         default=(),
         many=True,
         recorded=False,
-    )
-    suites: Sequence[Any] = option(
-        SPEC,
-        "--suite",
-        metavar="SPEC",
-        help="Suite, task, tag, group::task path or glob, also with @format. Repeatable.",
-        default=(),
-        many=True,
-        recorded=False,
-    )
-    include_paths: Sequence[str | Path] = option(
-        PATH,
-        "--include-path",
-        metavar="DIR",
-        help="Folder with suite files of your own. Repeatable.",
-        key="include_path",
-        default=(),
-        many=True,
-    )
-    num_fewshot: int | None = option(
-        INTEGER,
-        "--num-fewshot",
-        metavar="N",
-        help="Worked examples before each question of a suite, in place of what its tasks say.",
-        least=0,
     )
     evaluators: Sequence[Any] | None = option(
         COMPONENT,
@@ -226,6 +200,8 @@ class Request:
         many=True,
         kept=True,
     )
+    extensions: Sequence[Any] = ()
+    settings: Mapping[str, Any] = attrs.Factory(dict)
     added_evaluators: Sequence[Any] = ()
     added_metrics: Sequence[Any] = ()
     host: PluginHost | None = None

@@ -8,7 +8,7 @@ instance in Python passes the same checks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -54,7 +54,7 @@ class Option:
 
     name: str = ""
     kind: Kind
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = ()
     help: str
     key: str | None = ""
     metavar: str | None = None
@@ -85,6 +85,25 @@ class Option:
         if self.above is not None and not value > self.above:
             return f"must be more than {self.above}, not {value!r}"
         return None
+
+    def read(self, values: Sequence[Any], flag: str) -> Any:
+        """What the values given to a flag mean: texts as its kind has them, checked."""
+        found = tuple(self._converted(value, flag) for value in values)
+        if not self.many and len(found) > 1:
+            raise UsageError(f"{flag} is given {len(found)} times", hint="give it once")
+        value: Any = found if self.many else found[0]
+        if reason := self.problem(value):
+            raise UsageError(f"{flag} {reason}")
+        return value
+
+    def _converted(self, value: Any, flag: str) -> Any:
+        convert: Any = {INTEGER: int, NUMBER: float}.get(self.kind)
+        if convert is None or not isinstance(value, str):
+            return value
+        try:
+            return convert(value)
+        except ValueError:
+            raise UsageError(f"{flag} must be {self.kind.called}, not {value!r}") from None
 
     @property
     def described(self) -> str:

@@ -17,6 +17,7 @@ from cbcore._run.executors import LoopThread
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
 from cbcore.introspection import parameters_of, signature_of
+from cbcore.kinds import Kind
 from cbcore.names import canonical, near_matches
 from cbcore.secrets import is_secret_name
 from cbcore.specs import Spec
@@ -52,6 +53,7 @@ class Case:
 
     component: Component
     given: Given
+    kind: Kind
     value: Any = None
     _loop: LoopThread | None = None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError
+from cbcore.kinds import Kind
 from cbcore.plugins._imports import import_each
 from cbcore.testing._cases import Case, Given, check_given, given_for
 from cbcore.testing._offline import no_network
@@ -71,12 +72,13 @@ def _findings(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Findi
     for component in components:
         target = component.target
         if not isinstance(target, str) or target.partition(":")[0].strip() not in unimportable:
-            yield from _component_findings(component, given_for(component, examples))
+            kind = subject.host.kind(component.kind)
+            yield from _component_findings(component, kind, given_for(component, examples))
 
 
-def _component_findings(component: Component, given: Given) -> Iterator[Finding]:
+def _component_findings(component: Component, kind: Kind, given: Given) -> Iterator[Finding]:
     """Apply the rules of its kind, as far as each step allows the next."""
-    case = Case(component, given)
+    case = Case(component, given, kind)
     skip = given.get("skip", {})
 
     def apply(rule_id: str, subject: Any = case) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
@@ -11,6 +12,7 @@ import attrs
 
 from cbcore import names
 from cbcore.components import Component, Owner
+from cbcore.plugins import _metadata
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
@@ -25,19 +27,24 @@ _numbers = itertools.count()
 
 
 def host_from(*plugins: Any) -> PluginHost:
-    """A host with these plugins and no others; nothing installed is looked at.
+    """A host with these plugins and no others; of what is installed only the kinds are known.
 
     A plugin is a hook module, any object with `cb_…` methods, a `Component`, or a list of
     them. All single components belong to one plugin. A plugin that does not keep the contract
     is set aside as usual: `host.plugins` says why.
     """
-    host = PluginHost([], PluginPolicy())
+    host = PluginHost([], PluginPolicy(), beside=_installed())
     single = [plugin for plugin in plugins if isinstance(plugin, Component)]
     others = [plugin for plugin in plugins if not isinstance(plugin, Component)]
     for plugin in [*([single] if single else []), *others]:
         known = {other.name for other in host.plugins}
         host.plugins.append(_plugin(plugin, known))
     return host
+
+
+@functools.cache
+def _installed() -> list[_metadata.Distribution]:
+    return _metadata.scan()
 
 
 def _plugin(plugin: Any, known: set[str]) -> Plugin:

@@ -85,9 +85,9 @@ def _installed(name: str) -> _metadata.Distribution:
 
 
 def _of_distribution(distribution: _metadata.Distribution) -> Subject:
-    host = PluginHost([distribution], PluginPolicy())
-    targets = [entry.value for entry in distribution.entries]
-    return Subject(host, distribution.entries, _modules(targets))
+    host = PluginHost([distribution], PluginPolicy(), beside=_metadata.scan())
+    targets = [entry.value for entry in distribution.declared]
+    return Subject(host, distribution.declared, _modules(targets))
 
 
 def _modules(targets: Iterable[str]) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def _project(folder: Path) -> Iterator[_metadata.Distribution]:
 
 def _check_unclaimed(distribution: _metadata.Distribution, source: Path) -> None:
     """Refuse to check other code than the project's, when a module of that name is loaded."""
-    for name in {entry.value.partition(":")[0].split(".")[0] for entry in distribution.entries}:
+    for name in {entry.value.partition(":")[0].split(".")[0] for entry in distribution.declared}:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is not None and not Path(file).resolve().is_relative_to(source):
             raise UsageError(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from cb_suites.engine.formats import Mcqa
 from cbcore import evaluate
-from cbcore.suites.formats import Mcqa
 
 CITIES = ("Paris", "London", "Rome", "Berlin")
 

@@ -185,7 +185,7 @@ def run(page: Workplace, *suites: str, system: str = "First", **files: str) -> d
     chosen = ("--system", f"py:./mine.py:{system}", "--include-path", "suites")
     done = page.cb("run", *asked, *chosen, "--output", "json")
     assert done.returncode == 0, done.stderr
-    return {line["path"]: line for line in json.loads(done.stdout)["suites"]}
+    return {line["path"]: line for line in json.loads(done.stdout)["sections"]["suites"]["lines"]}
 
 
 def value(line: dict[str, Any], metric: str = "acc", filter_name: str = "none") -> Any:
@@ -298,7 +298,7 @@ def test_a_path_runs_one_part(page, wanted):
 
 def test_paths_are_there_in_python_too(page, monkeypatch):
     """As `TaskManager().load` takes them."""
-    from cbcore.suites import SuiteManager
+    from cb_suites.engine import SuiteManager
 
     page.write("suites/mmlu.yaml", MMLU)
     monkeypatch.setenv("XDG_CACHE_HOME", str(page.cache))

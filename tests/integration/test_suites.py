@@ -97,7 +97,7 @@ def test_every_report_has_the_table(place, form):
     done = place.cb("run", *asked, "--output", form)
     assert done.returncode == 0, done.stderr
     if form == "json":
-        lines = json.loads(done.stdout)["suites"]
+        lines = json.loads(done.stdout)["sections"]["suites"]["lines"]
         assert [line["alias"] for line in lines][:3] == ["My Benchmark", "nli_tasks", "Sub A"]
         assert set(lines[1]["scores"][0]["values"]) == {"says-Paris", "says-Oslo"}
     else:
@@ -123,7 +123,9 @@ def test_paths_choose_a_part(place, wanted, paths):
     """Only that is run."""
     done = place.cb("run", "--suite", wanted, *SAYS, "--output", "json")
     assert done.returncode == 0, done.stderr
-    assert [line["path"] for line in json.loads(done.stdout)["suites"]] == paths
+    assert [
+        line["path"] for line in json.loads(done.stdout)["sections"]["suites"]["lines"]
+    ] == paths
 
 
 def test_the_same_command_calls_nothing_again(place):
@@ -162,7 +164,12 @@ def test_a_run_interrupted_in_the_middle_of_a_task_goes_on_there(place):
     assert shown == [8, 6, 2]
     done = place.cb(*command, "--system", "py:./mine.py:Struck")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["suites"][1]["scores"][0]["values"]["struck"]["n"] == 12
+    assert (
+        json.loads(done.stdout)["sections"]["suites"]["lines"][1]["scores"][0]["values"]["struck"][
+            "n"
+        ]
+        == 12
+    )
     assert n_calls(place) == 13  # the one that was struck is asked twice
 
 
@@ -172,7 +179,7 @@ def test_a_run_file_names_suites_too(place):
     (place.folder / "run.yaml").write_text(f"{text}num_fewshot: 2\nmax_examples: 4\n")
     done = place.cb("run", "run.yaml", "--output", "json")
     assert done.returncode == 0, done.stderr
-    leaf = json.loads(done.stdout)["suites"][2]
+    leaf = json.loads(done.stdout)["sections"]["suites"]["lines"][2]
     assert leaf["num_fewshot"] == 2
     assert leaf["scores"][0]["values"]["says-Paris"]["n"] == 4
 
@@ -197,7 +204,7 @@ def test_a_mistake_ends_in_one_clear_error(place, arguments, code, said):
 def test_a_plugin_adds_a_format(place):
     """By the hook `cb_formats`; the suite asks for it by name."""
     hooks = """
-    from cbcore.suites.formats import Mcqa
+    from cb_suites.engine.formats import Mcqa
 
     class Shout(Mcqa):
         '''As mcqa, but loud.'''
@@ -214,7 +221,7 @@ def test_a_plugin_adds_a_format(place):
     wanted = "my_benchmark::nli_tasks::subtask_b@shout"
     done = place.cb("run", "--suite", wanted, *SAYS, "--output", "json")
     assert done.returncode == 0, done.stderr
-    (score,) = json.loads(done.stdout)["suites"][0]["scores"][:1]
+    (score,) = json.loads(done.stdout)["sections"]["suites"]["lines"][0]["scores"][:1]
     assert (score["metric"], score["values"]["says-Paris"]["n"]) == ("acc", 6)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import (
@@ -20,15 +18,6 @@ from cbcore.testing._subjects import Subject
 
 EVERY = "component"
 """The kind of rules that hold for components of every kind."""
-
-_METHODS = {
-    "system": ("process", "aprocess"),
-    "evaluator": ("score", "ascore"),
-    "metric": ("compute", "compare"),
-    "reporter": ("render", "write"),
-    "executor": ("map",),
-    "tokenizer": ("count",),
-}
 
 
 @rule("names-valid", "plugin")
@@ -96,7 +85,8 @@ def made(case: Case) -> Iterator[str]:
         yield Unchecked(f"give it parameters: examples={{{name!r}: {{'params': {given}}}}}")
         return
     try:
-        case.value = case.target if _is_command(case.target) else case.make()
+        ready = case.kind.is_value or _is_command(case.target)
+        case.value = case.target if ready else case.make()
     except MissingExtraError as error:
         yield Unchecked(str(error))
     except ParameterError as error:
@@ -125,14 +115,14 @@ def protocol(case: Case) -> Iterator[str]:
     if kind == "dataset":
         if not hasattr(value, "__iter__") or isinstance(value, str):
             yield f"return an iterable of examples, not a {type(value).__name__}"
-    elif kind == "suite":
-        if not isinstance(value, str | os.PathLike) or not Path(value).exists():
-            yield f"return the path of a suite file or folder that exists, not {value!r}"
+    elif (problem := case.kind.problem) is not None:
+        if told := problem(value):
+            yield told
     elif kind == "command":
         if not _is_command(value):
             yield f"make the target a click.Command or a function that returns one, not {value!r}"
     else:
-        methods = _METHODS[kind]
+        methods = case.kind.methods
         if not any(callable(getattr(value, method, None)) for method in methods):
             yield f"give {type(value).__name__} a method {' or '.join(methods)}"
         name = getattr(value, "name", None)

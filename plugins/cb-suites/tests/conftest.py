@@ -41,7 +41,9 @@ def lines_of(cb):
         chosen = ("--suite", suite, "--system", system)
         done = cb("run", *chosen, *arguments, "--output", "json", **environ)
         assert done.returncode == 0, done.stderr
-        return {line["path"]: line for line in json.loads(done.stdout)["suites"]}
+        return {
+            line["path"]: line for line in json.loads(done.stdout)["sections"]["suites"]["lines"]
+        }
 
     return run
 

@@ -10,10 +10,10 @@ import pytest
 import cb_datasets
 import cb_suites
 from cb_datasets import benchmark, dataset
-from cbcore.suites import GroupNode, SuiteManager
-from cbcore.suites.formats import make_format
-from cbcore.suites.prompts import DocumentReader
-from cbcore.suites.scoring import ReadAnswer
+from cb_suites.engine import GroupNode, SuiteManager
+from cb_suites.engine.formats import make_format
+from cb_suites.engine.prompts import DocumentReader
+from cb_suites.engine.scoring import ReadAnswer
 
 NAMES = ("mmlu", "bbh", "longbench", "context-core", "demo")
 AREAS = {

@@ -105,7 +105,7 @@ def test_a_distribution_that_means_to_be_a_plugin_is_told(
         (["cbcore>=0.1", "cbcore!=0.1.3"], ">=0.1,!=0.1.3"),
         (["cbcore-suites>=99"], None),
         (["cbcore_suites>=99"], None),
-        (["cbcore.suites>=99"], None),
+        (["cb_suites.engine>=99"], None),
         (["cbcore>=99; extra == 'future'"], None),
         (['cbcore>=99; extra=="future"'], None),
         (["cbcore>=99; python_version < '3'", "cbcore>=0.1"], ">=0.1"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from cb_reporters.suites import SuiteView
+from cb_reporters.sections import SectionView
 from cb_reporters.text import visible
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
@@ -50,8 +50,8 @@ class Markdown:
             blocks.append(f"> **{escape(view.status)}**")
         if view.systems:
             blocks.append(_by_system(view.systems, (*view.columns, *view.counts)))
-        if view.suites:
-            blocks += ["### Suites", _suites(view.suites)]
+        for section in view.sections:
+            blocks += [f"### {escape(section.title)}", _section(section)]
         if view.datasets:
             blocks += ["### By dataset", _by_dataset(view.systems, view.datasets)]
         if view.details:
@@ -76,14 +76,14 @@ def _by_dataset(systems: Sequence[str], datasets: Sequence[Column]) -> str:
     return _table(("dataset", *map(escape, systems)), lines)
 
 
-def _suites(suites: SuiteView) -> str:
-    headers = ("task", *map(escape, suites.headers))
+def _section(section: SectionView) -> str:
+    headers = (escape(section.header), *map(escape, section.headers))
     lines = []
-    for line in suites.lines:
+    for line in section.lines:
         name = "&nbsp;&nbsp;" * line.depth + escape(line.name) if line.named else ""
         cells = [*map(escape, line.cells)]
         if line.note:
-            cells[3] = escape(line.note)
+            cells[section.n_described - 2] = escape(line.note)
         lines.append((f"**{name}**" if line.group and name else name, *cells))
     return _table(headers, iter(lines))
 

@@ -14,7 +14,7 @@ import attrs
 from cb_reporters import chart, distribution, formats
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.rows_table import rows_section
-from cb_reporters.suites import SuiteLine, SuiteView
+from cb_reporters.sections import SectionLine, SectionView
 from cb_reporters.view import Column, View, components
 from cbcore.results import EvalResult, json_safe
 
@@ -46,7 +46,7 @@ class Html:
         view = View.of(result)
         sections = (
             _comparison(view),
-            _suites(view),
+            *(_section(section) for section in view.sections),
             _chart(view),
             _by_dataset(view),
             _distribution(result),
@@ -163,33 +163,30 @@ def _chart(view: View) -> Markup | None:
     )
 
 
-def _suites(view: View) -> Markup | None:
-    if view.suites is None:
-        return None
-    suites = view.suites
-    head = [tag("th", "task", scope="col")]
-    for i, header in enumerate(suites.headers):
-        number = i >= suites.n_described
+def _section(section: SectionView) -> Markup:
+    head = [tag("th", tag("bdi", section.header), scope="col")]
+    for i, header in enumerate(section.headers):
+        number = i >= section.n_described
         head.append(tag("th", tag("bdi", header), scope="col", class_="num" if number else None))
-    body = (_suite_line(line, suites) for line in suites.lines)
+    body = (_section_line(line, section) for line in section.lines)
     # Sorting would tear members from their groups, so these lines stay as they are.
-    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="suites")
+    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="section")
     return join(
-        tag("h2", "Suites"),
-        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label="Suites"),
+        tag("h2", tag("bdi", section.title)),
+        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=section.title),
         tag("p", "Value ± standard error; n: examples scored.", class_="caption"),
     )
 
 
-def _suite_line(line: SuiteLine, suites: SuiteView) -> Markup:
+def _section_line(line: SectionLine, section: SectionView) -> Markup:
     indent = f"depth-{min(line.depth, _DEEPEST)}"
     name = tag("strong", line.name) if line.group else line.name
     label = tag("bdi", name) if line.named else None
     cells: list[Markup] = []
     if line.note:
-        cells.append(tag("td", line.note, class_="text", colspan=str(len(suites.headers))))
+        cells.append(tag("td", line.note, class_="text", colspan=str(len(section.headers))))
     for i, cell in enumerate(() if line.note else line.cells):
-        cells.append(tag("td", cell, class_="num" if i >= suites.n_described else None))
+        cells.append(tag("td", cell, class_="num" if i >= section.n_described else None))
     return tag("tr", tag("th", label, scope="row", class_=indent), *cells)
 
 

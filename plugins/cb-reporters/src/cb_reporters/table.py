@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from cb_reporters.suites import SuiteView
+from cb_reporters.sections import SectionView
 from cb_reporters.text import pad, shorten, visible, width, wrap
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
@@ -48,8 +48,9 @@ class Table:
         if view.systems:
             compared = _Grid.of(view.systems, (*view.columns, *view.counts))
             lines += ["", *_fitted(compared, columns)]
-        if view.suites:
-            lines += ["", "Suites", *_suite_lines(view.suites, columns)]
+        for section in view.sections:
+            title = wrap(visible(section.title), columns)
+            lines += ["", *title, *_section_lines(section, columns)]
         if view.datasets:
             by_dataset = _Grid.of(view.systems, view.datasets)
             lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]
@@ -152,25 +153,26 @@ def _fitted(grid: _Grid, columns: int, *, across: bool = False) -> Iterator[str]
     return itertools.chain.from_iterable(part.lines() for part in parts)
 
 
-def _suite_lines(suites: SuiteView, columns: int) -> Iterator[str]:
-    """The tree of suites, members below their groups, in pieces where it does not fit.
+def _section_lines(section: SectionView, columns: int) -> Iterator[str]:
+    """The tree of a section, members below their groups, in pieces where it does not fit.
 
     Columns that are empty are left out. Where there is no room those that only describe go
     into a line of their own, which says what they hold.
     """
-    names = ["  " * line.depth + visible(line.name) if line.named else "" for line in suites.lines]
-    cells = [[visible(cell) for cell in line.cells] for line in suites.lines]
-    columns_of = list(zip(map(visible, suites.headers), *cells, strict=True))
+    names = ["  " * line.depth + visible(line.name) if line.named else "" for line in section.lines]
+    cells = [[visible(cell) for cell in line.cells] for line in section.lines]
+    columns_of = list(zip(map(visible, section.headers), *cells, strict=True))
     widths = [max(map(width, column)) for column in columns_of]
-    filled = [i for i in range(suites.n_described) if any(line[i] for line in cells)]
+    filled = [i for i in range(section.n_described) if any(line[i] for line in cells)]
     described = filled
-    label = min(max(map(width, ("task", *names))), max(_SHORTEST_LABEL, columns // 3))
-    values = list(range(suites.n_described, len(widths)))
-    piece = values if suites.one_system else values[:1]
-    optionals = [0, 1]  # n-shot and version; the filter only where it tells nothing apart
-    if len({line[2] for line in cells if line[2]}) < 2:
-        optionals.insert(0, 2)
-    for optional in optionals:
+    header = visible(section.header)
+    label = min(max(map(width, (header, *names))), max(_SHORTEST_LABEL, columns // 3))
+    values = list(range(section.n_described, len(widths)))
+    piece = values if section.one_system else values[:1]
+    # What scores say only where it tells nothing apart, and then first.
+    alike = [i for i in sorted(section.of_scores) if len({line[i] for line in cells} - {""}) < 2]
+    n_columns = section.n_described - 2  # the metric and its arrow always stay
+    for optional in (*alike, *(i for i in range(n_columns) if i not in section.of_scores)):
         if _total([label, *(widths[i] for i in (*described, *piece))]) <= columns:
             break
         described = [i for i in described if i != optional]
@@ -186,9 +188,11 @@ def _suite_lines(suites: SuiteView, columns: int) -> Iterator[str]:
         values = values[taken:]
         body = [[line[i] for i in shown] for line in cells]
         headers = [columns_of[i][0] for i in shown]
-        notes = [visible(line.note) for line in suites.lines]
+        notes = [visible(line.note) for line in section.lines]
         short = [shorten(name, label) for name in names]
-        yield from _suite_piece(headers, short, body, notes, [label, *(widths[i] for i in shown)])
+        yield from _section_piece(
+            header, headers, short, body, notes, [label, *(widths[i] for i in shown)]
+        )
 
 
 def _summed_up(column: Sequence[str]) -> str:
@@ -197,7 +201,8 @@ def _summed_up(column: Sequence[str]) -> str:
     return f"{header} {', '.join(dict.fromkeys(filter(None, cells)))}"
 
 
-def _suite_piece(
+def _section_piece(
+    header: str,
     headers: Sequence[str],
     names: Sequence[str],
     body: Sequence[Sequence[str]],
@@ -206,7 +211,7 @@ def _suite_piece(
 ) -> Iterator[str]:
     inner = sum(widths[1:]) + 3 * (len(widths) - 2)
     yield _rule("┌┬┐", widths)
-    yield _line(("task", *headers), widths)
+    yield _line((shorten(header, widths[0]), *headers), widths)
     yield _rule("├┼┤", widths)
     for name, cells, note in zip(names, body, notes, strict=True):
         if note:

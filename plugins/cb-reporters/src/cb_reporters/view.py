@@ -11,7 +11,7 @@ import attrs
 
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT, Format
-from cb_reporters.suites import SuiteView
+from cb_reporters.sections import SectionView, sections_of
 from cbcore.results import Counts, EvalResult
 
 _DATASET = "dataset:"
@@ -86,7 +86,7 @@ class View:
 
     `columns` are the metrics that compare systems, `details` those that explain them (less
     the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
-    `counts` what all of them rest on. `suites` is the table of the suites that were run.
+    `counts` what all of them rest on. `sections` are the tables of extensions.
     `status` is empty for a run that finished.
     """
 
@@ -99,7 +99,7 @@ class View:
     datasets: tuple[Column, ...]
     counts: tuple[Column, ...]
     notes: tuple[str, ...]
-    suites: SuiteView | None = None
+    sections: tuple[SectionView, ...] = ()
 
     @classmethod
     def of(cls, result: EvalResult) -> View:
@@ -129,7 +129,7 @@ class View:
             datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
             counts=tuple(_count_columns(counts)),
             notes=(*map(str, result.problems), *_missing_reasons(result)),
-            suites=SuiteView.of(result, systems),
+            sections=sections_of(result, systems),
         )
 
     def first(self, key: str) -> Column | None:
@@ -257,9 +257,10 @@ def _count_columns(counts: Sequence[Counts]) -> Iterable[Column]:
 def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
-    if suites := [str(name) for name in result.config.get("suites") or ()]:
-        tasks = {str(node.get("key")) for node in result.suites}
-        datasets = [*suites, *(name for name in datasets if name not in tasks)]
+    for asked_as, section in result.sections.items():
+        asked = [str(name) for name in result.config.get(asked_as) or ()]
+        members = {str(line.get("key")) for line in section.lines}
+        datasets = [*asked, *(name for name in datasets if not (asked and name in members))]
     datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})
     listed = ", ".join(datasets[:3]) + (f" and {len(datasets) - 3} more" if datasets[3:] else "")
     subject = systems[0] if len(systems) == 1 else f"{len(systems)} systems"

@@ -1,6 +1,45 @@
-"""Benchmarks as suites: MMLU, BIG-Bench Hard, LongBench, context-core, and an offline demo."""
+"""Suites: benchmarks made of tasks, tags and groups, described in YAML files.
+
+    from cb_suites import SuiteManager, Suites
+
+    selection = SuiteManager(include_paths=["suites"]).load(["my_benchmark::nli_tasks"])
+    evaluate(systems, extensions=[Suites([selection])])
+
+With MMLU, BIG-Bench Hard, LongBench, context-core, and an offline demo.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from cb_suites.folders import bbh, context_core, demo, longbench, mmlu
-from cb_suites.longbench_score import LongBenchScore
 
-__all__ = ["LongBenchScore", "bbh", "context_core", "demo", "longbench", "mmlu"]
+if TYPE_CHECKING:
+    from cb_suites.engine import SuiteManager as SuiteManager
+    from cb_suites.extension import Suites as Suites
+    from cb_suites.longbench_score import LongBenchScore as LongBenchScore
+
+__all__ = [
+    "LongBenchScore",
+    "SuiteManager",
+    "Suites",
+    "bbh",
+    "context_core",
+    "demo",
+    "longbench",
+    "mmlu",
+]
+
+_HOMES = {
+    "LongBenchScore": "cb_suites.longbench_score",
+    "SuiteManager": "cb_suites.engine",
+    "Suites": "cb_suites.extension",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cb_suites' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,173 @@
+"""The flags that plugins bring, known by their entry points, and the extensions made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore import names
+from cbcore.components import Component, describe_exception
+from cbcore.exceptions import CBError, PluginContractError, UsageError
+from cbcore.introspection import signature_of
+from cbcore.kinds import KINDS
+from cbcore.plugins._plugin import Plugin
+
+
+@attrs.frozen
+class Setting:
+    """A flag of `cb run` that a plugin brings: an extension, or an option of its extensions.
+
+    `key` is its name in run files, in Python and in results. An extension takes a list of
+    values, so its key is a plural; the singular is understood too.
+    """
+
+    component: Component
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.component.name.replace("_", "-")
+
+    @property
+    def key(self) -> str:
+        name = self.component.name.replace("-", "_")
+        return f"{name}s" if self.is_extension else name
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every word that means it in a run file or in Python."""
+        singular = self.component.name.replace("-", "_")
+        return (singular, f"{singular}s")
+
+    @property
+    def is_extension(self) -> bool:
+        return self.component.kind == "extension"
+
+
+def settings_of(plugins: Iterable[Plugin]) -> list[Setting]:
+    """The flags that plugins bring. Of two with the same name, the first counts."""
+    found: dict[str, Setting] = {}
+    for kind in ("extension", "option"):
+        for plugin in plugins:
+            for component in plugin.entries:
+                if component.kind == kind:
+                    setting = Setting(component)
+                    found.setdefault(setting.flag, setting)
+    return list(found.values())
+
+
+def by_word(settings: Iterable[Setting]) -> dict[str, Setting]:
+    """Settings by every word that means them."""
+    return {word: setting for setting in settings for word in setting.words}
+
+
+@attrs.frozen
+class Extending:
+    """An extension that was asked for: by which setting, with what, and what was made of it.
+
+    `options` are those of its plugin that were given, by their names in Python.
+    """
+
+    key: str
+    values: Sequence[Any]
+    options: Mapping[str, Any]
+    extension: Any
+
+    def recorded(self) -> dict[str, Any]:
+        """What the result says of it."""
+        shown = [value if isinstance(value, str) else _shown(value) for value in self.values]
+        return {self.key: shown, **{name: _plain(v) for name, v in self.options.items()}}
+
+
+def extensions_of(
+    given: Mapping[str, Any], ready: Sequence[Any], plugins: Iterable[Plugin]
+) -> list[Extending]:
+    """The extensions that settings ask for, and those that came ready made."""
+    settings = settings_of(plugins)
+    known = by_word(settings)
+    asked: dict[Setting, Sequence[Any]] = {}
+    for word, value in given.items():
+        if word not in known:
+            near = names.near_matches(word, known, limit=1)
+            raise UsageError(
+                f"no installed plugin brings a setting called {word!r}",
+                hint=f"did you mean {near[0]}?" if near else "`cb run --help` shows them",
+            )
+        values = tuple(value) if isinstance(value, list | tuple) else (value,)
+        if values and value is not None:
+            asked[known[word]] = values
+    made = [
+        _made(setting, values, _options(setting, asked))
+        for setting, values in asked.items()
+        if setting.is_extension
+    ]
+    _check_owned(asked, settings)
+    return made + [Extending(_checked(one).name, (one,), {}, one) for one in ready]
+
+
+def _options(extension: Setting, asked: Mapping[Setting, Sequence[Any]]) -> dict[str, Any]:
+    """The options of an extension's plugin that were given, read."""
+    found = {}
+    for setting, values in asked.items():
+        if not setting.is_extension and setting.component.plugin == extension.component.plugin:
+            option: Any = setting.component.load()
+            if not callable(getattr(option, "read", None)):
+                raise PluginContractError(
+                    setting.component.plugin, f"{setting.component.target} is not an Option"
+                )
+            found[option.name or setting.key] = option.read(values, setting.flag)
+    return found
+
+
+def _made(setting: Setting, values: Sequence[Any], options: dict[str, Any]) -> Extending:
+    component = setting.component
+    factory = component.load()
+    signature = signature_of(factory)
+    taken = options
+    if signature is not None:
+        parameters = signature.parameters
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        taken = {n: v for n, v in options.items() if takes_all or n in parameters}
+    try:
+        extension = factory(list(values), **taken)
+    except CBError:
+        raise
+    except Exception as error:
+        raise PluginContractError(
+            component.plugin,
+            f"making the extension {component.name!r} failed: {describe_exception(error)}",
+        ) from error
+    return Extending(setting.key, values, taken, _checked(extension, component.plugin))
+
+
+def _checked(extension: Any, owner: str | None = None) -> Any:
+    lacking = KINDS["extension"].lacking(extension)
+    if lacking is None:
+        return extension
+    text = f"this extension ({type(extension).__name__}) has no {lacking}"
+    if owner is None:
+        raise UsageError(text, hint="see cbcore.extensions.RunExtension")
+    raise PluginContractError(owner, text)
+
+
+def _check_owned(asked: Mapping[Setting, Any], settings: Sequence[Setting]) -> None:
+    """Refuse an option that nothing was asked for to take."""
+    used = {setting.component.plugin for setting in asked if setting.is_extension}
+    for setting in asked:
+        if setting.component.plugin not in used:
+            owners = [s for s in settings if s.component.plugin == setting.component.plugin]
+            flags = [s.flag for s in owners if s.is_extension]
+            raise UsageError(
+                f"{setting.flag} is given without {' or '.join(flags) or 'what would take it'}"
+            )
+
+
+def _shown(value: Any) -> str:
+    return str(getattr(value, "path", "given in Python"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,186 @@
+"""The kinds of components, one row each: all that the rest of `cb` has to know of a kind.
+
+A plugin may bring kinds of its own: an entry point in the group `cb.kinds` names one and points
+at its `Kind`. From then on every plugin can offer components of it, and `cb list` shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import attrs
+
+from cbcore import names
+from cbcore.exceptions import UsageError
+
+_RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
+
+
+@attrs.frozen(kw_only=True)
+class Kind:
+    """A kind of component.
+
+    The entry-point group `cb.<name>s` offers components of it, and so does the hook
+    `cb_<name>s`, unless the kind is `static`: one whose components have to be known before any
+    code of a plugin runs.
+
+    - `offer`: what such components are, as the end of the sentence "Offer …".
+    - `target`: what a component's target has to be or do, in one sentence.
+    - `methods`: what the target makes has at least one of these; if it `is_named`, a `name` too.
+    - `problem`: asked instead of that, where it is given: what is wrong with a thing that a
+      target made; None if nothing is.
+    - `is_value`: the target is the thing itself, not something that makes it.
+    - `example`: a command that uses one; `{spec}` stands for its name.
+    - `recorded_as`: where a result keeps the records of those that it used.
+    """
+
+    name: str
+    offer: str
+    target: str
+    methods: tuple[str, ...] = ()
+    is_named: bool = True
+    problem: Callable[[Any], str | None] | None = None
+    static: bool = False
+    is_value: bool = False
+    example: str = ""
+    recorded_as: str = attrs.field(
+        default=attrs.Factory(lambda kind: f"{kind.name}_plugins", takes_self=True)
+    )
+
+    @property
+    def group(self) -> str:
+        """The entry-point group that offers components of this kind."""
+        return group_of(self.name)
+
+    @property
+    def hook(self) -> str:
+        """The hook that offers components of this kind."""
+        return hook_of(self.name)
+
+    def lacking(self, value: Any) -> str | None:
+        """What an object lacks to be of this kind, as the end of "it has no …"; else None."""
+        known = not isinstance(value, str)  # which can be gone through, and is no data
+        if not (known and any(callable(getattr(value, m, None)) for m in self.methods)):
+            return " or ".join(f"{method}()" for method in self.methods)
+        if self.is_named and not isinstance(getattr(value, "name", None), str):
+            return "name (a string)"
+        return None
+
+
+def group_of(kind: str) -> str:
+    """The entry-point group of a kind."""
+    return f"cb.{kind}s"
+
+
+def hook_of(kind: str) -> str:
+    """The offering hook of a kind."""
+    return f"cb_{kind.replace('-', '_')}s"
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            name="dataset",
+            offer="datasets",
+            target="It is called as `target(config, **parameters)` and returns an iterable of "
+            "examples.",
+            methods=("__iter__",),
+            is_named=False,
+            example='cb run --system "identity | extractive" --dataset {spec}',
+            recorded_as="datasets",
+        ),
+        Kind(
+            name="system",
+            offer="systems: context compressors, rerankers, readers, endpoints",
+            target="It makes an object with `name` and `process` or `aprocess`.",
+            methods=("process", "aprocess"),
+            example="cb run --system {spec} --dataset hotpotqa:sample",
+            recorded_as="systems",
+        ),
+        Kind(
+            name="evaluator",
+            offer="evaluators",
+            target="Its `applies_to` and `emits`, said in the component or on the target, decide "
+            "whether the evaluator is wired automatically, and what can be asked of it.",
+            methods=("score", "ascore"),
+            example=f"{_RUN} --evaluator {{spec}}",
+            recorded_as="evaluators",
+        ),
+        Kind(
+            name="metric",
+            offer="metrics",
+            target="It makes an object with `name` and `compute` or `compare`.",
+            methods=("compute", "compare"),
+            example=f"{_RUN} --metric {{spec}}",
+            recorded_as="metrics",
+        ),
+        Kind(
+            name="reporter",
+            offer="output formats for `--output`",
+            target="It makes an object with `name` and `render`.",
+            methods=("render", "write"),
+            example=f"{_RUN} --output {{spec}}",
+        ),
+        Kind(
+            name="executor",
+            offer="ways to execute calls: other pools, other machines",
+            target="It makes an object with `name` and `map`.",
+            methods=("map",),
+            recorded_as="executors",
+        ),
+        Kind(
+            name="tokenizer",
+            offer="token counters for `--tokenizer`",
+            target="It makes an object with `name` and `count`.",
+            methods=("count",),
+            example=f"{_RUN} --tokenizer {{spec}}",
+            recorded_as="tokenizers",
+        ),
+        Kind(
+            name="command",
+            offer="sub-commands of `cb`",
+            target="It is a `click.Command`, or a function that returns one. A built-in command "
+            "cannot be replaced; one called `list-things` also answers `cb list things`.",
+            example="cb {spec} --help",
+        ),
+        Kind(
+            name="extension",
+            offer="extensions of a run: data with its scorers, asked for by a flag of `cb run`",
+            target="It makes a `cbcore.extensions.RunExtension` of the values that the flag was "
+            "given.",
+            methods=("set_up",),
+            static=True,
+            example="cb run --system identity --{spec} VALUE",
+        ),
+        Kind(
+            name="option",
+            offer="further flags of `cb run` for the extensions of the same plugin",
+            target="It is a `cbcore.extensions.Option`.",
+            static=True,
+            is_value=True,
+            example="cb run --help",
+        ),
+        Kind(
+            name="kind",
+            offer="kinds of components",
+            target="It is a `cbcore.kinds.Kind`.",
+            static=True,
+            is_value=True,
+        ),
+    )
+}
+"""Every kind that the core knows, by name."""
+
+
+def kind_of(word: str, known: Collection[str] = KINDS) -> str:
+    """The kind a user's word means, singular or plural."""
+    singular = names.canonical(word).removesuffix("s")
+    if singular in known:
+        return singular
+    near = names.near_matches(singular, known)
+    raise UsageError(
+        f"there is no kind of component called {word!r}",
+        hint=f"did you mean {near[0]}s?" if near else f"kinds: {', '.join(k + 's' for k in known)}",
+    )

@@ -1,0 +1,125 @@
+"""The sections of extensions in every report."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from cb_reporters import Html, Json, Markdown, Table
+from cb_reporters.text import width
+from cbcore.results import EvalResult, EvalRow, Section
+
+
+def node(alias, depth=0, kind="task", scores=(), **fields):
+    return {"alias": alias, "name": alias, "path": alias, "depth": depth, "kind": kind,
+            "version": None, "num_fewshot": 0, "state": "ran", "reason": None,
+            "scores": list(scores), **fields}  # fmt: skip
+
+
+def score(metric="acc", filter_name="none", better=True, **values):
+    estimates = {s: {"value": v, "stderr": e, "n": n} for s, (v, e, n) in values.items()}
+    return {"metric": metric, "filter": filter_name, "higher_is_better": better,
+            "values": estimates}  # fmt: skip
+
+
+def result(*nodes, systems=("one",)):
+    rows = [EvalRow(system, 0, {"acc": 1.0}, dataset="a") for system in systems]
+    return EvalResult(
+        rows,
+        {system: {} for system in systems},
+        sections={"suites": Section("Suites", list(nodes))} if nodes else {},
+    )
+
+
+TREE = (
+    node("All", kind="group", version="1.0"),
+    node("Areas", 1, "group", [score(one=(0.8, 0.0094241, 300))]),
+    node("easy", 2, scores=[score(one=(0.75, None, 1)), score("err", "x", False, one=(0.5, 0.1, 9))]),
+    node("gone", 1, state="unavailable", reason="no dataset is called 'gone'"),
+)  # fmt: skip
+
+
+def test_members_stand_indented_below_their_groups():
+    """In order; a group without a number still has its line, a task that did not run its reason."""
+    text = Table(width=110).render(result(*TREE))
+    lines = [line for line in text.partition("Suites\n")[2].splitlines() if line.startswith("│")]
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    assert [line.split("│")[1].rstrip() for line in lines[1:]] == [
+        " All", "   Areas", "     easy", "", "   gone",
+    ]  # fmt: skip
+    assert cells[2][1:] == ["0", "", "none", "acc", "↑", "0.8000", "± 0.0094", "300"]
+    assert cells[3][1:] == ["0", "", "none", "acc", "↑", "0.7500", "± n/a", "1"]
+    assert cells[4][3:] == ["x", "err", "↓", "0.5000", "± 0.1000", "9"]
+    assert "unavailable: no dataset is called 'gone'" in lines[-1]
+
+
+def test_two_aggregates_of_a_metric_are_told_apart():
+    """By how each was made."""
+    ways = [{**score(one=(0.5, 0.1, 3)), "aggregation": way} for way in ("micro mean", "median")]
+    text = Table(width=110).render(result(node("g", kind="group", scores=ways)))
+    assert "acc, micro mean" in text
+    assert "acc, median" in text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("n_systems", [1, 2, 5])
+def test_the_table_fits_the_terminal(columns, n_systems):
+    """Systems that do not fit side by side stand in tables below each other."""
+    systems = [f"sys{i}" for i in range(n_systems)]
+    scores = [score(**dict.fromkeys(systems, (0.5, 0.1, 10)))]
+    text = Table(width=columns).render(result(node("a-task", 1, scores=scores), systems=systems))
+    lines = text.partition("Suites\n")[2].splitlines()
+    assert max(map(width, lines)) <= columns
+    assert sum(line.count("0.5000") for line in lines) == n_systems
+
+
+def test_what_has_no_room_in_the_table_is_said_above_it():
+    """Version, shots and filter are part of what a number means: none vanishes without a word."""
+    systems = ["first-system", "second-system"]
+    scores = [score(**dict.fromkeys(systems, (0.5, 0.1, 10)))]
+    nodes = [node("a-rather-long-name", 1, scores=scores, version="2.0", num_fewshot=5)]
+    narrow = Table(width=60).render(result(*nodes, systems=systems)).partition("Suites\n")[2]
+    assert narrow.splitlines()[0] == "n-shot 5 · version 2.0 · filter none"
+    wide = Table(width=200).render(result(*nodes, systems=systems)).partition("Suites\n")[2]
+    assert wide.startswith("┌")
+    assert "2.0" in wide
+
+
+@pytest.mark.parametrize("reporter", [Table(width=120), Markdown(), Html()], ids=lambda r: r.name)
+def test_names_from_files_are_only_ever_text(reporter):
+    """A suite's author may call a task what they like."""
+    hostile = node("<b>|x\x1b[31m", scores=[score("m|<i>", one=(0.5, 0.1, 3))])
+    text = reporter.render(result(hostile))
+    assert "\x1b" not in text
+    if reporter.name != "table":
+        assert "<b>" not in text
+        assert "<i>" not in text
+    if reporter.name == "markdown":
+        assert "|x" not in text
+
+
+@pytest.mark.parametrize("reporter", [Markdown(), Html()], ids=lambda r: r.name)
+def test_documents_show_the_same_lines(reporter):
+    """Every value with its standard error and its number of examples."""
+    text = reporter.render(result(*TREE))
+    for part in ("All", "Areas", "easy", "0.8000", "± 0.0094", "300", "± n/a", "no dataset is"):
+        assert part in text
+
+
+def test_a_result_without_suites_shows_no_table():
+    """Nothing changes for runs on datasets."""
+    for reporter in (Table(width=80), Markdown(), Html()):
+        assert "Suites" not in reporter.render(result())
+    whole = result(*TREE)
+    assert EvalResult.from_json(Json().render(whole)).sections == whole.sections
+
+
+@pytest.mark.parametrize("reporter", [Table(width=120), Markdown(), Html()], ids=lambda r: r.name)
+def test_an_extension_has_headers_of_its_own(reporter):
+    """What its lines and scores say is shown under the columns it names, and nothing else is."""
+    lines = [node("greets", provider="echo", scores=[score("pass", one=(1.0, None, 4))])]
+    section = Section("Promptfoo", lines, header="test", columns={"provider": "provider"})
+    text = reporter.render(attrs.evolve(result(), sections={"promptfoos": section}))
+    for part in ("Promptfoo", "test", "provider", "echo", "greets", "pass", "1.0000"):
+        assert part in text
+    assert "n-shot" not in text

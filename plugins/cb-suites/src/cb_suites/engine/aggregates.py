@@ -1,0 +1,221 @@
+"""From the scores of tasks to the score of a group, with the standard error that belongs to it.
+
+Every formula, with its source, is in `docs/explanation/suite-aggregates.md`.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter
+from typing import Any
+
+import attrs
+
+from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf
+from cbcore.exceptions import ConfigError
+from cbcore.introspection import signature_of
+
+N_DRAWS = 1000
+"""Draws behind the standard error of a median, a minimum, a maximum or a function."""
+
+_SEED = 1234
+NAMED: dict[str, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "min": min,
+    "max": max,
+}
+
+
+@attrs.frozen
+class Estimate:
+    """A value, its standard error where there is one, and the examples it rests on.
+
+    `weights` says how a mean is made of its leaves, so that a mean of means whose parts share
+    leaves still has a standard error.
+    """
+
+    value: float
+    stderr: float | None
+    n: int
+    weights: Mapping[str, float] = attrs.field(factory=dict, repr=False)
+
+
+def mean_of(values: Sequence[float]) -> Estimate | None:
+    """The mean of independent values and its standard error, s/√n; None without values."""
+    n = len(values)
+    if n == 0:
+        return None
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Estimate(mean, None, 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return Estimate(mean, math.sqrt(variance / n), n)
+
+
+def combine(metric: AggregateMetric, parts: Mapping[str, Estimate]) -> Estimate | None:
+    """One number for several parts, by the metric's aggregation; None without parts."""
+    estimates = list(parts.values())
+    if not estimates:
+        return None
+    if metric.aggregation == "mean":
+        return _mean(parts, weighted=metric.weight_by_size)
+    function = _function(metric)
+    sizes = [part.n for part in estimates]
+    value = float(function([part.value for part in estimates], sizes))
+    if not math.isfinite(value):
+        raise ArithmeticError(f"the aggregation gave {value}")
+    if len(estimates) == 1 and not callable(metric.aggregation):
+        return Estimate(value, estimates[0].stderr, sum(sizes))
+    return Estimate(value, _drawn_stderr(function, estimates), sum(sizes))
+
+
+def _mean(parts: Mapping[str, Estimate], *, weighted: bool) -> Estimate:
+    estimates = list(parts.values())
+    total, k = sum(part.n for part in estimates), len(estimates)
+    shares = [part.n / total if weighted else 1 / k for part in estimates]
+    value = math.fsum(s * part.value for s, part in zip(shares, estimates, strict=True))
+    weights: dict[str, float] = {}
+    shared = False
+    for share, (key, part) in zip(shares, parts.items(), strict=True):
+        for leaf, weight in (part.weights or {key: 1.0}).items():
+            shared = shared or leaf in weights
+            weights[leaf] = weights.get(leaf, 0.0) + share * weight
+    stderr = None
+    if not shared:
+        stderr = _pooled_stderr(estimates) if weighted else _combined_stderr(estimates)
+    return Estimate(value, stderr, total, weights)
+
+
+def _pooled_stderr(parts: Sequence[Estimate]) -> float | None:
+    """√(s²/N), s² pooled within the parts. A part of one example adds no degree of freedom."""
+    total = sum(part.n for part in parts)
+    freedom = total - len(parts)
+    if freedom <= 0 or any(part.stderr is None and part.n > 1 for part in parts):
+        return None
+    squares = math.fsum((p.n - 1) * p.n * p.stderr**2 for p in parts if p.stderr is not None)
+    return math.sqrt(squares / freedom / total)
+
+
+def _combined_stderr(parts: Sequence[Estimate]) -> float | None:
+    """√Σse²/k: the mean of k independent means."""
+    squares = [part.stderr**2 for part in parts if part.stderr is not None]
+    return math.sqrt(math.fsum(squares)) / len(parts) if len(squares) == len(parts) else None
+
+
+def _shared_stderr(weights: Mapping[str, float], leaves: Mapping[str, Estimate]) -> float | None:
+    """√Σ(w·se)² over the leaves a mean is made of, each once with all its weight."""
+    terms = []
+    for leaf, weight in weights.items():
+        part = leaves.get(leaf)
+        if part is None or part.stderr is None:
+            return None
+        terms.append((weight * part.stderr) ** 2)
+    return math.sqrt(math.fsum(terms))
+
+
+def _function(metric: AggregateMetric) -> Callable[[Sequence[float], Sequence[int]], Any]:
+    """The aggregation as a function of values and sizes."""
+    chosen = metric.aggregation
+    if not callable(chosen):
+        if chosen not in NAMED:
+            known = ", ".join(("mean", *NAMED))
+            raise ConfigError(
+                f"aggregate of {metric.metric}",
+                f"there is no aggregation {chosen!r}",
+                hint=f"one of {known}, or a function",
+            )
+        named = NAMED[chosen]
+        return lambda values, sizes: named(values)
+    signature = signature_of(chosen)
+    n_taken = sum(map(_is_ours, signature.parameters.values())) if signature else 1
+    if n_taken <= 1:
+        return lambda values, sizes: chosen(values)
+    if n_taken == 2:
+        return chosen
+    return lambda values, sizes: chosen(values, sizes, metric.weight_by_size)
+
+
+def _is_ours(parameter: Parameter) -> bool:
+    """Whether a parameter is for us to give: one without a default, or named as we name it."""
+    by_place = parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    named = parameter.name in ("sizes", "weights", "weight_by_size")
+    return by_place and (parameter.default is Parameter.empty or named)
+
+
+def _drawn_stderr(function: Callable[..., Any], parts: Sequence[Estimate]) -> float | None:
+    """The spread of the aggregate when each part is drawn from its own normal distribution."""
+    if any(part.stderr is None for part in parts):
+        return None
+    draw = random.Random(_SEED)  # noqa: S311 - reproducible, not secret
+    sizes = [part.n for part in parts]
+    try:
+        drawn = [
+            float(function([draw.gauss(p.value, p.stderr or 0.0) for p in parts], sizes))
+            for _ in range(N_DRAWS)
+        ]
+    except (ArithmeticError, ValueError):
+        return None  # a function need not be defined everywhere
+    spread = statistics.stdev(drawn) if all(map(math.isfinite, drawn)) else math.nan
+    return spread if math.isfinite(spread) else None
+
+
+# -- over a tree -------------------------------------------------------------------------------
+
+Scores = Mapping[tuple[str, str], Estimate]
+"""What one task reached: (metric, filter) → estimate."""
+
+
+def aggregate(
+    group: GroupNode, metric: AggregateMetric, scores: Mapping[str, Scores]
+) -> dict[str, Estimate]:
+    """One number of a group for each filter it covers, from the scores of its leaves by key.
+
+    Leaves without the score are left out; what is missing is for the caller to tell.
+    """
+    values = {name: _of_group(group, metric, name, scores) for name in metric.filters}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _of_group(
+    group: GroupNode, metric: AggregateMetric, name: str, scores: Mapping[str, Scores]
+) -> Estimate | None:
+    leaves = dict(_present(group.leaves(), metric.metric, name, scores))
+    if metric.over == "leaves":
+        return combine(metric, leaves)
+    parts: dict[str, Estimate] = {}
+    for child in group.children:
+        if isinstance(child, Leaf):
+            part, key = leaves.get(child.key), child.key
+        else:
+            part, key = _of_child(child, metric, name, scores), child.path
+        if part is not None:
+            parts[key] = part
+    combined = combine(metric, parts)
+    if combined is None:
+        return None
+    stderr = combined.stderr
+    if stderr is None and combined.weights:
+        stderr = _shared_stderr(combined.weights, leaves)
+    # Children may share leaves: their examples are weighed as often, and counted once.
+    return attrs.evolve(combined, stderr=stderr, n=sum(leaf.n for leaf in leaves.values()))
+
+
+def _of_child(
+    child: GroupNode, metric: AggregateMetric, name: str, scores: Mapping[str, Scores]
+) -> Estimate | None:
+    """The child's own number where it has one; else the mean the parent would make of it."""
+    own = [a for a in child.aggregates if a.metric == metric.metric and name in a.filters]
+    fallback = attrs.evolve(metric, aggregation="mean", over="leaves")
+    return _of_group(child, own[0] if own else fallback, name, scores)
+
+
+def _present(
+    leaves: Iterable[Leaf], metric: str, name: str, scores: Mapping[str, Scores]
+) -> Iterable[tuple[str, Estimate]]:
+    for leaf in leaves:
+        found = scores.get(leaf.key, {}).get((metric, name))
+        if found is not None:
+            yield leaf.key, found

@@ -1,0 +1,134 @@
+"""`!function module.attribute`: code that lies next to the suite file that names it.
+
+`module` is the file `module.py` in the same folder, never a package or a path. It is run only
+for suite files in a trusted folder: one the user named, or one an installed plugin ships.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import sys
+import types
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from cb_suites.engine.documents import FunctionReference, problem
+from cb_suites.engine.settings import stamp_of
+from cbcore.components import describe_exception
+from cbcore.exceptions import ConfigError
+from cbcore.names import near_matches
+
+_REFERENCE = re.compile(r"(?P<module>[A-Za-z_]\w*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII)
+
+
+class Functions:
+    """Looks functions up for suite files that lie in one of the trusted folders."""
+
+    def __init__(self, trusted: Iterable[Path] = ()) -> None:
+        self.trusted = list(trusted)
+
+    def check(self, reference: FunctionReference) -> FunctionReference:
+        """Refuse a reference that cannot be right, without running anything."""
+        file, attribute = self._located(reference)
+        try:
+            names = _names_defined(ast.parse(file.read_bytes()))
+        except (OSError, SyntaxError, ValueError, RecursionError) as error:
+            raise problem(
+                reference.origin, f"{reference}: {file} cannot be read: {describe_exception(error)}"
+            ) from error
+        if attribute not in names and "*" not in names and "__getattr__" not in names:
+            raise _lacking(reference, file, attribute, names)
+        return reference
+
+    def resolve(self, reference: FunctionReference) -> Any:
+        """The function or class itself; its module is run, once for each version of the file."""
+        file, attribute = self._located(reference)
+        module = _module(file, reference)
+        if not hasattr(module, attribute):
+            raise _lacking(reference, file, attribute, vars(module))
+        found = getattr(module, attribute)
+        if not callable(found):
+            kind = type(found).__name__
+            raise problem(reference.origin, f"{reference} is a {kind} and cannot be called")
+        return found
+
+    def _located(self, reference: FunctionReference) -> tuple[Path, str]:
+        match = _REFERENCE.match(reference.text)
+        if match is None:
+            raise problem(
+                reference.origin,
+                f"{reference} is not module.attribute",
+                "write the name of a Python file next to this one, a dot, and a name in it",
+            )
+        said_in = Path(reference.origin.file or "")
+        if not any(said_in.is_relative_to(folder) for folder in self.trusted):
+            raise problem(
+                reference.origin,
+                f"{reference} is not run: {said_in} was neither named by you nor shipped by a "
+                "plugin",
+                f"if you trust it, name its folder: --include-path {said_in.parent}",
+            )
+        file = said_in.with_name(f"{match['module']}.py")
+        if not file.is_file():
+            near = near_matches(match["module"], [p.stem for p in file.parent.glob("*.py")])
+            raise problem(
+                reference.origin,
+                f"{reference}: there is no file {file}",
+                f"did you mean {near[0]}.{match['attribute']}?" if near else None,
+            )
+        return file, match["attribute"]
+
+
+def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    version = repr((str(file), stamp_of(file.stat()))).encode()
+    name = f"cb_suite_{file.stem}_{blake2b(version, digest_size=6).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, file)
+    assert spec is not None  # noqa: S101 - a .py file always has one
+    assert spec.loader is not None  # noqa: S101
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # the suite's own code
+        del sys.modules[name]
+        raise problem(
+            reference.origin,
+            f"{reference}: importing {file} failed: {describe_exception(error)}",
+        ) from error
+    return module
+
+
+def _names_defined(tree: ast.Module) -> set[str]:
+    """The names a module's own statements bind, at any depth outside functions and classes."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return names
+
+
+def _lacking(
+    reference: FunctionReference, file: Path, attribute: str, names: Iterable[str]
+) -> ConfigError:
+    near = near_matches(attribute, [n for n in names if not n.startswith("_")], limit=1)
+    return problem(
+        reference.origin,
+        f"{reference}: {file} has no {attribute!r}",
+        f"did you mean {near[0]}?" if near else None,
+    )

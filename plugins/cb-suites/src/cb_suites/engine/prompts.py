@@ -1,0 +1,236 @@
+"""From a document to what is asked: its text, its choices and its right answers.
+
+`doc_to_text`, `doc_to_target` and `doc_to_choice` are each a field's name, a Jinja template, a
+literal or a function. Templates run in a sandbox that changes nothing and reaches no internals;
+what documents hold is only ever a value in them, never part of a template.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from cb_suites.engine.model import Origin, TaskConfig
+from cbcore.components import describe_exception
+from cbcore.exceptions import ConfigError, DataError
+from cbcore.names import near_matches
+
+LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""What choices are lettered with."""
+
+_ONE_EXPRESSION = re.compile(r"\s*\{\{-?(?P<expression>(?:(?!\{\{|\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
+_FIELD_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z")
+_Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+
+@attrs.frozen
+class Document:
+    """One document as its task reads it. The first of `answers` is the one shown to others."""
+
+    fields: Mapping[str, Any]
+    text: str
+    choices: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+class DocumentReader:
+    """Reads documents as a task says. What cannot be read is a `DataError` of that document."""
+
+    def __init__(self, config: TaskConfig) -> None:
+        origins = config.origins
+
+        def reader(key: str, value: Any, default: Callable[..., Any], native: bool) -> _Reader:
+            if value is None:
+                return default
+            return _reader(key, value, origins.get(key, config.origin), native=native)
+
+        self._text = reader("doc_to_text", config.doc_to_text, _own_text, native=False)
+        self._target = reader("doc_to_target", config.doc_to_target, _own_target, native=True)
+        self._choices = reader("doc_to_choice", config.doc_to_choice, _own_choices, native=True)
+        self._target_is_template = is_template(config.doc_to_target)
+        self._description = reader("description", config.description or None, _nothing, False)
+
+    def read(self, fields: Mapping[str, Any]) -> Document:
+        """The document, with its answers resolved against its choices."""
+        choices = _choices_from(self._choices(fields))
+        target = self._target(fields)
+        targets = list(target) if isinstance(target, list | tuple) else [target]
+        answers = tuple(
+            _answer(item, choices, digits_are_an_index=self._target_is_template)
+            for item in targets
+            if item is not None
+        )
+        return Document(fields, str(self._text(fields)), choices, answers)
+
+    def description(self, fields: Mapping[str, Any]) -> str:
+        """What stands before everything else."""
+        return str(self._description(fields))
+
+
+def is_template(value: Any) -> bool:
+    """Whether a text is a Jinja template."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+def _reader(key: str, value: Any, origin: Origin, *, native: bool) -> _Reader:
+    """How to get a value out of a document; with `native`, an expression keeps its type."""
+    if callable(value):
+        return functools.partial(_called, key, value)
+    if is_template(value):
+        return functools.partial(_called, key, _compiled(key, value, origin, native=native))
+    if isinstance(value, str):
+        return functools.partial(_field, key, value)
+    return lambda fields: value
+
+
+def _called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -> Any:
+    try:
+        return function(fields)
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(f"{key} failed: {describe_exception(error)}") from error
+
+
+def _field(key: str, value: str, fields: Mapping[str, Any]) -> Any:
+    if value in fields:
+        return fields[value]
+    if not _FIELD_NAME.match(value):
+        return value
+    near = near_matches(value, list(map(str, fields)), limit=1)
+    raise DataError(
+        f"{key} is {value!r}, but the document has no such field",
+        hint=f"did you mean {near[0]}?" if near else f"it has {', '.join(map(str, fields))}",
+    )
+
+
+_LARGEST_FACTOR = 1_000
+
+
+@functools.cache
+def _environment() -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.exceptions import SecurityError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Sandbox(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            """Multiply what stays small: a few characters could otherwise fill the memory."""
+            if operator == "**" or not all(isinstance(n, int | float) for n in (left, right)):
+                sizes = [n if isinstance(n, int | float) else len(n) for n in (left, right)]
+                if max(map(abs, sizes)) > _LARGEST_FACTOR:
+                    raise SecurityError(f"{operator} would make something too large")
+            return super().call_binop(context, operator, left, right)
+
+    environment = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment.filters["regex_replace"] = _regex_replace
+    return environment
+
+
+def _regex_replace(text: str, pattern: str, replacement: str, count: int = 0) -> str:
+    return re.sub(pattern, replacement, text, count=count)
+
+
+def _compiled(key: str, template: str, origin: Origin, *, native: bool) -> Callable[..., Any]:
+    from jinja2 import TemplateSyntaxError, Undefined
+
+    alone = _ONE_EXPRESSION.match(template) if native else None
+    try:
+        if alone is None:
+            render: Callable[..., str] = _environment().from_string(template).render
+            return (lambda fields: _literal(render(fields))) if native else render
+        evaluate = _environment().compile_expression(
+            alone["expression"].strip(), undefined_to_none=False
+        )
+    except TemplateSyntaxError as error:
+        raise ConfigError(
+            str(origin), f"{key} is not a valid template: {error.message}: {template!r}"
+        ) from error
+
+    def value(fields: Mapping[str, Any]) -> Any:
+        found = evaluate(fields)
+        # Only its use makes an undefined value complain.
+        return str(found) if isinstance(found, Undefined) else found
+
+    return value
+
+
+def _literal(rendered: str) -> Any:
+    """A list where the text is one; a template can spell it out."""
+    text = rendered.strip()
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return rendered
+    return rendered
+
+
+# -- what documents offer by themselves --------------------------------------------------------
+
+
+def _own_text(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("question") or "")
+
+
+def _own_target(fields: Mapping[str, Any]) -> Any:
+    for name in ("answers", "answer"):
+        if fields.get(name) is not None:
+            return fields[name]
+    return None
+
+
+def _own_choices(fields: Mapping[str, Any]) -> Any:
+    found = fields.get("choices")
+    if isinstance(found, Mapping):  # as ARC and others lay them out: label and text side by side
+        found = found.get("text")
+    return found if isinstance(found, list | tuple) else ()
+
+
+def _nothing(fields: Mapping[str, Any]) -> str:
+    return ""
+
+
+# -- choices and answers -----------------------------------------------------------------------
+
+
+def _choices_from(value: Any) -> tuple[str, ...]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if not isinstance(value, list | tuple):
+        raise DataError(f"doc_to_choice gave {value!r}, not a list of choices")
+    if len(value) > len(LABELS):
+        raise DataError(f"doc_to_choice gave {len(value)} choices; at most {len(LABELS)} work")
+    return tuple(map(str, value))
+
+
+def _answer(target: Any, choices: tuple[str, ...], *, digits_are_an_index: bool) -> str:
+    """The right answer as text. Where there are choices, it must be one of them."""
+    if not choices:
+        return str(target)
+    if isinstance(target, int):
+        return _at(int(target), choices)
+    text = str(target).strip()
+    stripped = [choice.strip() for choice in choices]
+    if digits_are_an_index and text.isdecimal():
+        return _at(int(text), choices)
+    if text in stripped:
+        return choices[stripped.index(text)]
+    if len(text) == 1 and text.upper() in LABELS[: len(choices)]:
+        return choices[LABELS.index(text.upper())]
+    if text.isdecimal():
+        return _at(int(text), choices)
+    raise DataError(f"doc_to_target gave {target!r}, which is none of the choices {choices!r}")
+
+
+def _at(index: int, choices: tuple[str, ...]) -> str:
+    if 0 <= index < len(choices):
+        return choices[index]
+    raise DataError(f"doc_to_target gave {index}, but there are {len(choices)} choices")

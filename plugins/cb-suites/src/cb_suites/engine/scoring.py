@@ -1,0 +1,195 @@
+"""Scoring the answers of a task: its filters first, then its format, then its evaluators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cb_suites.engine.filters import Pipeline
+from cb_suites.engine.formats import Format
+from cb_suites.engine.reading import Reading, normalized
+from cbcore.columns import bound_to_system
+from cbcore.exceptions import MissingScoreError
+from cbcore.identity import identity_of
+from cbcore.results import Scored
+
+
+class ReadAnswer:
+    """Accuracy of the answer as the task's format read it.
+
+    `acc` is 1 where the response names the right choice or, without choices, equals one of
+    the answers; case, spacing and surrounding marks aside. What cannot be read is wrong.
+    """
+
+    name = "read_answer"
+    emits = ("acc",)
+    needs = ("answers",)
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        answers = original.get("answers")
+        if not answers:
+            raise MissingScoreError("the document has no answer to compare with")
+        response = processed.get("response")
+        if response is None:
+            raise MissingScoreError("the system returned no response")
+        read = processed.get("reading") or Reading(str(response))
+        if original.get("choices"):
+            right = read.choice is not None and read.choice in answers
+        else:
+            right = normalized(read.text) in {normalized(str(answer)) for answer in answers}
+        return Scored({"acc": float(right)}, details={"read": read.choice or read.text})
+
+
+@attrs.frozen
+class TaskScorer:
+    """An evaluator that is shown what a task's filter and format made of the response.
+
+    Its scores are renamed when the filter is not the task's first: `acc,strict`.
+    """
+
+    evaluator: Any
+    pipeline: Pipeline
+    format: Format | None
+    first: bool = True
+    record: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        inner: str = self.evaluator.name
+        return inner if self.first else f"{inner},{self.pipeline.name}"
+
+    @property
+    def emits(self) -> tuple[str, ...]:
+        return tuple(map(self._renamed, getattr(self.evaluator, "emits", ())))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(getattr(self.evaluator, "needs", ()))
+
+    @property
+    def needs_output(self) -> tuple[str, ...]:
+        return tuple(getattr(self.evaluator, "needs_output", ()))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that can change a score: the evaluator, the filter and the format."""
+        steps = [self.pipeline.name, self.pipeline.written, *self.pipeline.functions]
+        return {
+            "evaluator": identity_of(self.evaluator, record=self.record).hex(),
+            "filter": steps,
+            "format": None if self.format is None else identity_of(self.format).hex(),
+            "first": self.first,
+        }
+
+    def for_system(self, name: str) -> TaskScorer:
+        """This scorer for the rows of one system."""
+        bound = bound_to_system(self.evaluator, name)
+        return self if bound is self.evaluator else attrs.evolve(self, evaluator=bound)
+
+    @property
+    def unread_columns(self) -> frozenset[str]:
+        """Mapped fields that the evaluator did not look at."""
+        return frozenset(getattr(self.evaluator, "unread_columns", ()))
+
+    def check_columns(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Let the evaluator try its columns on one document."""
+        check = getattr(self.evaluator, "check_columns", None)
+        return [] if check is None else list(check(original, processed))
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
+        return self.score_all(original, [processed])
+
+    def score_all(
+        self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
+    ) -> dict[str, float] | Scored:
+        """Score the outputs of one document together: what the filter leaves, averaged."""
+        shown = self._shown(original, outputs)
+        return self._averaged([self.evaluator.score(original, output) for output in shown])
+
+    def _shown(
+        self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """The outputs as the evaluator is to see them."""
+        answered = [output for output in outputs if output.get("response") is not None]
+        if not answered:
+            return [dict(outputs[-1])]
+        left = self.pipeline.apply([str(output["response"]) for output in answered])
+        return [self._read(original, {**answered[-1], "response": text}) for text in left]
+
+    def _read(self, original: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+        if self.format is not None:
+            choices = tuple(original.get("choices") or ())
+            reading = self.format.read(output["response"], choices)
+            output |= {"response": reading.text, "reading": reading}
+        return output
+
+    def _averaged(self, scored: Sequence[Any]) -> dict[str, float] | Scored:
+        if not scored:
+            raise MissingScoreError(f"the filter {self.pipeline.name!r} left no response")
+        if len(scored) == 1:
+            named: dict[str, float] | Scored = self._named(scored[0])
+            return named
+        given = [one.scores if isinstance(one, Scored) else one for one in scored]
+        means = {
+            name: math.fsum(float(scores[name]) for scores in given) / len(given)
+            for name in given[0]
+            if all(name in scores for scores in given)
+        }
+        return {self._renamed(name): value for name, value in means.items()}
+
+    def _named(self, scored: Any) -> Any:
+        if isinstance(scored, Scored):
+            return Scored(
+                self._named(scored.scores), self._named(scored.missing), dict(scored.details)
+            )
+        if isinstance(scored, Mapping):
+            return {self._renamed(name): value for name, value in scored.items()}
+        return scored
+
+    def _renamed(self, name: str) -> str:
+        return score_key(name, self.pipeline.name, first=self.first)
+
+
+@attrs.frozen
+class AwaitedTaskScorer(TaskScorer):
+    """A `TaskScorer` whose evaluator is awaited."""
+
+    async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
+        return await self.ascore_all(original, [processed])
+
+    async def ascore_all(
+        self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
+    ) -> dict[str, float] | Scored:
+        """As `score_all`, awaited."""
+        shown = self._shown(original, outputs)
+        return self._averaged([await self.evaluator.ascore(original, output) for output in shown])
+
+    async def aclose(self) -> None:
+        """Let the evaluator close what it holds."""
+        if hasattr(self.evaluator, "aclose"):
+            await self.evaluator.aclose()
+
+
+def score_key(name: str, pipeline: str, *, first: bool) -> str:
+    """Under which name a row holds a score: that of the first filter is plain."""
+    return name if first else f"{name},{pipeline}"
+
+
+def task_scorer(
+    evaluator: Any,
+    pipeline: Pipeline,
+    task_format: Format | None,
+    *,
+    first: bool,
+    record: Mapping[str, Any] | None = None,
+) -> Any:
+    """The evaluator behind a filter and a format; itself, where neither changes anything."""
+    if first and not pipeline.steps and task_format is None:
+        return evaluator
+    kind = AwaitedTaskScorer if hasattr(evaluator, "ascore") else TaskScorer
+    return kind(evaluator, pipeline, task_format, first, record)

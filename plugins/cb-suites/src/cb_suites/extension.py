@@ -1,0 +1,55 @@
+"""Suites in a run: what `cb run --suite` asks for, and its further flags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cb_suites.engine.contribution import SuiteContribution, set_up
+from cb_suites.engine.selecting import select
+from cbcore.extensions import INTEGER, PATH, Option, Setup
+
+INCLUDE_PATH = Option(
+    name="include_paths",
+    kind=PATH,
+    metavar="DIR",
+    help="Folder with suite files of your own. Repeatable.",
+    many=True,
+)
+
+NUM_FEWSHOT = Option(
+    name="num_fewshot",
+    kind=INTEGER,
+    metavar="N",
+    help="Worked examples before each question of a suite, in place of what its tasks say.",
+    least=0,
+)
+
+
+class Suites:
+    """Suite, task, tag, group::task path or glob, also with @format. Repeatable.
+
+    `wanted` are names, mappings, or what `SuiteManager` loaded. They are looked for in
+    `include_paths` too; `num_fewshot` replaces what their tasks say.
+    """
+
+    name = "suites"
+    metavar = "SPEC"
+
+    def __init__(
+        self,
+        wanted: Sequence[Any],
+        include_paths: Sequence[str | Path] = (),
+        num_fewshot: int | None = None,
+    ) -> None:
+        self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+        self.include_paths = include_paths
+        self.num_fewshot = num_fewshot
+
+    def set_up(self, setup: Setup) -> SuiteContribution:
+        """Every task as a source; a task whose parts are not there is told in the table."""
+        selection = select(self.wanted, self.include_paths, setup.host, self.num_fewshot)
+        for note in selection.notes:
+            setup.warn(note)
+        return set_up(selection, setup)
