@@ -151,7 +151,8 @@ class Component:
     def _described_by(self, target: Callable[..., Any]) -> Component:
         # The documentation of a `partial` and its like is that of their class, not of the thing.
         doc = target.__doc__ if target.__doc__ is not type(target).__doc__ else None
-        summary = self.summary or getattr(target, "help", "") or (doc or "").strip()
+        said = (getattr(target, name, "") for name in ("help", "offer"))
+        summary = self.summary or next(filter(None, said), "") or (doc or "").strip()
         found: dict[str, Any] = {"summary": str(summary).partition("\n")[0]}
         for field in _DESCRIPTIVE:
             own = getattr(self, field)

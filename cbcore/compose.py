@@ -90,7 +90,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
-    extending = extensions_of(request.settings, request.extensions, host.plugins)
+    extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
         others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]
         raise UsageError(

@@ -78,6 +78,16 @@ def hook_of(kind: str) -> str:
     return f"cb_{kind.replace('-', '_')}s"
 
 
+def _other_than(name: str) -> Callable[[Any], str | None]:
+    """Say of everything but a value of that class what it should be."""
+
+    def problem(value: Any) -> str | None:
+        found = type(value).__name__
+        return None if found == name else f"make it a value of the class {name}, not a {found}"
+
+    return problem
+
+
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -158,6 +168,7 @@ KINDS: dict[str, Kind] = {
             name="option",
             offer="further flags of `cb run` for the extensions of the same plugin",
             target="It is a `cbcore.extensions.Option`.",
+            problem=_other_than("Option"),
             static=True,
             is_value=True,
             example="cb run --help",
@@ -166,6 +177,7 @@ KINDS: dict[str, Kind] = {
             name="kind",
             offer="kinds of components",
             target="It is a `cbcore.kinds.Kind`.",
+            problem=_other_than("Kind"),
             static=True,
             is_value=True,
         ),

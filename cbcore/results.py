@@ -107,6 +107,10 @@ class Counts:
         return self.total - self.recalled
 
 
+_COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
+"""What lines say of themselves, unless a section has other columns."""
+
+
 @attrs.frozen
 class Section:
     """A table that an extension of a run adds to its result, and every report shows.
@@ -123,10 +127,6 @@ class Section:
     lines: list[dict[str, Any]]
     header: str = "task"
     columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
-
-
-_COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
-"""What lines say of themselves, unless a section has other columns."""
 
 
 @attrs.define

@@ -12,7 +12,9 @@ from cbcore.components import Component, describe_exception
 from cbcore.exceptions import CBError, PluginContractError, UsageError
 from cbcore.introspection import signature_of
 from cbcore.kinds import KINDS
+from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
+from cbcore.secrets import visible
 
 
 @attrs.frozen
@@ -77,14 +79,15 @@ class Extending:
     def recorded(self) -> dict[str, Any]:
         """What the result says of it."""
         shown = [value if isinstance(value, str) else _shown(value) for value in self.values]
-        return {self.key: shown, **{name: _plain(v) for name, v in self.options.items()}}
+        told = {self.key: shown, **{name: _plain(v) for name, v in self.options.items()}}
+        return {name: visible(name, value) for name, value in told.items()}
 
 
 def extensions_of(
-    given: Mapping[str, Any], ready: Sequence[Any], plugins: Iterable[Plugin]
+    given: Mapping[str, Any], ready: Sequence[Any], host: PluginHost
 ) -> list[Extending]:
     """The extensions that settings ask for, and those that came ready made."""
-    settings = settings_of(plugins)
+    settings = settings_of(host.plugins)
     known = by_word(settings)
     asked: dict[Setting, Sequence[Any]] = {}
     for word, value in given.items():
@@ -96,6 +99,9 @@ def extensions_of(
             )
         values = tuple(value) if isinstance(value, list | tuple) else (value,)
         if values and value is not None:
+            component = known[word].component
+            # By its qualified name, so that one that may not be used is refused with its reason.
+            host.find(component.kind, component.qualified_name)
             asked[known[word]] = values
     made = [
         _made(setting, values, _options(setting, asked))

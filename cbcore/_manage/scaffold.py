@@ -6,6 +6,7 @@ wheel it is inside this package, so that it needs no network and always fits thi
 
 from __future__ import annotations
 
+import functools
 import keyword
 import re
 from collections.abc import Callable, Iterable
@@ -20,9 +21,6 @@ from cbcore.exceptions import CBError, MissingExtraError, UsageError
 from cbcore.plugins._known import known_offers
 from cbcore.plugins._metadata import installed_version
 from cbcore.plugins._plugin import Plugin
-
-KINDS = ("evaluator", "dataset", "system", "metric", "reporter", "executor", "suite")
-"""What the template knows to write."""
 
 LICENSES = ("MIT", "Apache-2.0", "BSD-3-Clause", "none")
 
@@ -169,6 +167,15 @@ def _engine() -> tuple[Callable[..., Any], tuple[type[Exception], ...]]:
     except ImportError as error:
         raise MissingExtraError("`cb new`", "cookiecutter", "cbcore[new]") from error
     return cookiecutter, (OSError, CookiecutterException)
+
+
+@functools.cache
+def known_kinds() -> tuple[str, ...]:
+    """What the template knows to write: the choices that it gives itself."""
+    import json
+
+    questions = json.loads((template_folder() / "cookiecutter.json").read_text(encoding="utf-8"))
+    return tuple(questions["kind"])
 
 
 def template_folder() -> Path:

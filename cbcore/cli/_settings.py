@@ -25,17 +25,26 @@ class Settings:
     resuming: str | None = None
     resuming_argv: list[str] = attrs.Factory(list)
     _host: PluginHost | None = None
+    _asked: tuple[Any, ...] = ()
+    _distributions: list[Any] = attrs.Factory(list)
 
     def host(self) -> PluginHost:
-        """The installed plugins under the policy of flags, environment and `[tool.cb]`."""
-        if self._host is None:
-            from cbcore.plugins._host import build_host
+        """The installed plugins under the policy of flags, environment and `[tool.cb]`.
+
+        Commands and flags of plugins are looked for before the flags behind them are read, so
+        that it may be asked for again under another policy.
+        """
+        asked = (*self.disable, None, *self.only, None, *self.require, self.strict)
+        if self._host is None or asked != self._asked:
+            from cbcore.plugins._host import PluginHost
+            from cbcore.plugins._metadata import scan
             from cbcore.plugins._policy import read_policy
 
             policy = read_policy(
                 disable=self.disable, only=self.only, require=self.require, strict=self.strict
             )
-            self._host = build_host(policy)
+            self._distributions = self._distributions or scan()
+            self._host, self._asked = PluginHost(self._distributions, policy), asked
         return self._host
 
     def configure_logging(self) -> None:

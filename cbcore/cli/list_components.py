@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,23 +31,29 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
     from cbcore.kinds import kind_of
 
     host = settings.host()
-    records = offered_records(host, (kind_of(kind, host.kinds),) if kind else host.kinds)
+    found = offered(host, (kind_of(kind, host.kinds),) if kind else host.kinds)
     if as_json:
-        echo_json(records)
-    elif not records:
+        echo_json([record_of(plugin, component) for plugin, component in found])
+        return
+    if not found:
         click.echo(f"nothing installed offers {kind or 'anything'}", err=True)
-    else:
-        header = ("KIND", "NAME", "PLUGIN", "SUMMARY")
-        echo_columns(header, [row_of(record) for record in records])
+        return
+    echo_columns(
+        ("KIND", "NAME", "PLUGIN", "SUMMARY"),
+        [
+            (c.kind, c.name, plugin.name, c.summary if plugin.usable else f"({plugin.state})")
+            for plugin, c in found
+        ],
+    )
 
 
-def offered_records(host: PluginHost, kinds: Iterable[str]) -> list[dict[str, Any]]:
-    """What plugins offer of these kinds, for machines; broken ones are named too."""
+def offered(host: PluginHost, kinds: Iterable[str]) -> list[tuple[Plugin, Component]]:
+    """What plugins offer of these kinds; what broken ones would offer is among it."""
     from cbcore.plugins._inspection import enrich
 
     enrich(host)
     found = [
-        record_of(plugin, component)
+        (plugin, component)
         for kind in kinds
         for plugin in host.plugins
         if plugin.status != "disabled"
@@ -58,12 +64,6 @@ def offered_records(host: PluginHost, kinds: Iterable[str]) -> list[dict[str, An
     return found
 
 
-def row_of(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """A record as a line of a table."""
-    about = record["summary"] if record["status"] == "ok" else f"({record['state']})"
-    return record["kind"], record["name"], record["plugin"], about
-
-
 def record_of(plugin: Plugin, component: Component) -> dict[str, Any]:
     """A component, for machines."""
     return {
@@ -72,7 +72,6 @@ def record_of(plugin: Plugin, component: Component) -> dict[str, Any]:
         "plugin": plugin.name,
         "version": plugin.version,
         "status": plugin.status,
-        "state": str(plugin.state),
         "summary": component.summary,
         "tasks": list(component.tasks),
         "configs": list(component.configs),

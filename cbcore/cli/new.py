@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Write a new plugin: a package with one working component to make your own.
 
-    KIND is evaluator, dataset, system, metric, reporter, executor or suite. NAME is what the
-    component will be called, in lower case with hyphens; the package is called cb-NAME. What
-    is not given as an option is asked for.
+    KIND is evaluator, dataset, system, metric, reporter, executor, or another that has a
+    template. NAME is what the component will be called, in lower case with hyphens; the package
+    is called cb-NAME. What is not given as an option is asked for.
     """
     from cbcore.plugins._inspection import enrich
 
@@ -76,13 +76,14 @@ def command(
 
 
 def _kind(word: str) -> str:
-    from cbcore.components import kind_of
+    from cbcore.kinds import KINDS, kind_of
 
-    kind = kind_of(word)
-    if kind not in scaffold.KINDS:
+    known = scaffold.known_kinds()
+    kind = kind_of(word, dict.fromkeys([*known, *KINDS]))
+    if kind not in known:
         raise UsageError(
             f"there is no template for a {kind}",
-            hint=f"kinds: {', '.join(scaffold.KINDS)}; a hook or an entry point offers any other",
+            hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
     return kind
 

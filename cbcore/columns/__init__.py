@@ -19,7 +19,7 @@ output have is taken from the side the field belongs to: gold from the example, 
 produces from the output. All columns are read before any is replaced, so two can be swapped.
 
 `mapped(evaluator, answer_column="meta.gold")` does this for any evaluator from Python, and the
-core does it for spec strings, run files and suites. An evaluator whose constructor has `…_column`
+core does it wherever specs are written. An evaluator whose constructor has `…_column`
 parameters of its own gets them itself, and reads with `ColumnReader`.
 """
 

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import inspect
 import sys
-import types
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
@@ -65,7 +64,7 @@ class HookManager(pluggy.PluginManager):
     def __init__(self, specs: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(hookspecs.PROJECT)
         self._specs = specs
-        self.add_hookspecs(types.SimpleNamespace(**specs))
+        self.add_hookspecs(type("Hooks", (), {name: staticmethod(s) for name, s in specs.items()}))
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         if name not in self._specs:
@@ -97,7 +96,7 @@ class PluginHost:
         """The kinds of distributions `beside` are known, although they are no plugins here."""
         distributions = list(distributions)
         self.policy = policy
-        self._kinds = kinds_brought_by([*distributions, *beside], policy)
+        self._kinds = kinds_brought_by([*distributions, *beside])
         self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
         self.plugins = plugins_from(distributions, policy, self.kinds)
         static = {kind.hook for kind in KINDS.values() if kind.static}

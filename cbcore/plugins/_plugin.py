@@ -92,15 +92,16 @@ class Plugin:
         self.error = error
 
 
-def kinds_brought_by(
-    distributions: Iterable[_metadata.Distribution], policy: PluginPolicy
-) -> dict[str, Component]:
-    """The kinds that plugins bring, by name. What cannot be one is told by its own plugin."""
+def kinds_brought_by(distributions: Iterable[_metadata.Distribution]) -> dict[str, Component]:
+    """The kinds that plugins bring, by name; a policy decides on components, not on kinds.
+
+    What cannot be a kind is told where its own plugin is looked at.
+    """
     brought: dict[str, Component] = {}
     for distribution in distributions:
         entries = [e for e in distribution.declared if e.group == KINDS["kind"].group]
-        if not entries or policy.refusal(distribution.name):
-            continue
+        if not entries:
+            continue  # its version is not read for nothing
         owner = Owner(distribution.name, distribution.version)
         for entry in entries:
             if entry.name not in KINDS and names.is_valid(entry.name):
@@ -111,7 +112,7 @@ def kinds_brought_by(
 
 def groups_read() -> tuple[str, ...]:
     """Every entry-point group that is read in this environment."""
-    brought = kinds_brought_by(_metadata.scan(), PluginPolicy())
+    brought = kinds_brought_by(_metadata.scan())
     return (*_metadata.GROUPS, *map(group_of, brought))
 
 

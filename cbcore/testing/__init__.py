@@ -49,4 +49,4 @@ __all__ = [
 ]
 
 pytest_plugins = ["cbcore.testing.fixtures"]
-"""Read by pytest alone, when a test suite names this package as a plugin."""
+"""Read by pytest alone, when tests name this package as a plugin."""

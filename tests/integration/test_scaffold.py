@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cbcore._manage.scaffold import KINDS, LICENSES, MAX_LENGTH, Project, write
+from cbcore._manage.scaffold import LICENSES, MAX_LENGTH, Project, known_kinds, write
 from cbcore.exceptions import UsageError
 from tests.fake_distributions import write_distribution
 
@@ -28,6 +28,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "cookiecutter-plugin"
+KINDS = known_kinds()
 
 
 def run(*command, cwd, code=0, **environ):
@@ -394,7 +395,7 @@ USES = {
     "suite": (
         ("-s", "identity | extractive", "--suite", "my-suite"),
         lambda result: (
-            [(part["name"], part["state"]) for part in result["suites"]]
+            [(part["name"], part["state"]) for part in result["sections"]["suites"]["lines"]]
             == [("my-suite", "ran"), ("capitals", "ran"), ("rivers", "ran")]
         ),
     ),

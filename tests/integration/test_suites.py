@@ -160,7 +160,10 @@ def test_a_run_interrupted_in_the_middle_of_a_task_goes_on_there(place):
     assert struck.returncode == 130
     result = json.loads(struck.stdout)
     assert result["config"]["state"] == "interrupted"
-    shown = [line["scores"][0]["values"]["struck"]["n"] for line in result["suites"][1:4]]
+    shown = [
+        line["scores"][0]["values"]["struck"]["n"]
+        for line in result["sections"]["suites"]["lines"][1:4]
+    ]
     assert shown == [8, 6, 2]
     done = place.cb(*command, "--system", "py:./mine.py:Struck")
     assert done.returncode == 0, done.stderr
@@ -202,8 +205,9 @@ def test_a_mistake_ends_in_one_clear_error(place, arguments, code, said):
 
 
 def test_a_plugin_adds_a_format(place):
-    """By the hook `cb_formats`; the suite asks for it by name."""
+    """By a hook or an entry point, as any component; the suite asks for it by name."""
     hooks = """
+    from cbcore.components import Component
     from cb_suites.engine.formats import Mcqa
 
     class Shout(Mcqa):
@@ -215,7 +219,7 @@ def test_a_plugin_adds_a_format(place):
             return super().ask(document).upper()
 
     def cb_formats():
-        return {"shout": Shout}
+        return [Component(kind="format", name="shout", target=Shout)]
     """
     write_hooks(place.site, "cb-shout", textwrap.dedent(hooks))
     wanted = "my_benchmark::nli_tasks::subtask_b@shout"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import attrs
 import pytest
 
@@ -64,12 +62,9 @@ def test_the_run_is_told_what_was_asked():
 
 def test_the_record_says_how_the_run_was_asked_for():
     """Limits and budgets too: a number depends on what ended the run."""
-    config = composed(
-        timeout_s=5, max_errors=3, budget_tokens=1000, fail_fast=True, include_paths=[Path("x")]
-    ).config
+    config = composed(timeout_s=5, max_errors=3, budget_tokens=1000, fail_fast=True).config
     assert (config["timeout_s"], config["max_errors"], config["budget_tokens"]) == (5.0, 3, 1000)
     assert (config["fail_fast"], config["allow_unsandboxed"]) == (True, False)
-    assert (config["include_paths"], config["num_fewshot"]) == (["x"], None)
     assert (config["repeats"], config["threshold"], config["budget_usd"]) == (1, 0.7, None)
 
 
@@ -98,7 +93,7 @@ def test_components_are_offered_the_seed_and_the_permission(tmp_path):
     ("asked", "message"),
     [
         ({"systems": []}, "at least one system"),
-        ({"datasets": []}, "at least one dataset or suite"),
+        ({"datasets": []}, "a run needs data: --dataset"),
         ({"systems": [Says(), Says()]}, "two systems are called 'says'"),
         ({"executor": "x", "budget_usd": 1.0}, "a budget cannot be kept by an executor"),
         ({"executor": "x", "budget_tokens": 1}, "a budget cannot be kept by an executor"),

@@ -20,15 +20,15 @@ from tests.fake_distributions import write_hooks
 def example(monkeypatch):
     """A hook that is to go."""
     monkeypatch.setattr(deprecations, "announced", [])
-    monkeypatch.setitem(REMOVALS, "cb_suites", Removal("0.2", "0.4", "cb_datasets"))
+    monkeypatch.setitem(REMOVALS, "cb_executors", Removal("0.2", "0.4", "cb_datasets"))
 
 
 def test_the_warning_names_plugin_and_replacement(example):
     """And since when and until when."""
     with pytest.warns(DeprecationWarning, match="plugin") as caught:
-        announce("cb_suites", plugin="cb-old")
+        announce("cb_executors", plugin="cb-old")
     assert str(caught[0].message) == (
-        "plugin 'cb-old' uses cb_suites, deprecated since cbcore 0.2 and removed in 0.4: "
+        "plugin 'cb-old' uses cb_executors, deprecated since cbcore 0.2 and removed in 0.4: "
         "use cb_datasets"
     )
     assert caught[0].filename == __file__
@@ -39,9 +39,9 @@ def test_each_plugin_is_told_once(example):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for plugin in ("cb-old", "cb-old", "cb-older"):
-            announce("cb_suites", plugin=plugin)
+            announce("cb_executors", plugin=plugin)
     assert len(caught) == 2
-    assert deprecations.announced == [("cb-old", "cb_suites"), ("cb-older", "cb_suites")]
+    assert deprecations.announced == [("cb-old", "cb_executors"), ("cb-older", "cb_executors")]
 
 
 def test_what_is_not_listed_cannot_be_announced():
@@ -56,11 +56,11 @@ def test_a_plugin_that_implements_a_hook_to_be_removed_is_told_and_works(example
         site,
         "cb-old",
         "from cbcore import Component\n"
-        "def cb_suites(): return [Component(kind='suite', name='old', target=list)]\n",
+        "def cb_executors(): return [Component(kind='executor', name='old', target=list)]\n",
     )
     host = PluginHost(scan([str(site)]), PluginPolicy())
-    with pytest.warns(DeprecationWarning, match="'cb-old' uses cb_suites"):
-        assert [c.name for c in host.components("suite")] == ["old"]
+    with pytest.warns(DeprecationWarning, match="'cb-old' uses cb_executors"):
+        assert [c.name for c in host.components("executor")] == ["old"]
 
 
 def test_others_hear_nothing(example, site):
@@ -80,7 +80,7 @@ def test_nothing_outlives_the_release_that_removes_it():
     assert overdue(cbcore.__version__) == []
 
 
-@pytest.mark.parametrize(("version", "expected"), [("0.3.9", []), ("0.4.0", ["cb_suites"])])
+@pytest.mark.parametrize(("version", "expected"), [("0.3.9", []), ("0.4.0", ["cb_executors"])])
 def test_an_entry_is_overdue_from_the_release_it_names(example, version, expected):
     """The test above can fail."""
     assert overdue(version) == expected

@@ -12,12 +12,12 @@ import cbcore
 ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
-    "contract": "exceptions names components protocols hookspecs events results summary "
+    "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "deprecations introspection records",
     "toolbox": "columns identity secrets tokens texts timing chains tables usercode files hf "
     "_logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile compose api",
+    "root": "request runfile extensions compose api",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""
@@ -30,11 +30,10 @@ MAY_IMPORT = {
     "_store": "contract toolbox",
     "_run": "contract toolbox _store",
     "_build": "contract toolbox plugins asking _run",
-    "suites": "contract toolbox plugins asking _run _build",
-    "root": "contract toolbox plugins asking _store _run _build suites",
+    "root": "contract toolbox plugins asking _store _run _build",
     "testing": "contract toolbox plugins asking _run",
     "_manage": "contract toolbox plugins testing",
-    "cli": "contract toolbox plugins asking _store _run _build suites root testing _manage",
+    "cli": "contract toolbox plugins asking _store _run _build root testing _manage",
 }
 """What each room may import besides itself. `docs/explanation/architecture.md` says why."""
 

@@ -116,7 +116,6 @@ def test_every_key_is_read(read, text, expected):
         ("budget_usd: -2", "budget_usd must be more than 0, not -2"),
         ("timeout: 0", "timeout must be more than 0, not 0"),
         ("budget_tokens: 0", "budget_tokens must be at least 1, not 0"),
-        ("num_fewshot: -1", "num_fewshot must be at least 0, not -1"),
         ("fail_fast: 1", "fail_fast must be bool, not 1"),
         ("allow_unsandboxed: 'yes'", "allow_unsandboxed must be bool, not 'yes'"),
         ("rows: 5", "rows must be str, not 5"),

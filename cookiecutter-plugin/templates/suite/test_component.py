@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cb_suites.engine import SuiteManager
+from cb_suites import SuiteManager
 
 from {{ cookiecutter.__package }} import suite_path
 

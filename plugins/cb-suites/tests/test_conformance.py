@@ -8,4 +8,8 @@ from cbcore.testing import check_plugin
 def test_conformance():
     """Every rule of the kit holds for every component."""
     pair = ({"answers": ["a red kite"]}, {"response": "It was a red kite."})
-    check_plugin("cb-suites", examples={"longbench_score": {"examples": [pair]}}).assert_ok()
+    given = {
+        "longbench_score": {"examples": [pair]},
+        "extension/suite": {"params": {"wanted": ["demo"]}},
+    }
+    check_plugin("cb-suites", examples=given).assert_ok()

@@ -107,7 +107,7 @@ def hook():
 
 
 def test_the_template_offers_the_kinds_and_licences_of_the_command(questions):
-    assert tuple(questions["kind"]) == scaffold.KINDS
+    assert tuple(questions["kind"]) == scaffold.known_kinds()
     assert tuple(questions["license"]) == scaffold.LICENSES
     licences = {path.stem for path in (TEMPLATE / "templates" / "licenses").iterdir()}
     assert licences == set(scaffold.LICENSES) - {"none"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cbcore.kinds import KINDS
 from cbcore.testing._cases import Case, other_values
 from tests.unit.testing.components import component
 
@@ -56,12 +57,12 @@ class Picky:
 
 def test_values_that_are_refused_are_passed_over():
     """The name and secrets change no result, and are not varied."""
-    varied = dict(Case(component("system", Picky), {}).variations())
+    varied = dict(Case(component("system", Picky), {}, KINDS["system"]).variations())
     assert list(varied) == ["share"]
     assert varied["share"].share == 0.5
 
 
 def test_a_parameter_whose_other_values_are_all_refused_is_told():
     """It is left to the author to give one."""
-    case = Case(component("system", Picky), {"variants": {"share": 3.0}})
+    case = Case(component("system", Picky), {"variants": {"share": 3.0}}, KINDS["system"])
     assert dict(case.variations()) == {"share": None}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cbcore.components import KINDS
+from cbcore.kinds import KINDS
 from cbcore.testing import RULES, _cases, check_plugin
 from cbcore.testing._rules.reporters import _Page
 from cbcore.testing._samples import HOSTILE_TAG

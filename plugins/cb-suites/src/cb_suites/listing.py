@@ -13,7 +13,8 @@ from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.availability import Catalogue, told
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo_columns, echo_json
-from cbcore.cli.list_components import offered_records
+from cbcore.cli.list_components import offered as offered_by
+from cbcore.cli.list_components import record_of
 from cbcore.exceptions import CBError, UnknownComponentError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def suites(settings: Settings, include_paths: tuple[str, ...], as_json: bool) ->
     They are those that plugins offer, and those in the folders of --include-path.
     """
     host = settings.host()
-    offered = offered_records(host, ("suite",))
+    offered = [record_of(plugin, c) for plugin, c in offered_by(host, ("suite",))]
     manager = SuiteManager(include_paths, host=host)
     own = [entry for entry in manager.groups() if not entry.root.plugin] if include_paths else []
     usable = [record["name"] for record in offered if record["status"] == "ok"]

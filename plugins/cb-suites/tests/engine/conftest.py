@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -9,9 +11,7 @@ from typing import Any
 import pytest
 
 from cb_suites.engine import SuiteManager
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins import PluginHost, PluginPolicy
 
 
 class SuiteFolder:
@@ -46,9 +46,23 @@ class SuiteFolder:
 
 
 @pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on this process's import path; what was imported from it is forgotten after."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(folder)
+    yield folder
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(folder)):
+            del sys.modules[name]
+
+
+@pytest.fixture
 def suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SuiteFolder:
     """A folder of suite files, and no plugin."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "suites"
     root.mkdir()
-    return SuiteFolder(root, PluginHost(scan([]), PluginPolicy()))
+    return SuiteFolder(root, PluginHost([], PluginPolicy()))

@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_suites.engine.formats import Cloze, Cot, Format, Generate, Mcqa, formats_of, make_format
+from cb_suites.engine.formats import Cloze, Cot, Format, Generate, Mcqa, make_format
 from cb_suites.engine.prompts import Document
 from cb_suites.engine.reading import read_choice, read_choice_text
 from cb_suites.engine.scoring import ReadAnswer
+from cbcore.components import Component
 from cbcore.exceptions import (
     DuplicateNameError,
     ParameterError,
     PluginContractError,
     UnknownComponentError,
 )
+from cbcore.testing import host_from
 
 CITIES = ("Rome", "Paris", "New York", "York")
 DOC = Document({}, "Capital of France?", CITIES, ("Paris",))
@@ -162,22 +164,33 @@ def test_a_format_takes_parameters_and_refuses_others():
     assert "mcqa" in str(caught.value)
 
 
+def offering(**formats):
+    """A host with a plugin for each list of formats."""
+    return host_from(*([format_component(n, t) for n, t in named] for named in formats.values()))
+
+
+def format_component(name, target):
+    return Component(kind="format", name=name, target=target, summary="A format.")
+
+
 def test_plugins_add_formats_under_names_of_their_own():
-    """A name of the core, or of another plugin, is claimed twice."""
-    offered = formats_of([("cb-x", lambda: {"shout": Mcqa})])
-    assert isinstance(make_format("shout", {}, offered), Format)
-    for hooks in (
-        [("cb-x", lambda: {"mcqa": Mcqa})],
-        [("cb-x", lambda: {"s": Mcqa}), ("cb-y", lambda: {"s": Mcqa})],
+    """A name of the built-in ones, or of another plugin, is claimed twice."""
+    assert isinstance(make_format("shout", {}, offering(x=[("shout", Mcqa)])), Format)
+    for name, host in (
+        ("mcqa", offering(x=[("mcqa", Mcqa)])),
+        ("s", offering(x=[("s", Mcqa)], y=[("s", Mcqa)])),
     ):
         with pytest.raises(DuplicateNameError):
-            formats_of(hooks)
+            make_format(name, {}, host)
 
 
-@pytest.mark.parametrize("hook", [lambda: 1, lambda: 1 / 0])
-def test_a_hook_that_fails_is_its_plugins_fault(hook):
+def test_a_format_that_fails_is_its_plugins_fault():
     """The plugin is named."""
-    with pytest.raises(PluginContractError, match="cb-x"):
-        formats_of([("cb-x", hook)])
+
+    def broken():
+        raise ZeroDivisionError
+
+    with pytest.raises(PluginContractError, match="'components'"):
+        make_format("odd", {}, offering(x=[("odd", broken)]))
     with pytest.raises(PluginContractError, match="lacks"):
-        make_format("odd", {}, {"odd": object})
+        make_format("odd", {}, offering(x=[("odd", object)]))

@@ -224,7 +224,9 @@ def ship(site: Path, distribution: str, files: dict[str, str], returns: str, nam
 
 
 def manager_of(site: Path, *include_paths: Path) -> SuiteManager:
-    return SuiteManager(include_paths, host=PluginHost(scan([str(site)]), PluginPolicy()))
+    return SuiteManager(
+        include_paths, host=PluginHost(scan([str(site)]), PluginPolicy(), beside=scan())
+    )
 
 
 def test_plugins_ship_folders_and_files(site):

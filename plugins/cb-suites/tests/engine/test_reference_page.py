@@ -10,7 +10,7 @@ from cb_suites.engine.aggregate_keys import AGGREGATE_KEYS
 from cb_suites.engine.fields import GROUP_KEYS, TASK_KEYS, WITHOUT_MEANING
 from cb_suites.engine.harness import EVALUATOR_OF_METRIC, FORMAT_OF_OUTPUT_TYPE
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "suites.md"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "suites.md"
 KEYS = {*TASK_KEYS, *WITHOUT_MEANING, *GROUP_KEYS, *AGGREGATE_KEYS}
 KEYS |= {*FORMAT_OF_OUTPUT_TYPE, *EVALUATOR_OF_METRIC} - {"bypass"}
 

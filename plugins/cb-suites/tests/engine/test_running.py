@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from cb_suites import Suites
 from cb_suites.engine.model import (
     AggregateMetric,
     FilterPipeline,
@@ -455,7 +456,7 @@ def test_num_fewshot_of_the_run_goes_before_that_of_tasks(data):
     """A task that says 0 means it (as in lm-evaluation-harness)."""
     path = data("d", quiz(5))
     one, none = task("a", path, **ASKED, num_fewshot=1), task("b", path, **ASKED, num_fewshot=0)
-    with pytest.raises(UsageError, match="num_fewshot must be at least 0, not -1"):
+    with pytest.raises(UsageError, match="num-fewshot must be at least 0, not -1"):
         run(one, num_fewshot=-1)
     result = run(one, none, num_fewshot=3)
     assert [line["num_fewshot"] for line in result.sections["suites"].lines] == [3, 0]
@@ -669,7 +670,7 @@ def test_a_task_may_map_columns_for_several_evaluators(data):
     documents = [{"question": "q", "meta": {"gold": "B", "n": 3}}]
     columns = {"truth_column": "meta.gold", "size": "meta.n", "respons": "x"}
     leaf = task("t", data("d", documents), evaluators=(Same(), Long()), columns=columns)
-    request = Request(systems=[Parrot()], datasets=[], suites=[leaf])
+    request = Request(systems=[Parrot()], datasets=[], extensions=[Suites([leaf])])
     warnings = []
     result = compose(request, warn=warnings.append).execute()
     assert lines(result)["t"] == {("same", "none"): (1.0, 1), ("long", "none"): (3.0, 1)}
@@ -698,7 +699,7 @@ def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
             filters=(vote,),
             **settings,
         )
-        composed = compose(Request(systems=[Parrot()], datasets=[], suites=[leaf]))
+        composed = compose(Request(systems=[Parrot()], datasets=[], extensions=[Suites([leaf])]))
         with pytest.raises(UsageError, match=r"truth_column='meta\.gld' .* did you mean 'gold'"):
             plan(composed)
 
@@ -735,7 +736,7 @@ def test_data_files_are_named_as_in_lm_evaluation_harness(data):
 def test_a_dataset_of_the_same_name_as_a_task_is_refused(data):
     """Their rows could not be told apart."""
     path = data("d", quiz(1))
-    with pytest.raises(UsageError, match="both as a dataset and as a task"):
+    with pytest.raises(UsageError, match="is asked for twice"):
         run(task("d", path, **ASKED), dataset=path)
 
 
@@ -767,7 +768,10 @@ def test_several_systems_stand_side_by_side_and_survive_saving(data):
         EvalResult.from_json(result.to_json()).sections["suites"].lines
         == result.sections["suites"].lines
     )
-    assert EvalResult.from_json('{"schema": 1, "rows": []}').suites == []
+    assert EvalResult.from_json('{"schema": 1, "rows": []}').sections == {}
+    lines = result.sections["suites"].lines
+    written_before = json.dumps({"schema": 1, "rows": [], "suites": lines})
+    assert EvalResult.from_json(written_before).sections == result.sections
 
 
 def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it(data):
@@ -775,6 +779,6 @@ def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it
     path = data("d", quiz(1))
     common = {"systems": [Parrot()], "evaluators": ["answer_quality"]}
     plain = compose(Request(datasets=[path], **common))
-    in_suite = compose(Request(datasets=[], suites=[task("t", path)], **common))
+    in_suite = compose(Request(datasets=[], extensions=[Suites([task("t", path)])], **common))
     identities = [run.sources[0].scorers[0].part.identity for run in (plain, in_suite)]
     assert identities[0] == identities[1] is not None

@@ -49,7 +49,7 @@ def cb_evaluators():
 def checked(suites, site):
     """Validate the folder, with a plugin that offers a dataset and two evaluators."""
     write_hooks(site, "cb-small", PLUGIN)
-    suites.host = PluginHost(scan([str(site)]), PluginPolicy())
+    suites.host = PluginHost(scan([str(site)]), PluginPolicy(), beside=scan())
 
     def check(*paths):
         return validate(paths or [suites.root], SuiteManager(host=suites.host))

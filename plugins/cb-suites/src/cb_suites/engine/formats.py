@@ -7,7 +7,7 @@ Formats are a kind of component: plugins add theirs in the group `cb.formats`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
@@ -16,8 +16,13 @@ from cb_suites.engine.prompts import LABELS, Document
 from cb_suites.engine.reading import Reading, after_marker, read_choice, read_choice_text
 from cbcore import binding
 from cbcore.components import describe_exception
-from cbcore.exceptions import CBError, PluginContractError
-from cbcore.plugins import PluginHost
+from cbcore.exceptions import (
+    CBError,
+    DuplicateNameError,
+    PluginContractError,
+    UnknownComponentError,
+)
+from cbcore.plugins import PluginHost, default_host
 from cbcore.registry import registry
 from cbcore.specs import Spec
 
@@ -146,25 +151,44 @@ def _shown(document: Document) -> str:
     return document.answers[0] if document.answers else ""
 
 
+BUILT_IN: dict[str, Callable[..., Format]] = {
+    "mcqa": Mcqa,
+    "cloze": Cloze,
+    "generate": Generate,
+    "cot": Cot,
+}
+"""The formats that are always there, whichever plugins a run may use."""
+
+_OWN = "cb-suites"
+
+
 def make_format(
     name: str, params: Mapping[str, Any] | None = None, host: PluginHost | None = None
 ) -> Format:
-    """A format by name, with its parameters: one of those below, or one that a plugin offers."""
-    component = registry.get("format", name, host=host)
+    """A format by name, with its parameters: one of those above, or one that a plugin offers."""
+    owner, factory = _found(name, host or default_host())
     try:
-        made = binding.make(Spec(name, params=dict(params or {})), component.load())
+        made = binding.make(Spec(name, params=dict(params or {})), factory)
     except CBError:
         raise
     except Exception as error:
         reason = f"making the format {name!r} failed: {describe_exception(error)}"
-        raise PluginContractError(component.plugin, reason) from error
+        raise PluginContractError(owner, reason) from error
     if not isinstance(made, Format):
         raise PluginContractError(
-            component.plugin, f"the format {name!r} lacks one of name, ask(), show() and read()"
+            owner, f"the format {name!r} lacks one of name, ask(), show() and read()"
         )
     return made
 
 
-def known_formats(host: PluginHost) -> list[str]:
-    """The names of all formats there are."""
-    return [c.name for c in (*host.components("format"), *registry.registered("format"))]
+def _found(name: str, host: PluginHost) -> tuple[str, Callable[..., Format]]:
+    if name not in BUILT_IN:
+        try:
+            component = registry.get("format", name, host=host)
+        except UnknownComponentError:
+            raise host.unknown("format", name, also=BUILT_IN) from None
+        return component.plugin, component.load()
+    rivals = [c.plugin for c in host.components("format") if c.name == name and c.plugin != _OWN]
+    if rivals:
+        raise DuplicateNameError("format", name, [_OWN, *rivals])
+    return _OWN, BUILT_IN[name]
