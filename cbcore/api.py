@@ -12,7 +12,7 @@ import attrs
 from cbcore._run.parts import StoredSystem
 from cbcore.compose import compose
 from cbcore.exceptions import UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.request import Request
 from cbcore.request._options import options_of
 from cbcore.secrets import HIDDEN
@@ -178,8 +178,7 @@ def _check_names(settings: Mapping[str, Any]) -> None:
     known = inspect.signature(evaluate).parameters
     for name in settings:
         if name not in known:
-            near = near_matches(name, known, limit=1)
-            suggestion = f". Did you mean {near[0]!r}?" if near else ""
+            suggestion = hint(name, known, "", form=". Did you mean {!r}?")
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
 
 

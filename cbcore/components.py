@@ -56,10 +56,10 @@ def kind_of(word: str) -> str:
     singular = names.canonical(word).removesuffix("s")
     if singular in KINDS:
         return singular
-    near = names.near_matches(singular, KINDS)
+    plural = [f"{kind}s" for kind in KINDS]
     raise UsageError(
         f"there is no kind of component called {word!r}",
-        hint=f"did you mean {near[0]}s?" if near else f"kinds: {', '.join(k + 's' for k in KINDS)}",
+        hint=names.hint(singular, KINDS, f"kinds: {', '.join(plural)}", form="did you mean {}s?"),
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from cbcore import specs
 from cbcore.exceptions import ConfigError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.request import Invocation, Request
 from cbcore.request._options import COMPONENT, Option, by_key
 from cbcore.secrets import Secret, visible
@@ -101,11 +101,10 @@ def _setting(
     path: str, key: Any, value: Any, known: Mapping[str, Option], environ: Mapping[str, str]
 ) -> Any:
     if key not in known:
-        near = near_matches(str(key), known, limit=1)
         raise ConfigError(
             path,
             f"unknown key {key!r}",
-            hint=f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}",
+            hint=hint(str(key), known, f"known keys: {', '.join(known)}"),
         )
     if known[key].kind is COMPONENT:
         items = value if isinstance(value, list) else [value]

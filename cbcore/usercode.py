@@ -9,7 +9,7 @@ from typing import Any
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 
 def import_attribute(path: str) -> Any:
@@ -22,8 +22,7 @@ def import_attribute(path: str) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             known = [name for name in vars(module) if not name.startswith("_")]
-            near = near_matches(part, known, limit=1)
-            suggestion = f"; did you mean {near[0]}?" if near else ""
+            suggestion = hint(part, known, "", form="; did you mean {}?")
             raise ValueError(f"{module_name} has no {part!r}{suggestion}")
         found = getattr(found, part)
     return found

@@ -25,7 +25,7 @@ import attrs
 
 from cbcore._manage.rules import unmet_requirements
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
-from cbcore.names import canonical, near_matches
+from cbcore.names import canonical, hint
 from cbcore.plugins._metadata import installed_distributions
 from cbcore.plugins._origins import Origin
 
@@ -110,10 +110,10 @@ def uninstall(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Cha
     present = snapshot()
     absent = [name for name in targets if canonical(name) not in present]
     if absent:
-        near = near_matches(absent[0], [i.name for i in present.values()], limit=1)
+        known = [i.name for i in present.values()]
         raise UsageError(
             f"{absent[0]!r} is not installed",
-            hint=f"did you mean {near[0]}?" if near else "`cb list-plugins` shows what is",
+            hint=hint(absent[0], known, "`cb list-plugins` shows what is"),
         )
     return _change("uninstall", list(arguments), (), verbosity)
 

@@ -61,13 +61,13 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from cbcore.names import near_matches
+            from cbcore.names import hint
 
             known = [*_COMMANDS, *(c.name for c in _declared_commands(ctx))]
-            near = near_matches(args[0], known, limit=1)
-            if not near:
+            meant = hint(args[0], known, form=" Did you mean {}?")
+            if meant is None:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
+            raise click.UsageError(error.message + meant, ctx) from error
 
 
 def _declared_commands(ctx: click.Context) -> list[Component]:

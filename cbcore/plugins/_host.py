@@ -342,11 +342,10 @@ def _check_hooks(plugin: str, module: object) -> None:
         if spec is None and options.get("optionalhook"):
             continue  # it may be a hook of another version of cb
         if spec is None:
-            near = names.near_matches(name, HOOKS, limit=1)
             raise PluginContractError(
                 plugin,
                 f"{where} is not a hook of cb",
-                hint=f"did you mean {near[0]}?" if near else "see the hook reference",
+                hint=names.hint(name, HOOKS, "see the hook reference"),
             )
         accepted = list(inspect.signature(spec).parameters)
         for argument, parameter in inspect.signature(value).parameters.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.suites.documents import FunctionReference, origin_of, problem
 from cbcore.suites.fields import (
     Check,
@@ -82,10 +82,9 @@ def _aggregate(
 
 
 def _refuse(value: str, key: str, allowed: tuple[str, ...], place: Origin) -> None:
-    near = near_matches(value, allowed, limit=1)
     raise problem(
         place,
         f"{key} {value!r} is not one of {', '.join(allowed)}"
         + (", and not a !function" if key == "aggregation" else ""),
-        f"did you mean {near[0]}?" if near else None,
+        hint(value, allowed),
     )

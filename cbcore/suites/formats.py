@@ -20,7 +20,7 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.names import near_matches
+from cbcore.names import hint, near_matches
 from cbcore.specs import Spec
 from cbcore.suites.prompts import LABELS, Document
 from cbcore.suites.reading import Reading, after_marker, read_choice, read_choice_text
@@ -168,9 +168,8 @@ def make_format(
     known = {**(offered or {}), **BUILT_IN}
     factory = known.get(name)
     if factory is None:
-        near = near_matches(name, list(known))
-        hint = f"did you mean {near[0]}?" if near else f"formats: {', '.join(known)}"
-        raise UnknownComponentError("format", name, near, hint=hint)
+        meant = hint(name, known, f"formats: {', '.join(known)}")
+        raise UnknownComponentError("format", name, near_matches(name, known), hint=meant)
     try:
         made = binding.make(Spec(name, params=dict(params or {})), factory)
     except CBError:

@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
+from cbcore import names
 from cbcore.exceptions import UnknownComponentError
-from cbcore.names import near_matches
 from cbcore.suites.documents import problem
 from cbcore.suites.model import GroupNode, Leaf, Node, Origin, TaskConfig
 
@@ -44,8 +44,9 @@ def take_step(nodes: Sequence[Node], step: str, text: str, where: Origin) -> lis
     if not children:
         hint = f"{start} is a task: nothing is below it"
     else:
-        near = near_matches(step, [name for node in below for name in _names(node)])
-        hint = f"{start} has no {step!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+        known = [name for node in below for name in _names(node)]
+        hint = f"{start} has no {step!r}"
+        hint += names.hint(step, known, "", most=3, form="; did you mean {}?")
     return _refuse(text, where, hint)
 
 

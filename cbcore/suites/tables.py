@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from cbcore.components import describe_exception
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.results import EvalRow
 from cbcore.suites.aggregates import Estimate, aggregate, mean_of
 from cbcore.suites.harness import ProcessResults
@@ -281,10 +281,9 @@ class SuiteTable:
             )
             return
         if metric.metric not in known:
-            near = near_matches(metric.metric, sorted(known), limit=1)
             listed = ", ".join(sorted(known)) or "none"
-            hint = f"did you mean {near[0]}?" if near else f"reported: {listed}"
-            self.problems.append(f"{said} no task reports {metric.metric!r}; {hint}")
+            meant = hint(metric.metric, sorted(known), f"reported: {listed}")
+            self.problems.append(f"{said} no task reports {metric.metric!r}; {meant}")
             return
         for paths, systems in systems_lacking.items():
             if paths:

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 
 from cbcore.exceptions import CBError, ConfigError, UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.suites.availability import Catalogue
 from cbcore.suites.building import Place, TreeBuilder
 from cbcore.suites.index import Entry, Index
@@ -209,9 +209,8 @@ def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) ->
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = near_matches(name, known, limit=1)
     listed = ", ".join(sorted(known)) or "none"
-    return f"did you mean {near[0]}? " + f"known: {listed}" if near else f"known: {listed}"
+    return hint(name, known, "", form="did you mean {}? ") + f"known: {listed}"
 
 
 def _check_tags(index: Index, chosen: list[Entry], report: Report) -> None:
