@@ -20,6 +20,7 @@ from cbcore.exceptions import UsageError
 
 DEFAULT_SCORE_FIELD = "f1"
 
+
 @attrs.frozen
 class Emitted:
     """The score names that evaluators declare; `complete` if every one of them does."""

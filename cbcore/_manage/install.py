@@ -24,6 +24,7 @@ from typing import Any
 import attrs
 
 from cbcore._manage.rules import unmet_requirements
+from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, hint
 from cbcore.plugins._metadata import installed_distributions
@@ -251,12 +252,10 @@ def snapshot() -> dict[str, Installed]:
     """Every installed distribution by canonical name."""
     found: dict[str, Installed] = {}
     for one in installed_distributions():
-        try:
+        with contained():  # what cannot be read cannot be put back either
             state = Installed(one.name, one.version, one.origin, one.installed_ns)
-        except Exception:  # noqa: BLE001, S112 - what cannot be read cannot be put back either
-            continue
-        if one.version:  # as above: without its headers nothing is known of it
-            found.setdefault(canonical(one.name), state)
+            if one.version:  # as above: without its headers nothing is known of it
+                found.setdefault(canonical(one.name), state)
     return found
 
 

@@ -147,7 +147,7 @@ class Run:
                 keep(row)
                 if limited:
                     self._errors.count(row)
-        except BaseException:
+        except BaseException:  # an early end, however it comes
             # Not counted as errors any more: the run has ended, and for one reason only.
             for row in lane.salvaged():
                 self._keep(row)

@@ -82,7 +82,9 @@ def _declared_commands(ctx: click.Context) -> list[Component]:
 
 
 def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
-    from cbcore.components import describe_exception
+    from functools import partial
+
+    from cbcore.boundary import at_boundary
     from cbcore.exceptions import PluginContractError, UnknownComponentError
 
     try:
@@ -91,12 +93,9 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
         return None
     command: Any = component.load()
     if not isinstance(command, click.Command):
-        try:
+        broken = partial(PluginContractError, component.plugin)
+        with at_boundary(f"making the command {name!r}", broken):
             command = command()
-        except Exception as error:
-            raise PluginContractError(
-                component.plugin, f"making the command {name!r} failed: {describe_exception(error)}"
-            ) from error
     if not isinstance(command, click.Command):
         raise PluginContractError(component.plugin, f"the command {name!r} is no click.Command")
     return command

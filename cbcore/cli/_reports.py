@@ -58,20 +58,19 @@ def _try_to_write(path: Path) -> None:
 def report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
     """Write every report; one that fails does not keep the others from being written."""
     from cbcore._logging import get_logger
-    from cbcore.components import describe_exception
+    from cbcore.boundary import contained
 
     for reporter, path in outputs:
-        try:
+        with contained() as tried:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
             if path is not None and hasattr(reporter, "write"):
                 reporter.write(result, path)
             else:
                 _write(reporter.render(result), path)
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
-            get_logger().error(f"reporter {reporter.name!r} failed: {describe_exception(error)}")
-            continue
-        if path is not None:
+        if tried.error is not None:
+            get_logger().error(f"reporter {reporter.name!r} failed: {tried.reason}")
+        elif path is not None:
             click.echo(f"{reporter.name} report: {path}", err=True)
 
 

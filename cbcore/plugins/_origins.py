@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from cbcore.boundary import contained
 from cbcore.plugins._library import metadata
 from cbcore.secrets import redact
 
@@ -47,10 +48,9 @@ class Origin:
 @functools.lru_cache(maxsize=1024)
 def origin_of(distribution: str) -> Origin:
     """The origin of an installed distribution; empty where nothing is known of it."""
-    try:
+    with contained():  # metadata of any package may be broken in any way
         return read_origin(metadata.Distribution.from_name(distribution))
-    except Exception:  # noqa: BLE001 - metadata of any package may be broken in any way
-        return Origin()
+    return Origin()
 
 
 def read_origin(installed: metadata.Distribution) -> Origin:

@@ -7,15 +7,15 @@ Plugins add formats with the hook `cb_formats`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
 from cbcore import binding
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import (
-    CBError,
     DuplicateNameError,
     PluginContractError,
     UnknownComponentError,
@@ -170,13 +170,9 @@ def make_format(
     if factory is None:
         meant = hint(name, known, f"formats: {', '.join(known)}")
         raise UnknownComponentError("format", name, near_matches(name, known), hint=meant)
-    try:
+    broken = functools.partial(PluginContractError, "cb_formats")
+    with at_boundary(f"making the format {name!r}", broken):
         made = binding.make(Spec(name, params=dict(params or {})), factory)
-    except CBError:
-        raise
-    except Exception as error:
-        reason = f"making the format {name!r} failed: {describe_exception(error)}"
-        raise PluginContractError("cb_formats", reason) from error
     if not isinstance(made, Format):
         raise PluginContractError(
             "cb_formats", f"the format {name!r} lacks one of name, ask(), show() and read()"
@@ -194,12 +190,8 @@ def formats_of(
     found: dict[str, Callable[..., Format]] = {}
     owners: dict[str, str] = dict.fromkeys(BUILT_IN, "cbcore")
     for plugin, call in implementations:
-        try:
+        with at_boundary("cb_formats", functools.partial(PluginContractError, plugin)):
             offered = dict(call())
-        except Exception as error:
-            raise PluginContractError(
-                plugin, f"cb_formats failed: {describe_exception(error)}"
-            ) from error
         for name, factory in offered.items():
             if name in owners:
                 raise DuplicateNameError("format", name, [owners[name], plugin])

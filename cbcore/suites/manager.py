@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cbcore.components import Component, describe_exception
+from cbcore.boundary import at_boundary
+from cbcore.components import Component
 from cbcore.exceptions import (
     CBError,
     ConfigError,
@@ -174,15 +176,9 @@ def entry_of(index: Index, path: Path) -> Entry:
 
 def shipped_path(component: Component) -> Path:
     """The file or folder of a plugin's suite. Whatever is wrong is the plugin's fault."""
-    try:
+    broken = functools.partial(PluginContractError, component.plugin)
+    with at_boundary(f"the suite {component.name!r}", broken):
         path = component.load()()
-    except CBError:
-        raise
-    except Exception as error:
-        raise PluginContractError(
-            component.plugin,
-            f"the suite {component.name!r} failed: {describe_exception(error)}",
-        ) from error
     if not isinstance(path, str | Path) or not Path(path).exists():
         raise PluginContractError(
             component.plugin,

@@ -93,7 +93,7 @@ def _called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -
         return function(fields)
     except DataError:
         raise
-    except Exception as error:
+    except Exception as error:  # plain, as it is called for every document
         raise DataError(f"{key} failed: {describe_exception(error)}") from error
 
 

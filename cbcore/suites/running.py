@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from cbcore._run.work import UnusableExample, readable
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
 from cbcore.suites.fewshot import FewShot, few_shot
 from cbcore.suites.formats import Format
@@ -126,11 +126,8 @@ def task_examples(
 def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
-    try:
+    with at_boundary(f"process_docs of {config.name}", DataError):
         found: Iterable[Any] = function(Documents(readable(documents)))
-    except Exception as error:
-        reason = f"process_docs of {config.name} failed: {describe_exception(error)}"
-        raise DataError(reason) from error
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.names import hint
 from cbcore.results import EvalRow
 from cbcore.suites.aggregates import Estimate, aggregate, mean_of
@@ -63,16 +63,14 @@ class TaskOutcome:
         problems = []
         collected = results_by_document(rows, self.leaf.key, self.filters)
         for (metric, name), results in collected.items():
-            try:
+            with contained() as tried:
                 value = float(self.aggregations[metric](results))
                 if not math.isfinite(value):
                     raise ArithmeticError(f"it gave {value}")
-            except Exception as error:  # noqa: BLE001 - a function of the suite's author
-                why = describe_exception(error)
+                self.estimates[system][metric, name] = Estimate(value, None, len(results))
+            if why := tried.reason:
                 problems.append(f"task {self.leaf.path}: the aggregation of {metric} failed: {why}")
                 self.estimates[system].pop((metric, name), None)
-                continue
-            self.estimates[system][metric, name] = Estimate(value, None, len(results))
         return problems
 
     def add_metrics(self, system: str, values: Mapping[str, float | None], n: int) -> None:
@@ -229,10 +227,9 @@ class SuiteTable:
         by_filter: dict[str, dict[str, Estimate]] = {}
         for system in self.systems:
             scores = {leaf.key: self.tasks[leaf.key].estimates.get(system, {}) for leaf in leaves}
-            try:
+            with contained() as tried:
                 found = aggregate(group, metric, scores)
-            except Exception as error:  # noqa: BLE001 - a function of the suite's author
-                why = describe_exception(error)
+            if why := tried.reason:
                 self.problems.append(f"group {group.path}: {metric.metric} failed: {why}")
                 return []
             for name, estimate in found.items():

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.testing._report import Finding, Status
 
 _MOST_PROBLEMS = 3
@@ -52,10 +52,10 @@ class Rule:
         """Look at the subject. What the check itself raises counts as a problem."""
         if skip and self.id in skip:
             return Finding(self.id, kind, component, "skipped", skip[self.id])
-        try:
+        with contained() as tried:
             said = list(dict.fromkeys(self.check(subject)))[:_MOST_PROBLEMS]
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-            said = [f"it raised {describe_exception(error)}"]
+        if tried.error is not None:
+            said = [f"it raised {tried.reason}"]
         problems = [text for text in said if not isinstance(text, Note | Unchecked)]
         unchecked = [text for text in said if isinstance(text, Unchecked)]
         status: Status = "failed" if problems else "unchecked" if unchecked else "passed"
