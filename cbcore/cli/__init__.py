@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore import __version__
+from cbcore.cli._edge import exit_code_of
 from cbcore.cli._settings import Settings, shared_options
-from cbcore.exceptions import CBError
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -121,32 +120,4 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    try:
-        code = cli.main(args=arguments, standalone_mode=False)
-    except CBError as error:
-        code = _fail(error.message, error.hint, error.exit_code)
-    except click.exceptions.Abort:
-        code = _fail("interrupted", None, 130)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except Exception as error:  # the edge of the command line
-        if os.environ.get("CB_DEBUG"):
-            raise
-        from cbcore.components import describe_exception
-
-        hint = "this is a defect of cb; set CB_DEBUG=1 for the traceback"
-        code = _fail(f"unexpected {describe_exception(error)}", hint, 1)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _fail(message: str, hint: str | None, code: int) -> int:
-    from cbcore.secrets import redact
-
-    click.echo(f"cb: error: {redact(message)}", err=True)
-    if hint:
-        click.echo(f"hint: {redact(hint)}", err=True)
-    return code
+    sys.exit(exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False)))

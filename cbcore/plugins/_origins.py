@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
 import json
@@ -55,6 +54,8 @@ def origin_of(distribution: str) -> Origin:
 
 def read_origin(installed: metadata.Distribution) -> Origin:
     """The origin of a distribution that was found."""
+    import csv
+
     record = installed.read_text("RECORD")
     digest = _digest_of(csv.reader(record.splitlines())) if record else None
     direct = _direct_url(installed)
