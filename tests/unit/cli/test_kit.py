@@ -50,8 +50,10 @@ def test_what_the_call_returns_is_the_exit_code_where_it_is_a_number(returned, c
         (
             ZeroDivisionError("division by zero"),
             1,
-            "p: error: unexpected ZeroDivisionError: division by zero\n"
-            "hint: this is a defect of p; set CB_DEBUG=1 for the traceback\n",
+            (
+                "p: error: unexpected ZeroDivisionError: division by zero\n"
+                "hint: this is a defect of p; set CB_DEBUG=1 for the traceback\n"
+            ),
         ),
         (
             UsageError("sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD is refused"),
