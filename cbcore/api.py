@@ -12,7 +12,7 @@ import attrs
 from cbcore._run.parts import StoredSystem
 from cbcore.compose import compose
 from cbcore.exceptions import UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.plugins._host import default_host
 from cbcore.request import Request
 from cbcore.request._options import options_of
@@ -186,8 +186,7 @@ def _settings_of_plugins(settings: Any) -> dict[str, Any]:
     brought = by_word(settings_of(default_host().plugins))
     for name in unknown:
         if name not in brought:
-            near = near_matches(name, [*known, *brought], limit=1)
-            suggestion = f". Did you mean {near[0]!r}?" if near else ""
+            suggestion = hint(name, [*known, *brought], "", form=". Did you mean {!r}?")
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
     return {name: settings.pop(name) for name in unknown}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.specs import Spec, split_list
 from cbcore.usercode import import_attribute
 
@@ -90,12 +90,8 @@ def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | N
 
 
 def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> ParameterError:
-    near = near_matches(name, known, limit=1)
-    if near:
-        hint = f"did you mean {near[0]}?"
-    else:
-        hint = f"it takes {', '.join(known)}" if known else "it takes no parameters"
-    return ParameterError(spec.name, f"has no parameter {name!r}", hint=hint)
+    takes = f"it takes {', '.join(known)}" if known else "it takes no parameters"
+    return ParameterError(spec.name, f"has no parameter {name!r}", hint=hint(name, known, takes))
 
 
 def _converted(spec: Spec, name: str, value: Any, annotation: Any) -> Any:

@@ -53,7 +53,7 @@ class Chain:
         for stage in self.stages:
             try:
                 output = stage.process(passage.current)
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # plain, as it is passed for every row
                 raise _blame(stage, error) from error
             passage.take(stage, output)
         return passage.output()
@@ -75,7 +75,7 @@ class AsyncChain(Chain):
                     output = await stage.aprocess(passage.current)
                 else:
                     output = await _in_a_thread(stage.process, passage.current)
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # plain, as it is passed for every row
                 raise _blame(stage, error) from error
             passage.take(stage, output)
         return passage.output()

@@ -142,7 +142,7 @@ class Component:
         target = self.load()
         try:
             return self._described_by(target)
-        except Exception as error:
+        except Exception as error:  # the plugin boundary: attributes may be code
             raise PluginContractError(
                 self.plugin,
                 f"{self.kind} {self.name!r} cannot be described: {describe_exception(error)}",
@@ -212,11 +212,22 @@ def _surviving_exit() -> Iterator[None]:
         os._exit = really_exit
 
 
+_MOST_CHARACTERS = 4000
+"""Of a message; what is longer was not written to be read."""
+
+
 def describe_exception(error: BaseException) -> str:
-    """`Type: message` on one line, naming an exit for what it is."""
-    if isinstance(error, SystemExit):
-        return f"it called sys.exit({error.code!r})"
+    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends."""
+    is_exit = isinstance(error, SystemExit)
+    try:
+        text = repr(error.code) if isinstance(error, SystemExit) else str(error)
+        if len(text) > _MOST_CHARACTERS:
+            text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
+        text = " ".join(text.split())
+    except Exception as broken:  # noqa: BLE001 - an error may be unable to say what it is
+        text = f"(its message cannot be had: {type(broken).__name__})"
+    if is_exit:
+        return f"it called sys.exit({text})"
     if isinstance(error, HardExitError):
-        return str(error)
-    text = " ".join(str(error).split())
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets as token_source
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +22,8 @@ from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
-from cbcore.components import describe_exception
-from cbcore.exceptions import CBError, PluginContractError, UsageError
+from cbcore.boundary import at_boundary
+from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.extensions import Contribution, Setup
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
@@ -242,14 +243,8 @@ def _check_systems(systems: Sequence[Part]) -> None:
 def _contribution(asked: Extending, setup: Setup) -> Contribution:
     """What an extension adds to the run. What it does wrong is told as its own fault."""
     name = asked.extension.name
-    try:
+    with at_boundary("setting up the extension", functools.partial(PluginContractError, name)):
         added = asked.extension.set_up(setup)
-    except CBError:
-        raise
-    except Exception as error:
-        raise PluginContractError(
-            name, f"setting up the extension failed: {describe_exception(error)}"
-        ) from error
     if not isinstance(added, Contribution):
         raise PluginContractError(name, f"set_up() returned {added!r}, not a Contribution")
     return added

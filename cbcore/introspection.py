@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from cbcore import records
+from cbcore.boundary import contained
 
 
 @attrs.frozen
@@ -23,10 +24,8 @@ class Parameter:
 
 def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
     """The call signature with annotations resolved where possible; None for some builtins."""
-    try:
+    with contained():  # an annotation that cannot be evaluated is the plugin's own business
         return inspect.signature(target, eval_str=True)
-    except Exception:  # noqa: BLE001, S110 - an annotation that cannot be evaluated is the plugin's own business
-        pass
     try:
         return inspect.signature(target)
     except (ValueError, TypeError):

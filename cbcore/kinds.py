@@ -191,8 +191,8 @@ def kind_of(word: str, known: Collection[str] = KINDS) -> str:
     singular = names.canonical(word).removesuffix("s")
     if singular in known:
         return singular
-    near = names.near_matches(singular, known)
+    plural = [f"{kind}s" for kind in known]
     raise UsageError(
         f"there is no kind of component called {word!r}",
-        hint=f"did you mean {near[0]}s?" if near else f"kinds: {', '.join(k + 's' for k in known)}",
+        hint=names.hint(singular, known, f"kinds: {', '.join(plural)}", form="did you mean {}s?"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import overload
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")
@@ -28,3 +29,27 @@ def near_matches(name: str, known: Iterable[str], *, limit: int = 3) -> list[str
     close = get_close_matches(wanted, by_canonical, n=limit, cutoff=0.6)
     contained = [key for key in sorted(by_canonical) if wanted and wanted in key]
     return [by_canonical[key] for key in dict.fromkeys([*close, *contained])][:limit]
+
+
+@overload
+def hint(
+    word: str, known: Iterable[str], otherwise: None = None, *, most: int = ..., form: str = ...
+) -> str | None: ...
+@overload
+def hint(
+    word: str, known: Iterable[str], otherwise: str, *, most: int = ..., form: str = ...
+) -> str: ...
+def hint(
+    word: str,
+    known: Iterable[str],
+    otherwise: str | None = None,
+    *,
+    most: int = 1,
+    form: str = "did you mean {}?",
+) -> str | None:
+    """The question whether one of the known names was meant, or `otherwise` where none is near.
+
+    At most `most` names are asked about, joined by "or", where `form` has its braces.
+    """
+    near = near_matches(word, known, limit=most)
+    return form.format(" or ".join(near)) if near else otherwise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.summary import Summary, summarize
 
 if TYPE_CHECKING:
@@ -177,10 +177,9 @@ class EvalResult:
         """The rows whose attributes equal the given values, with the summary made anew."""
         for name in wanted:
             if name not in ROW_FIELDS:
-                near = near_matches(name, ROW_FIELDS, limit=1)
                 raise UsageError(
                     f"rows cannot be filtered by {name!r}: they have no such attribute",
-                    hint=f"did you mean {near[0]}?" if near else f"one of {', '.join(ROW_FIELDS)}",
+                    hint=hint(name, ROW_FIELDS, f"one of {', '.join(ROW_FIELDS)}"),
                 )
         kept = [
             row

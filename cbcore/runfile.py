@@ -21,7 +21,7 @@ from typing import Any
 
 from cbcore import specs
 from cbcore.exceptions import ConfigError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.request import Invocation, Request
 from cbcore.request._options import COMPONENT, Option, by_key
 from cbcore.secrets import Secret, visible
@@ -119,12 +119,11 @@ def _setting(
     brought: Collection[str],
 ) -> Any:
     if key not in known:
-        near = near_matches(str(key), [*known, *brought], limit=1)
-        listed = ", ".join([*known, *brought])
+        keys = [*known, *brought]
         raise ConfigError(
             path,
             f"unknown key {key!r}",
-            hint=f"did you mean {near[0]}?" if near else f"known keys: {listed}",
+            hint=hint(str(key), keys, f"known keys: {', '.join(keys)}"),
         )
     if known[key].kind is COMPONENT:
         items = value if isinstance(value, list) else [value]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.introspection import public_attributes
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def summarize(
 def _values(
     metric: Any, rows_by_system: Mapping[str, Sequence[EvalRow]]
 ) -> tuple[dict[str, dict[str, float | None]], str | None]:
-    try:
+    with contained() as tried:
         if hasattr(metric, "compare"):
             compared = metric.compare(rows_by_system)
             values = {system: dict(compared.get(system, {})) for system in rows_by_system}
@@ -62,10 +62,9 @@ def _values(
                     raise TypeError(f"a key is {key!r}, not a string")
                 if value is not None:
                     per_system[key] = float(value)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-        name = getattr(metric, "name", type(metric).__name__)
-        return {}, f"metric {name!r} failed: {describe_exception(error)}"
-    return values, None
+        return values, None
+    name = getattr(metric, "name", type(metric).__name__)
+    return {}, f"metric {name!r} failed: {tried.reason}"
 
 
 def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:

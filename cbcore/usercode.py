@@ -7,9 +7,9 @@ import types
 from pathlib import Path
 from typing import Any
 
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import CBError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 
 def import_attribute(path: str) -> Any:
@@ -19,13 +19,13 @@ def import_attribute(path: str) -> Any:
         raise ValueError(f"{path!r} is not module:Name or ./file.py:Name")
     module = import_module(module_name)
     found: Any = module
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            known = [name for name in vars(module) if not name.startswith("_")]
-            near = near_matches(part, known, limit=1)
-            suggestion = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"{module_name} has no {part!r}{suggestion}")
-        found = getattr(found, part)
+    with _OF_THE_USER:
+        for part in attribute.split("."):
+            if not hasattr(found, part):
+                known = [name for name in vars(module) if not name.startswith("_")]
+                suggestion = hint(part, known, "", form="; did you mean {}?")
+                raise _NotFoundError(f"{module_name} has no {part!r}{suggestion}")
+            found = getattr(found, part)
     return found
 
 
@@ -35,16 +35,15 @@ def import_module(name: str) -> types.ModuleType:
     What the module itself raises, an exit included, becomes a ValueError that says so; errors
     of `cb`, such as a name registered twice, pass through.
     """
-    try:
+    with _OF_THE_USER:
         return _import_file(name) if name.endswith(".py") else _import_by_name(name)
-    except (CBError, _NotFoundError):
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code
-        raise ValueError(f"importing it failed: {describe_exception(error)}") from error
 
 
 class _NotFoundError(ValueError):
     """There is nothing to import."""
+
+
+_OF_THE_USER = at_boundary("importing it", ValueError, through=(CBError, _NotFoundError))
 
 
 def _loaded_from(path: Path) -> types.ModuleType | None:
@@ -91,7 +90,7 @@ def _import_file(name: str) -> types.ModuleType:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # whatever it is, no half-made module is left
         del sys.modules[module_name]
         raise
     return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -10,10 +11,10 @@ import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore._run.parts import Part
+from cbcore.boundary import at_boundary
 from cbcore.chains import Chain, Renamed, chain
-from cbcore.components import Component, Owner, describe_exception
+from cbcore.components import Component, Owner
 from cbcore.exceptions import (
-    CBError,
     ParameterError,
     PluginContractError,
     PluginError,
@@ -99,16 +100,11 @@ class Builder:
         if kind == "system" and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
-        try:
+        broken = functools.partial(PluginContractError, owner)
+        with at_boundary(f"making the {kind} {spec.name!r}", broken):
             value = binding.make(spec, target, extra=extra)
             if mapping:
                 value = _mapped(spec.name, value, mapping)
-        except CBError:
-            raise
-        except Exception as error:
-            raise PluginContractError(
-                owner, f"making the {kind} {spec.name!r} failed: {describe_exception(error)}"
-            ) from error
         given = {**binding.named_arguments(spec, target, extra=extra), **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
@@ -119,10 +115,6 @@ class Builder:
             target = usercode.import_attribute(path)
         except ValueError as error:
             raise UsageError(f"py:{path}: {error}") from error
-        except Exception as error:
-            raise UsageError(
-                f"py:{path}: importing it failed: {describe_exception(error)}"
-            ) from error
         given: dict[str, Any] = {}
         if callable(target):
             inner = Spec(name=path, params=spec.params)
@@ -198,21 +190,19 @@ class Builder:
 
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
-        chosen = []
-        for component in self._installed("evaluator"):
-            if self._is_chosen(component, lambda d: bool({"*", *tasks} & set(d.applies_to))):
-                chosen.append(self.build("evaluator", Spec(component.qualified_name)))
-        return chosen
+        return [
+            self.build("evaluator", Spec(component.qualified_name))
+            for component in self._installed("evaluator")
+            if self._is_chosen(component, lambda d: bool({"*", *tasks} & set(d.applies_to)))
+        ]
 
-    def automatic_metrics(
-        self, occasions: Collection[str], extra: Mapping[str, Any]
-    ) -> list[Part]:
+    def automatic_metrics(self, occasions: Collection[str], extra: Mapping[str, Any]) -> list[Part]:
         """Installed metrics that declare themselves automatic on one of these occasions."""
-        chosen = []
-        for component in self._installed("metric"):
-            if self._is_chosen(component, lambda d: d.automatic in occasions):
-                chosen.append(self.build("metric", Spec(component.qualified_name), extra))
-        return chosen
+        return [
+            self.build("metric", Spec(component.qualified_name), extra)
+            for component in self._installed("metric")
+            if self._is_chosen(component, lambda d: d.automatic in occasions)
+        ]
 
     def _installed(self, kind: str) -> list[Component]:
         """Every component once, although a plugin may offer it under two names."""

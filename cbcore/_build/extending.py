@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from cbcore import names
-from cbcore.components import Component, describe_exception
-from cbcore.exceptions import CBError, PluginContractError, UsageError
+from cbcore.boundary import at_boundary
+from cbcore.components import Component
+from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.introspection import signature_of
 from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost
@@ -92,10 +94,9 @@ def extensions_of(
     asked: dict[Setting, Sequence[Any]] = {}
     for word, value in given.items():
         if word not in known:
-            near = names.near_matches(word, known, limit=1)
             raise UsageError(
                 f"no installed plugin brings a setting called {word!r}",
-                hint=f"did you mean {near[0]}?" if near else "`cb run --help` shows them",
+                hint=names.hint(word, known, "`cb run --help` shows them"),
             )
         values = tuple(value) if isinstance(value, list | tuple) else (value,)
         if values and value is not None:
@@ -135,15 +136,9 @@ def _made(setting: Setting, values: Sequence[Any], options: dict[str, Any]) -> E
         parameters = signature.parameters
         takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         taken = {n: v for n, v in options.items() if takes_all or n in parameters}
-    try:
+    broken = functools.partial(PluginContractError, component.plugin)
+    with at_boundary(f"making the extension {component.name!r}", broken):
         extension = factory(list(values), **taken)
-    except CBError:
-        raise
-    except Exception as error:
-        raise PluginContractError(
-            component.plugin,
-            f"making the extension {component.name!r} failed: {describe_exception(error)}",
-        ) from error
     return Extending(setting.key, values, taken, _checked(extension, component.plugin))
 
 

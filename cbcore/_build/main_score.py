@@ -20,6 +20,7 @@ from cbcore.exceptions import UsageError
 
 DEFAULT_SCORE_FIELD = "f1"
 
+
 @attrs.frozen
 class Emitted:
     """The score names that evaluators declare; `complete` if every one of them does."""
@@ -53,11 +54,11 @@ class Emitted:
         """Refuse a score that nobody emits."""
         if self.may_have(score):
             return
-        near = names.near_matches(score, self.scores, limit=1)
         listed = ", ".join(self.scores) if self.scores else "none, as no evaluator applies"
         raise UsageError(
             f"{where}: no evaluator of this run emits a score called {score!r}",
-            hint=(f"did you mean {near[0]}? " if near else "") + f"emitted: {listed}",
+            hint=names.hint(score, self.scores, "", form="did you mean {}? ")
+            + f"emitted: {listed}",
         )
 
 

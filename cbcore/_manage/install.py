@@ -24,8 +24,9 @@ from typing import Any
 import attrs
 
 from cbcore._manage.rules import unmet_requirements
+from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
-from cbcore.names import canonical, near_matches
+from cbcore.names import canonical, hint
 from cbcore.plugins._metadata import installed_distributions
 from cbcore.plugins._origins import Origin
 
@@ -110,10 +111,10 @@ def uninstall(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Cha
     present = snapshot()
     absent = [name for name in targets if canonical(name) not in present]
     if absent:
-        near = near_matches(absent[0], [i.name for i in present.values()], limit=1)
+        known = [i.name for i in present.values()]
         raise UsageError(
             f"{absent[0]!r} is not installed",
-            hint=f"did you mean {near[0]}?" if near else "`cb list-plugins` shows what is",
+            hint=hint(absent[0], known, "`cb list-plugins` shows what is"),
         )
     return _change("uninstall", list(arguments), (), verbosity)
 
@@ -251,12 +252,10 @@ def snapshot() -> dict[str, Installed]:
     """Every installed distribution by canonical name."""
     found: dict[str, Installed] = {}
     for one in installed_distributions():
-        try:
+        with contained():  # what cannot be read cannot be put back either
             state = Installed(one.name, one.version, one.origin, one.installed_ns)
-        except Exception:  # noqa: BLE001, S112 - what cannot be read cannot be put back either
-            continue
-        if one.version:  # as above: without its headers nothing is known of it
-            found.setdefault(canonical(one.name), state)
+            if one.version:  # as above: without its headers nothing is known of it
+                found.setdefault(canonical(one.name), state)
     return found
 
 

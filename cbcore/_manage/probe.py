@@ -116,13 +116,13 @@ def main() -> None:
 
 
 def _kit(subject: str, _printed: IO[bytes]) -> Iterator[dict[str, Any]]:
-    from cbcore.components import describe_exception
+    from cbcore.boundary import contained
     from cbcore.exceptions import CBError
     from cbcore.testing import check_plugin
 
-    try:
+    with contained() as tried:  # what the kit lets through is still the plugin's
         yield check_plugin(subject).to_dict()
-    except CBError as error:
-        yield {"failed": error.message, "hint": error.hint or ""}
-    except Exception as error:  # noqa: BLE001 - what the kit lets through is still the plugin's
-        yield {"failed": describe_exception(error), "hint": ""}
+    if isinstance(tried.error, CBError):
+        yield {"failed": tried.error.message, "hint": tried.error.hint or ""}
+    elif tried.error is not None:
+        yield {"failed": tried.reason, "hint": ""}

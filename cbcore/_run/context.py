@@ -16,7 +16,7 @@ from cbcore._run.parts import Part
 from cbcore._run.sources import Source
 from cbcore._run.work import Work, number
 from cbcore._store.sqlite import Store
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.tokens import TokenCounter
 
 
@@ -117,12 +117,12 @@ class RunContext:
         if system in self._warm or not hasattr(system.value, "warm_up"):
             return
         self._warm.add(system)
-        try:
+        with contained() as tried:
             begun = system.value.warm_up()
             if inspect.isawaitable(begun):
                 self.loop().call(_awaited(begun))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-            self.warn(f"warming up {system.name!r} failed: {describe_exception(error)}")
+        if tried.error is not None:
+            self.warn(f"warming up {system.name!r} failed: {tried.reason}")
 
     def close(self, parts: Sequence[Part]) -> None:
         """Let parts that hold connections close them, on the loop they used, and end the loop."""
@@ -131,10 +131,10 @@ class RunContext:
             return
         for part in parts:
             if hasattr(part.value, "aclose"):
-                try:
+                with contained() as tried:
                     self._loop.call(part.value.aclose(), timeout_s=5)
-                except Exception as error:  # noqa: BLE001 - the plugin boundary
-                    self.warn(f"closing {part.name!r} failed: {describe_exception(error)}")
+                if tried.error is not None:
+                    self.warn(f"closing {part.name!r} failed: {tried.reason}")
         self._loop.close()
 
 

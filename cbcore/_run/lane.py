@@ -21,6 +21,7 @@ from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.sources import Source
 from cbcore._run.work import Work
+from cbcore.boundary import contained
 from cbcore.results import EvalRow
 
 ASYNC_IN_FLIGHT = 16
@@ -274,15 +275,13 @@ class Lane:
                 if not scorer.can_score(last.work.example, last.output or {}):
                     continue
                 evaluator = scorer.evaluator
-                try:
+                with contained() as tried:
                     if hasattr(evaluator, "ascore_all"):
                         judged = evaluator.ascore_all(last.work.example, outputs)
                         scores = self._context.loop().call(judged)
                     else:
                         scores = evaluator.score_all(last.work.example, outputs)
-                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-                    scores = error
-                last.scores.append((scorer, scores))
+                last.scores.append((scorer, scores if tried.error is None else tried.error))
 
     @property
     def _in_flight(self) -> int:

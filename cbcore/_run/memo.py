@@ -18,6 +18,7 @@ from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.sqlite import Store
+from cbcore.boundary import contained
 from cbcore.identity import canonical_bytes, content_key, from_bytes, plain_bytes
 from cbcore.results import Scored, json_safe
 from cbcore.secrets import hide, visible
@@ -142,11 +143,10 @@ class Memo:
                 outputs.append(output)
         if not unseen:
             return
-        try:
+        pairs: list[Any] = []
+        with contained():
             scored = scorer.evaluator.score_batch(examples, outputs)
             pairs = list(zip(unseen, scored, strict=True))
-        except (Exception, SystemExit):  # noqa: BLE001 - the plugin boundary
-            return
         for (work, stored), scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
                 self._keep_scores(self._score_key(scorer.key, work, stored.payload), scores)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.events import RowFinished, RunFinished, RunStarted
 
 Listener: TypeAlias = tuple[str, Callable[[Any], Any]]
@@ -31,11 +31,11 @@ class Observers:
             # By what it is: a listener may be anything, also what cannot be hashed.
             if any(silenced is listener for silenced in self._silenced):
                 continue
-            try:
+            with contained() as tried:
                 listener(event)
-            except Exception as error:  # noqa: BLE001 - the plugin boundary
+            if tried.error is not None:
                 self._silenced.append(listener)
-                warn(f"an observer of {owner!r} failed: {describe_exception(error)}")
+                warn(f"an observer of {owner!r} failed: {tried.reason}")
 
     def _listeners(self, event: RunStarted | RowFinished | RunFinished) -> Sequence[Listener]:
         if isinstance(event, RowFinished):

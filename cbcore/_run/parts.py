@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from cbcore.components import Component, describe_exception
+from cbcore.boundary import contained
+from cbcore.components import Component
 from cbcore.exceptions import ProcessError
 from cbcore.identity import UnidentifiableError, identity_of
 from cbcore.identity._descriptions import described_parts, note_use
@@ -97,12 +98,10 @@ class Part:
 def _identify(value: Any, record: Mapping[str, Any] | None) -> _Identified:
     if isinstance(value, StoredSystem):
         return _Identified(value.stored_identity)
-    try:
+    with contained() as tried:  # what it declares is the component's own code
         return _Identified(
             identity_of(value, record=record), described=tuple(described_parts(value, record))
         )
-    except UnidentifiableError as error:
-        reason = str(error)
-    except Exception as error:  # noqa: BLE001 - what it declares is the component's own code
-        reason = f"its identity failed: {describe_exception(error)}"
-    return _Identified(None, reason)
+    if isinstance(tried.error, UnidentifiableError):
+        return _Identified(None, str(tried.error))
+    return _Identified(None, f"its identity failed: {tried.reason}")

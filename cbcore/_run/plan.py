@@ -11,7 +11,7 @@ from cbcore._run.parts import Part
 from cbcore._run.run import Run
 from cbcore._run.sources import Source
 from cbcore._run.work import Work
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.exceptions import ColumnError, UsageError
 
 COLUMNS_HINT = "write a column, a path such as prediction.contexts, original.… or processed.…"
@@ -83,8 +83,7 @@ def _estimated_usd(context: RunContext, system: Part, calls: int, tokens: int) -
     estimate = getattr(system.value, "estimate_usd", None)
     if not callable(estimate):
         return None
-    try:
+    with contained() as tried:
         return float(estimate(calls, tokens))
-    except Exception as error:  # noqa: BLE001 - the plugin boundary
-        context.warn(f"{system.name!r} could not estimate its cost: {describe_exception(error)}")
-        return None
+    context.warn(f"{system.name!r} could not estimate its cost: {tried.reason}")
+    return None

@@ -25,7 +25,7 @@ from cbcore._run.row_files import DiskRows, JoinedRows
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import (
     CBError,
@@ -148,7 +148,7 @@ class Run:
                 keep(row)
                 if limited:
                     self._errors.count(row)
-        except BaseException:
+        except BaseException:  # an early end, however it comes
             # Not counted as errors any more: the run has ended, and for one reason only.
             for row in lane.salvaged():
                 self._keep(row)
@@ -279,10 +279,11 @@ class Run:
         """What extensions make of the rows, and what they have to say of it."""
         sections, remarks = {}, []
         for name, contribution in self.contributions.items():
-            try:
+            section, told = None, []
+            with contained() as tried:
                 section, told = contribution.section(self._rows, self._failures)
-            except Exception as error:  # noqa: BLE001 - the plugin boundary
-                section, told = None, [_sectionless(name, error)]
+            if tried.error is not None:
+                told = [f"the section {name!r} could not be made: {tried.reason}"]
             remarks += told
             if section is not None:
                 sections[name] = section
@@ -308,10 +309,6 @@ class Run:
             sections=sections,
             metrics=self.metrics,
         )
-
-
-def _sectionless(name: str, error: BaseException) -> str:
-    return f"the section {name!r} could not be made: {describe_exception(error)}"
 
 
 def _reading(source: Source, examples: Replayable) -> Source:

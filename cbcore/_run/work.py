@@ -91,7 +91,7 @@ def number(
             return
         except CBError:
             raise
-        except Exception as error:
+        except Exception as error:  # the plugin boundary, plain as it is passed for every row
             where = f"dataset {tag!r}" if tag else "the dataset"
             raise DataError(
                 f"{where} failed after {index} examples: {describe_exception(error)}"

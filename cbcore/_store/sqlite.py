@@ -69,7 +69,7 @@ class Store:
             raise self._failure("opened", error) from error
         try:
             self._prepare_patiently()
-        except BaseException as error:
+        except BaseException as error:  # whatever it is, the file is closed
             self._database.close()
             if isinstance(error, sqlite3.Error):
                 raise self._failure("opened", error) from error
@@ -105,7 +105,7 @@ class Store:
             try:
                 self._make_tables()
                 database.execute("COMMIT")
-            except BaseException:
+            except BaseException:  # whatever it is, nothing is left half made
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 raise
@@ -232,7 +232,7 @@ class Store:
                         ),
                     )
                 self._database.execute("COMMIT")
-            except BaseException as error:
+            except BaseException as error:  # whatever it is, nothing is left half written
                 # What is waiting stays so: an interrupt between two statements loses nothing.
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")

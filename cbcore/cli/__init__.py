@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore import __version__
+from cbcore.cli._edge import exit_code_of
 from cbcore.cli._settings import Settings, shared_options
-from cbcore.exceptions import CBError
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -60,13 +59,13 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, _with_listing(ctx, args))
         except click.UsageError as error:
-            from cbcore.names import near_matches
+            from cbcore.names import hint
 
             known = [*_COMMANDS, *(c.name for c in _declared_commands(ctx))]
-            near = near_matches(args[0], known, limit=1)
-            if not near:
+            meant = hint(args[0], known, form=" Did you mean {}?")
+            if meant is None:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
+            raise click.UsageError(error.message + meant, ctx) from error
 
 
 def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:
@@ -93,7 +92,9 @@ def _declared_commands(ctx: click.Context) -> list[Component]:
 
 
 def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
-    from cbcore.components import describe_exception
+    from functools import partial
+
+    from cbcore.boundary import at_boundary
     from cbcore.exceptions import PluginContractError, UnknownComponentError
 
     try:
@@ -102,12 +103,9 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
         return None
     command: Any = component.load()
     if not isinstance(command, click.Command):
-        try:
+        broken = partial(PluginContractError, component.plugin)
+        with at_boundary(f"making the command {name!r}", broken):
             command = command()
-        except Exception as error:
-            raise PluginContractError(
-                component.plugin, f"making the command {name!r} failed: {describe_exception(error)}"
-            ) from error
     if not isinstance(command, click.Command):
         raise PluginContractError(component.plugin, f"the command {name!r} is no click.Command")
     return command
@@ -133,32 +131,4 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    try:
-        code = cli.main(args=arguments, standalone_mode=False)
-    except CBError as error:
-        code = _fail(error.message, error.hint, error.exit_code)
-    except click.exceptions.Abort:
-        code = _fail("interrupted", None, 130)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except Exception as error:  # the edge of the command line
-        if os.environ.get("CB_DEBUG"):
-            raise
-        from cbcore.components import describe_exception
-
-        hint = "this is a defect of cb; set CB_DEBUG=1 for the traceback"
-        code = _fail(f"unexpected {describe_exception(error)}", hint, 1)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _fail(message: str, hint: str | None, code: int) -> int:
-    from cbcore.secrets import redact
-
-    click.echo(f"cb: error: {redact(message)}", err=True)
-    if hint:
-        click.echo(f"hint: {redact(hint)}", err=True)
-    return code
+    sys.exit(exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False)))

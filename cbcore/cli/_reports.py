@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,33 +56,40 @@ def _try_to_write(path: Path) -> None:
                 folder.rmdir()
 
 
-def report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
-    """Write every report; one that fails does not keep the others from being written."""
+def report(result: EvalResult, outputs: Sequence[tuple[Any, Path | None]]) -> None:
+    """Write every report, to its file or to standard output; one that fails is told and left out.
+
+    A reporter has a `name`, and `render(result) -> str` or `write(result, path)`.
+    """
     from cbcore._logging import get_logger
-    from cbcore.components import describe_exception
+    from cbcore.boundary import contained
 
     for reporter, path in outputs:
-        try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            if path is not None and hasattr(reporter, "write"):
-                reporter.write(result, path)
+        document = ""
+        with contained() as tried:
+            if path is None:
+                document = _writable(reporter.render(result))
             else:
-                _write(reporter.render(result), path)
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
-            get_logger().error(f"reporter {reporter.name!r} failed: {describe_exception(error)}")
-            continue
-        if path is not None:
+                _write(reporter, result, path)
+        if tried.error is not None:
+            get_logger().error(f"reporter {reporter.name!r} failed: {tried.reason}")
+        elif path is not None:
             click.echo(f"{reporter.name} report: {path}", err=True)
+        else:  # outside of the above: a reader that went away is no fault of the reporter
+            click.echo(document.rstrip("\n"))
 
 
-def _write(document: str, path: Path | None) -> None:
-    # Text of models may hold code points that no file can: they become question marks.
-    document = document.encode("utf-8", "replace").decode()
-    if path is None:
-        click.echo(document.rstrip("\n"))
+def _write(reporter: Any, result: EvalResult, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if hasattr(reporter, "write"):
+        reporter.write(result, path)
     else:
-        path.write_text(document, encoding="utf-8")
+        path.write_text(_writable(reporter.render(result)), encoding="utf-8")
+
+
+def _writable(document: str) -> str:
+    """Text of models may hold code points that no file can: they become question marks."""
+    return document.encode("utf-8", "replace").decode()
 
 
 def raise_if_nothing_worked(result: EvalResult) -> None:

@@ -64,6 +64,11 @@ def offered(host: PluginHost, kinds: Iterable[str]) -> list[tuple[Plugin, Compon
     return found
 
 
+def offered_records(host: PluginHost, kinds: Iterable[str]) -> list[dict[str, Any]]:
+    """What plugins offer of these kinds, for machines."""
+    return [record_of(plugin, component) for plugin, component in offered(host, kinds)]
+
+
 def record_of(plugin: Plugin, component: Component) -> dict[str, Any]:
     """A component, for machines."""
     return {

@@ -71,17 +71,17 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
 def find_plugin(host: PluginHost, name: str) -> Plugin:
     """The plugin of that name, the copy in use first."""
     from cbcore.exceptions import UsageError
-    from cbcore.names import near_matches
+    from cbcore.names import hint
     from cbcore.plugins._metadata import same_name
 
     for plugin in host.plugins:
         if same_name(plugin.name, name):
             return plugin
-    near = near_matches(name, [plugin.name for plugin in host.plugins], limit=1)
-    hint = f"did you mean {near[0]}?" if near else "`cb list-plugins` shows them"
+    known = [plugin.name for plugin in host.plugins]
+    meant = hint(name, known, "`cb list-plugins` shows them")
     raise UsageError(
         f"no plugin called {name!r} is installed",
-        hint=f"{hint} For the name of a component: cb plugins why {name}",
+        hint=f"{meant} For the name of a component: cb plugins why {name}",
     )
 
 

@@ -115,19 +115,14 @@ def _of(declaring: type, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _import_modules(modules: Sequence[str]) -> None:
-    from cbcore.components import describe_exception
-    from cbcore.exceptions import CBError, UsageError
+    from cbcore.exceptions import UsageError
     from cbcore.usercode import import_module
 
     for name in modules:
         try:
             import_module(name)
-        except CBError:
-            raise
         except ValueError as error:
             raise UsageError(f"--import {name}: {error}") from error
-        except (Exception, SystemExit) as error:  # the user's own code
-            raise UsageError(f"--import {name} failed: {describe_exception(error)}") from error
 
 
 def _request(settings: Settings, invocation: Invocation, said: dict[str, Any]) -> Request:

@@ -33,7 +33,7 @@ from cbcore.columns._predictions import PREDICTION_SUFFIX, RecordedPredictions
 from cbcore.columns._reader import SUFFIX, Column, ColumnReader, Row, function_name
 from cbcore.columns._watched import Watched
 from cbcore.exceptions import MissingScoreError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 __all__ = [
     "OUTPUT_FIELDS",
@@ -91,10 +91,9 @@ class Mapped:
         reads = tuple(getattr(evaluator, "reads", ()))
         for field in columns:
             if reads and field not in reads:
-                near = near_matches(field, reads, limit=1)
-                hint = f"did you mean {near[0]}{SUFFIX}? " if near else ""
+                meant = hint(field, reads, "", form=f"did you mean {{}}{SUFFIX}? ")
                 raise ValueError(
-                    f"{evaluator.name} does not read a field {field!r}; {hint}"
+                    f"{evaluator.name} does not read a field {field!r}; {meant}"
                     f"it reads {', '.join(reads)}"
                 )
         self.evaluator = evaluator

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cbcore.exceptions import UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.tables import as_dataset
 
 PREDICTION_SUFFIX = "_prediction"
@@ -47,10 +47,9 @@ class RecordedPredictions:
         column = self._columns.get(name, name + PREDICTION_SUFFIX)
         if self._rows and column not in self._rows[0]:
             present = [str(key) for key in self._rows[0]]
-            near = near_matches(column, present, limit=1)
             raise UsageError(
                 f"the data has no column {column!r} with the predictions of {name!r}",
-                hint=(f"did you mean {near[0]}? " if near else "")
+                hint=hint(column, present, "", form="did you mean {}? ")
                 + f"columns: {', '.join(present)}; name one with columns={{{name!r}: …}}",
             )
         return column

@@ -161,7 +161,7 @@ class ColumnReader:
             return reader(row)
         except MissingScoreError:
             raise
-        except Exception as error:
+        except Exception as error:  # the user's own function, plain as it is called per row
             wanted = error.args[0] if isinstance(error, KeyError) and error.args else ""
             reason = f"the function raised {describe_exception(error)}"
             raise self._error(field, row, reason, str(wanted), row) from error

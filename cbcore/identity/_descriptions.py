@@ -20,6 +20,7 @@ from typing import Any
 import attrs
 
 from cbcore import records
+from cbcore.boundary import contained
 from cbcore.chains import Chain, Renamed
 from cbcore.identity._code import captured, compiled, members, unwrapped
 from cbcore.identity._sources import (
@@ -231,15 +232,14 @@ def _object(value: Any, at: _At, name: str) -> Any:
 
 def _reduced(value: Any, at: _At, name: str) -> Any:
     """An object by what it would be made from again, as a copy would be."""
-    try:
+    with contained() as tried:
         reduce = copyreg.dispatch_table.get(type(value))
         made = value.__reduce_ex__(2) if reduce is None else reduce(value)
         if isinstance(made, str):
             return [type_path(value), made]
         made_of = [list(part) if isinstance(part, Iterator) else part for part in made]
         return [type_path(value), *(_plain(name, part, at) for part in made_of)]
-    except Exception as error:
-        raise _OpaqueError(f"{name!r} is a {type_path(value)}") from error
+    raise _OpaqueError(f"{name!r} is a {type_path(value)}") from tried.error
 
 
 # -- what changes while it is used ---------------------------------------------------------------

@@ -18,7 +18,8 @@ import attrs
 import pluggy
 
 from cbcore import deprecations, hookspecs, names
-from cbcore.components import Component, Owner, describe_exception, import_target
+from cbcore.boundary import at_boundary
+from cbcore.components import Component, Owner, import_target
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -287,37 +288,12 @@ class PluginHost:
     ) -> list[Component]:
         if not plugin.usable:
             return []
-        owner = Owner(plugin.name, plugin.version)
-        known = {(c.kind, names.canonical(c.name)): c for c in plugin.components}
-        offered = []
+        broken = functools.partial(PluginContractError, plugin.name)
         try:
-            with contextlib.redirect_stdout(sys.stderr):
-                returned = list(call())
-            for component in returned:
-                if not isinstance(component, Component) or component.kind != kind:
-                    raise PluginContractError(
-                        plugin.name,
-                        f"{hook_of(kind)} returned {component!r}, not a Component of kind {kind!r}",
-                        hint=f"return Component(kind={kind!r}, name=…, target=…)",
-                    )
-                mine = attrs.evolve(component, owner=owner)
-                twin = known.setdefault((kind, names.canonical(mine.name)), mine)
-                if twin.target != mine.target:
-                    raise PluginContractError(
-                        plugin.name, f"it offers two {kind}s called {mine.name!r}"
-                    )
-                offered.append(mine)
+            with at_boundary(hook_of(kind), broken, through=PluginError):
+                return _taken(plugin, kind, call)
         except PluginError as error:
             plugin.quarantine(error)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-            plugin.quarantine(
-                PluginContractError(
-                    plugin.name, f"{hook_of(kind)} failed: {describe_exception(error)}"
-                )
-            )
-        else:
-            plugin.components = list(known.values())
-            return offered
         return []
 
     def implemented(self) -> dict[str, list[str]]:
@@ -332,6 +308,29 @@ class PluginHost:
         """The implementations of an observing hook, each with its plugin's name."""
         self.components()
         return [(p.name, call) for p, call in self._implementations(hook) if p.usable]
+
+
+def _taken(plugin: Plugin, kind: str, call: Callable[[], Iterable[Component]]) -> list[Component]:
+    """What a hook offers, as the plugin's own, once all of it is as it should be."""
+    owner = Owner(plugin.name, plugin.version)
+    known = {(c.kind, names.canonical(c.name)): c for c in plugin.components}
+    offered = []
+    with contextlib.redirect_stdout(sys.stderr):
+        returned = list(call())
+    for component in returned:
+        if not isinstance(component, Component) or component.kind != kind:
+            raise PluginContractError(
+                plugin.name,
+                f"cb_{kind}s returned {component!r}, not a Component of kind {kind!r}",
+                hint=f"return Component(kind={kind!r}, name=…, target=…)",
+            )
+        mine = attrs.evolve(component, owner=owner)
+        twin = known.setdefault((kind, names.canonical(mine.name)), mine)
+        if twin.target != mine.target:
+            raise PluginContractError(plugin.name, f"it offers two {kind}s called {mine.name!r}")
+        offered.append(mine)
+    plugin.components = list(known.values())
+    return offered
 
 
 def called_by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Callable[..., Any]:
@@ -374,11 +373,10 @@ def _check_hooks(plugin: str, module: object, hooks: Mapping[str, Callable[..., 
         if spec is None and (options.get("optionalhook") or _is_of_absent_kind(name)):
             continue  # it may be a hook of another version of cb, or of a plugin not installed
         if spec is None:
-            near = names.near_matches(name, hooks, limit=1)
             raise PluginContractError(
                 plugin,
                 f"{where} is not a hook of cb",
-                hint=f"did you mean {near[0]}?" if near else "see the hook reference",
+                hint=names.hint(name, HOOKS, "see the hook reference"),
             )
         accepted = list(inspect.signature(spec).parameters)
         for argument, parameter in inspect.signature(value).parameters.items():

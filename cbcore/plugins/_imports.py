@@ -96,7 +96,7 @@ def _watched(name: str, attempts: list[str], printed: IO[bytes]) -> Import:
     began = time.perf_counter()
     try:
         importlib.import_module(name)
-    except BaseException as error:  # noqa: BLE001 - the plugin boundary
+    except BaseException as error:  # noqa: BLE001 - a module may raise whatever it likes
         problem = describe_exception(error)
     seconds = time.perf_counter() - began
     sys.stdout.flush()

@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.kinds import KINDS
 from cbcore.names import canonical, near_matches
 from cbcore.plugins._library import metadata
@@ -143,14 +143,13 @@ class Distribution:
         """
         if self.problem or self.folder is None:
             return ""
-        try:
+        with contained():  # finders of others are asked where the code is
             times = [self.installed_ns, (self.folder / "entry_points.txt").stat().st_mtime_ns]
             direct = self._installed.read_text("direct_url.json") or ""
             if '"editable":true' in direct.replace(" ", ""):
                 times += _source_times(self.declared)
-        except Exception:  # noqa: BLE001 - finders of others are asked where the code is
-            return ""
-        return "-".join(map(str, times))
+            return "-".join(map(str, times))
+        return ""
 
     @property
     def _place(self) -> Any:
@@ -160,18 +159,16 @@ class Distribution:
     @cached_property
     def _manifest(self) -> tuple[list[EntryPoint], str]:
         """Its entry points, and why they cannot be read, if so."""
-        try:
+        with contained() as tried:  # metadata of any package may be broken in any way
             return parse_entry_points(self._installed.read_text("entry_points.txt") or "")
-        except Exception as error:  # noqa: BLE001 - metadata of any package may be broken in any way
-            return [], describe_exception(error)
+        return [], tried.reason
 
     @cached_property
     def _headers(self) -> tuple[dict[str, list[str]], str]:
         """Its headers, and why they cannot be read, if so."""
-        try:
+        with contained() as tried:  # as above
             return _read_headers(self._installed), ""
-        except Exception as error:  # noqa: BLE001 - as above
-            return {}, describe_exception(error)
+        return {}, tried.reason
 
     def _header(self, name: str) -> str:
         return self._headers[0].get(name, [""])[0]
@@ -203,10 +200,8 @@ def installed_distributions(path: Iterable[str] | None = None) -> Iterator[Distr
         find: Any = getattr(finder, "find_distributions", None)
         if find is None:
             continue
-        try:
+        with contained():  # what it had cannot be known
             yield from map(Distribution, find(context))
-        except Exception:  # noqa: BLE001, S112 - what it had cannot be known
-            continue
 
 
 def installed_version(name: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
 import json
@@ -12,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from cbcore.boundary import contained
 from cbcore.plugins._library import metadata
 from cbcore.secrets import redact
 
@@ -47,14 +47,15 @@ class Origin:
 @functools.lru_cache(maxsize=1024)
 def origin_of(distribution: str) -> Origin:
     """The origin of an installed distribution; empty where nothing is known of it."""
-    try:
+    with contained():  # metadata of any package may be broken in any way
         return read_origin(metadata.Distribution.from_name(distribution))
-    except Exception:  # noqa: BLE001 - metadata of any package may be broken in any way
-        return Origin()
+    return Origin()
 
 
 def read_origin(installed: metadata.Distribution) -> Origin:
     """The origin of a distribution that was found."""
+    import csv
+
     record = installed.read_text("RECORD")
     digest = _digest_of(csv.reader(record.splitlines())) if record else None
     direct = _direct_url(installed)

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
-from cbcore.names import canonical, near_matches
+from cbcore.names import canonical, hint
 
 CORE = "cbcore"
 _KEYS = ("disable_plugins", "only_plugins", "require_plugins", "strict_plugins")
@@ -53,10 +53,9 @@ class PluginPolicy:
         known = {canonical(name): name for name in installed}
         for verb, wanted in (("disable", self.disable), ("allow", self.only or frozenset())):
             for name in sorted(wanted - known.keys()):
-                near = near_matches(name, known.values(), limit=1)
                 raise UsageError(
                     f"cannot {verb} the plugin {name!r}: none of that name is installed",
-                    hint=f"did you mean {near[0]}?" if near else "`cb list-plugins` shows them",
+                    hint=hint(name, known.values(), "`cb list-plugins` shows them"),
                 )
         for name in sorted(self.require - known.keys()):
             raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
@@ -135,11 +134,10 @@ def _tool_table(folder: Path) -> dict[str, Any]:
         raise ConfigError(str(path), f"[tool.cb] must be a table, not {table!r}")
     for key, value in table.items():
         if key not in _KEYS:
-            near = near_matches(key, _KEYS, limit=1)
             raise ConfigError(
                 f"{path}, [tool.cb]",
                 f"unknown key {key!r}",
-                hint=f"did you mean {near[0]}?" if near else f"known keys: {', '.join(_KEYS)}",
+                hint=hint(key, _KEYS, f"known keys: {', '.join(_KEYS)}"),
             )
         if key == "strict_plugins":
             valid = isinstance(value, bool)

@@ -33,7 +33,7 @@ def traced(plugin: str, hook: str, call: Callable[..., Any], *, offers: bool) ->
             returned = call(*arguments)
             if offers:
                 returned = list(returned)
-        except BaseException as error:
+        except BaseException as error:  # told, and raised again
             _tell(plugin, hook, started, f"raised {describe_exception(error)}")
             raise
         _tell(plugin, hook, started, f"ok, {len(returned)} offered" if offers else "ok")

@@ -13,7 +13,7 @@ this package does not import pytest. It holds no tests to rewrite: PYTEST_DONT_R
 from cbcore.testing._cases import Given
 from cbcore.testing._checking import check_plugin
 from cbcore.testing._hosts import host_from
-from cbcore.testing._report import Finding, Report
+from cbcore.testing._report import Report, Verdict
 from cbcore.testing._rule import RULES, Rule
 from cbcore.testing.fakes import (
     AsyncFakeSystem,
@@ -37,12 +37,12 @@ __all__ = [
     "FakeSystem",
     "FaultyEvaluator",
     "FaultySystem",
-    "Finding",
     "Given",
     "MutatingSystem",
     "Report",
     "Rule",
     "SlowSystem",
+    "Verdict",
     "WrongSystem",
     "check_plugin",
     "host_from",

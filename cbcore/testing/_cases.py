@@ -18,7 +18,7 @@ from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
 from cbcore.introspection import parameters_of, signature_of
 from cbcore.kinds import Kind
-from cbcore.names import canonical, near_matches
+from cbcore.names import canonical, hint
 from cbcore.secrets import is_secret_name
 from cbcore.specs import Spec
 
@@ -220,5 +220,4 @@ def check_given(
 
 
 def _unknown(message: str, word: str, known: Any) -> UsageError:
-    near = near_matches(word, known, limit=1)
-    return UsageError(message, hint=f"did you mean {near[0]}?" if near else ", ".join(known))
+    return UsageError(message, hint=hint(word, known, ", ".join(known)))

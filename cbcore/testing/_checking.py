@@ -14,7 +14,7 @@ from cbcore.kinds import Kind
 from cbcore.plugins._imports import import_each
 from cbcore.testing._cases import Case, Given, check_given, given_for
 from cbcore.testing._offline import no_network
-from cbcore.testing._report import Finding, Report
+from cbcore.testing._report import Report, Verdict
 from cbcore.testing._rule import RULES, rules_for
 from cbcore.testing._subjects import Subject, subject_of
 
@@ -47,11 +47,11 @@ def check_plugin(plugin: Any, *, examples: Mapping[str, Given] | None = None) ->
     and for examples that name nothing.
     """
     with subject_of(plugin) as subject, contextlib.redirect_stdout(sys.stderr):
-        findings = tuple(_findings(subject, examples or {}))
+        findings = tuple(_verdicts(subject, examples or {}))
         return Report(subject.plugin.name, subject.plugin.version, findings)
 
 
-def _findings(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Finding]:
+def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdict]:
     unimportable: set[str] = set()
     for rule_id in ("names-valid", "core-supported"):
         yield (found := RULES[rule_id].apply(subject, "plugin"))
@@ -73,15 +73,15 @@ def _findings(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Findi
         target = component.target
         if not isinstance(target, str) or target.partition(":")[0].strip() not in unimportable:
             kind = subject.host.kind(component.kind)
-            yield from _component_findings(component, kind, given_for(component, examples))
+            yield from _component_verdicts(component, kind, given_for(component, examples))
 
 
-def _component_findings(component: Component, kind: Kind, given: Given) -> Iterator[Finding]:
+def _component_verdicts(component: Component, kind: Kind, given: Given) -> Iterator[Verdict]:
     """Apply the rules of its kind, as far as each step allows the next."""
     case = Case(component, given, kind)
     skip = given.get("skip", {})
 
-    def apply(rule_id: str, subject: Any = case) -> Finding:
+    def apply(rule_id: str, subject: Any = case) -> Verdict:
         return RULES[rule_id].apply(subject, component.kind, component.name, skip)
 
     yield (resolves := apply("component-resolves"))
@@ -91,11 +91,11 @@ def _component_findings(component: Component, kind: Kind, given: Given) -> Itera
     with contextlib.suppress(PluginContractError):
         case.component = component.described()
     with no_network() as attempts, contextlib.closing(case):
-        findings = [apply("component-made")]
-        if findings[-1].status == "passed":
-            findings.append(apply("component-protocol"))
-        if findings[-1].rule == "component-protocol" and findings[-1].ok:
-            findings += [apply(rule.id) for rule in rules_for(component.kind)]
+        verdicts = [apply("component-made")]
+        if verdicts[-1].status == "passed":
+            verdicts.append(apply("component-protocol"))
+        if verdicts[-1].rule == "component-protocol" and verdicts[-1].ok:
+            verdicts += [apply(rule.id) for rule in rules_for(component.kind)]
     yield (offline := apply("component-offline", attempts))
     if offline.status != "unchecked":  # what it did without its network says nothing of it
-        yield from findings
+        yield from verdicts

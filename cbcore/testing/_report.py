@@ -1,4 +1,4 @@
-"""What a check found: one finding per rule and component, readable by people and by machines."""
+"""What a check found: one verdict per rule and component, readable by people and by machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Status: TypeAlias = Literal["passed", "failed", "skipped", "unchecked"]
 
 
 @attrs.frozen
-class Finding:
+class Verdict:
     """What one rule says of one component, or of the plugin as a whole.
 
     `status` is `passed`; `failed`; `skipped` where the caller said that the rule does not
@@ -41,7 +41,7 @@ class Finding:
         return f"{DOCS}#{self.rule}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as plain data."""
+        """The verdict as plain data."""
         return {**attrs.asdict(self), "ok": self.ok, "docs": self.docs}
 
     def __str__(self) -> str:
@@ -55,25 +55,25 @@ class Report:
 
     plugin: str
     version: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Verdict, ...] = ()
 
     @property
-    def failures(self) -> list[Finding]:
+    def failures(self) -> list[Verdict]:
         """What the author has to fix."""
         return self._with("failed")
 
     @property
-    def unchecked(self) -> list[Finding]:
+    def unchecked(self) -> list[Verdict]:
         """What could not be looked at: a component that needs parameters, a network, an extra."""
         return self._with("unchecked")
 
     @property
-    def skipped(self) -> list[Finding]:
+    def skipped(self) -> list[Verdict]:
         """The rules that the caller declared not to apply."""
         return self._with("skipped")
 
-    def _with(self, status: Status) -> list[Finding]:
-        return [finding for finding in self.findings if finding.status == status]
+    def _with(self, status: Status) -> list[Verdict]:
+        return [verdict for verdict in self.findings if verdict.status == status]
 
     def assert_ok(self) -> None:
         """Raise `AssertionError` with everything that failed, or that nobody looked at.
@@ -91,12 +91,12 @@ class Report:
             "plugin": self.plugin,
             "version": self.version,
             "ok": not self.failures,
-            "findings": [finding.to_dict() for finding in self.findings],
+            "findings": [verdict.to_dict() for verdict in self.findings],
         }
 
     def __str__(self) -> str:
-        counts = Counter(finding.status for finding in self.findings)
+        counts = Counter(verdict.status for verdict in self.findings)
         told = ", ".join(f"{n} {status}" for status, n in counts.items()) or "nothing to check"
         lines = [f"{self.plugin} {self.version}".strip() + f": {told}"]
-        noted: Sequence[Finding] = [*self.failures, *self.unchecked, *self.skipped]
+        noted: Sequence[Verdict] = [*self.failures, *self.unchecked, *self.skipped]
         return "\n".join([*lines, *map(str, noted)])

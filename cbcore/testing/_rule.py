@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from cbcore.components import describe_exception
-from cbcore.testing._report import Finding, Status
+from cbcore.boundary import contained
+from cbcore.testing._report import Status, Verdict
 
 _MOST_PROBLEMS = 3
-"""How many problems one finding tells of; more would only repeat them."""
+"""How many problems one verdict tells of; more would only repeat them."""
 
 
 class Note(str):
@@ -48,19 +48,19 @@ class Rule:
 
     def apply(
         self, subject: Any, kind: str, component: str = "", skip: Mapping[str, str] | None = None
-    ) -> Finding:
+    ) -> Verdict:
         """Look at the subject. What the check itself raises counts as a problem."""
         if skip and self.id in skip:
-            return Finding(self.id, kind, component, "skipped", skip[self.id])
-        try:
+            return Verdict(self.id, kind, component, "skipped", skip[self.id])
+        with contained() as tried:
             said = list(dict.fromkeys(self.check(subject)))[:_MOST_PROBLEMS]
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-            said = [f"it raised {describe_exception(error)}"]
+        if tried.error is not None:
+            said = [f"it raised {tried.reason}"]
         problems = [text for text in said if not isinstance(text, Note | Unchecked)]
         unchecked = [text for text in said if isinstance(text, Unchecked)]
         status: Status = "failed" if problems else "unchecked" if unchecked else "passed"
         message = "; ".join(problems or unchecked or said) or self.title
-        return Finding(self.id, kind, component, status, message)
+        return Verdict(self.id, kind, component, status, message)
 
 
 RULES: dict[str, Rule] = {}

@@ -15,7 +15,7 @@ import attrs
 
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.plugins import _metadata
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
@@ -77,10 +77,10 @@ def _installed(name: str) -> _metadata.Distribution:
     for distribution in known:  # the first is the one that Python imports
         if _metadata.same_name(distribution.name, name):
             return distribution
-    near = near_matches(name, [d.name for d in known], limit=1)
+    otherwise = "give a name, or the path of a project folder"
     raise UsageError(
         f"no installed plugin is called {name!r}",
-        hint=f"did you mean {near[0]}?" if near else "give a name, or the path of a project folder",
+        hint=hint(name, [d.name for d in known], otherwise),
     )
 
 

@@ -78,11 +78,12 @@ def interface(place: Workplace) -> Interface:
 
 
 def modules() -> list[str]:
-    """Public modules: no part of their name starts with an underscore."""
+    """Public modules: no part of their name starts with an underscore. Of the command, its kit."""
     found = ["cbcore"]
     for info in pkgutil.walk_packages(cbcore.__path__, "cbcore."):
         parts = info.name.split(".")
-        if not any(part.startswith("_") for part in parts) and parts[1] != "cli":
+        hidden = parts[1] == "cli" and parts[2:] != ["kit"]
+        if not hidden and not any(part.startswith("_") for part in parts):
             found.append(info.name)
     return found
 

@@ -326,6 +326,7 @@ def test_two_files_of_one_name_are_two_modules(folder):
         ("./needs.py:X", "importing it failed: ModuleNotFoundError: No module named 'absent_"),
         ("./typo.py:X", "importing it failed: SyntaxError"),
         ("raising_module:X", "importing it failed: ZeroDivisionError"),
+        ("./lazy.py:X", "importing it failed: it called sys.exit('no X')"),
     ],
 )
 def test_what_cannot_be_imported_is_told_apart(folder, path, reason):
@@ -336,6 +337,7 @@ def test_what_cannot_be_imported_is_told_apart(folder, path, reason):
     (folder / "exits.py").write_text("raise SystemExit(3)\n")
     (folder / "needs.py").write_text("import absent_dependency\n")
     (folder / "typo.py").write_text("def\n")
+    (folder / "lazy.py").write_text("def __getattr__(name): raise SystemExit(f'no {name}')\n")
     with pytest.raises(ValueError) as caught:
         import_attribute(path)
     assert reason in str(caught.value)

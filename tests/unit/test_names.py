@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.names import canonical, is_valid, near_matches
+from cbcore.names import canonical, hint, is_valid, near_matches
 
 KNOWN = ("hotpotqa", "mean_score", "pass-rate", "truncate", "bm25")
 
@@ -74,3 +74,34 @@ def test_suggestions_are_known_distinct_and_few(typed, known, limit):
     found = near_matches(typed, known, limit=limit)
     assert set(found) <= set(known)
     assert len(found) == len(set(found)) <= limit
+
+
+@pytest.mark.parametrize(
+    ("typed", "options", "expected"),
+    [
+        ("hotpoqa", {}, "did you mean hotpotqa?"),
+        ("hotpoqa", {"otherwise": "known: …"}, "did you mean hotpotqa?"),
+        ("zzzzzz", {}, None),
+        ("zzzzzz", {"otherwise": "known: …"}, "known: …"),
+        ("zzzzzz", {"otherwise": "", "form": "; did you mean {}?"}, ""),
+        ("trunc", {"form": "; did you mean {!r}? "}, "; did you mean 'truncate'? "),
+        ("hotpotq", {"form": "did you mean {{{}}}s?"}, "did you mean {hotpotqa}s?"),
+    ],
+)
+def test_a_hint_asks_for_the_nearest_name_or_says_something_else(typed, options, expected):
+    """One question in the caller's form, and the caller's words where nothing is near."""
+    assert hint(typed, KNOWN, **options) == expected
+
+
+def test_a_hint_asks_for_several_names_where_it_may():
+    """They are joined by "or", best first."""
+    known = ("recall-10", "recall-5", "nli")
+    assert hint("recall-50", known, most=2) == "did you mean recall-5 or recall-10?"
+    assert hint("recall-50", known) == "did you mean recall-5?"
+
+
+@given(st.text(max_size=6), st.lists(st.text(max_size=6)))
+def test_names_are_shown_as_they_are_in_a_hint(typed, known):
+    """Braces in a name are no placeholders."""
+    near = near_matches(typed, known, limit=1)
+    assert hint(typed, known, "none") == (f"did you mean {near[0]}?" if near else "none")

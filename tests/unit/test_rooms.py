@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "deprecations introspection records",
+    "boundary deprecations introspection records",
     "toolbox": "columns identity secrets tokens texts timing chains tables usercode files hf "
     "_logging",
     "asking": "specs binding registry provenance",
@@ -41,6 +42,7 @@ ROOM_OF = {module: room for room, modules in FLAT.items() for module in modules.
 FACE = ("", "__main__")
 """The package itself, which shows names of every room."""
 
+BROAD = {"Exception", "BaseException"}
 HEAVY = {"datasets", "pandas", "numpy", "pyarrow", "structlog", "rich", "yaml"}
 FILES = sorted(ROOT.rglob("*.py"))
 
@@ -134,6 +136,16 @@ def test_no_module_imports_a_plugin(path):
     """First-party plugins get no shortcut."""
     names = {name.partition(".")[0] for name in imports(path, inside_functions=True)}
     assert not {name for name in names if name.startswith("cb_")}
+
+
+def test_who_catches_everything_says_why(path):
+    """`cbcore.boundary` is where errors of others end; any other such place tells its reason."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    handlers = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ExceptHandler)]
+    caught = {node: ast.unparse(node.type) if node.type else "BaseException" for node in handlers}
+    broad = [node for node, kinds in caught.items() if BROAD & set(re.findall(r"\w+", kinds))]
+    assert [node.lineno for node in broad if "#" not in lines[node.lineno - 1]] == []
 
 
 def test_the_runner_never_looks_a_name_up():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
 from cbcore.testing._cases import Case, TooManyCallsError, limited_calls
@@ -15,13 +16,11 @@ N_EXAMPLES = 3
 """Only so many examples are ever pulled, so that an endless dataset can be checked."""
 
 
-def _first(dataset: Any) -> list[Any] | Exception:
+def _first(dataset: Any) -> Any:
     """The first examples, or what kept them back. A row that is none stands there as its error."""
-    try:
-        with limited_calls():
-            return list(islice(iter(dataset), N_EXAMPLES))
-    except Exception as error:  # noqa: BLE001 - the plugin boundary
-        return error
+    with contained() as tried, limited_calls():
+        return list(islice(iter(dataset), N_EXAMPLES))
+    return tried.error
 
 
 @rule("dataset-lazy", "dataset")
@@ -39,7 +38,7 @@ def examples(case: Case) -> Iterator[str]:
     if isinstance(found, CBError | OSError):
         yield Unchecked(f"its data cannot be read here: {found}")
         return
-    if isinstance(found, Exception):
+    if isinstance(found, BaseException):
         if not isinstance(found, TooManyCallsError):
             yield f"raise DataError for data that cannot be used: {describe_exception(found)}"
         return
@@ -85,9 +84,9 @@ def reiterable(case: Case) -> Iterator[str]:
     if declared is False:
         return
     once, again = _first(dataset), _first(dataset)
-    if isinstance(once, Exception):
+    if isinstance(once, BaseException):
         return  # told by the rules above
-    if isinstance(again, Exception):
+    if isinstance(again, BaseException):
         yield f"reading it a second time raised {describe_exception(again)}"
     elif list(map(_comparable, once)) != list(map(_comparable, again)):
         yield (

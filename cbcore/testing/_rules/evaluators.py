@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import cbcore.testing._samples as samples
+from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.exceptions import ScoringError
 from cbcore.results import Scored
@@ -25,10 +26,9 @@ def _pairs(case: Case) -> list[samples.Pair]:
 
 def try_score(case: Case, pair: samples.Pair) -> Any:
     """The scores, or the exception in their place."""
-    try:
+    with contained() as tried:
         return case.call("score", "ascore", *pair)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-        return error
+    return tried.error
 
 
 def _fresh_score(case: Case, pair: samples.Pair) -> Any:

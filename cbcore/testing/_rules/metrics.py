@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import cbcore.testing._samples as samples
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.results import EvalRow
 from cbcore.testing._cases import Case
 from cbcore.testing._rule import rule
@@ -76,10 +76,10 @@ def copes(case: Case) -> Iterator[str]:
         ("rows that all have an error", samples.errored_rows()),
         ("rows without scores", samples.unscored_rows()),
     ):
-        try:
+        with contained() as tried:
             problem = _wrong(_values(case, rows))
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
-            problem = f"it raised {describe_exception(error)}"
+        if tried.error is not None:
+            problem = f"it raised {tried.reason}"
         if problem:
             yield f"return math.nan for {what}: {problem}"
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.exceptions import (
     MissingExtraError,
     ParameterError,
@@ -84,20 +84,17 @@ def made(case: Case) -> Iterator[str]:
         given = "{" + ", ".join(f"{name!r}: …" for name in lacking) + "}"
         yield Unchecked(f"give it parameters: examples={{{name!r}: {{'params': {given}}}}}")
         return
-    try:
+    with contained() as tried:
         ready = case.kind.is_value or _is_command(case.target)
         case.value = case.target if ready else case.make()
-    except MissingExtraError as error:
-        yield Unchecked(str(error))
-    except ParameterError as error:
-        if case.params:
-            yield f"making it failed: {describe_exception(error)}"
-        else:  # it can do without any one of them, and not without all
-            yield Unchecked(
-                f"{error.reason}: give it parameters: examples={{{name!r}: {{'params': {{…}}}}}}"
-            )
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-        yield f"making it failed: {describe_exception(error)}"
+    if isinstance(tried.error, MissingExtraError):
+        yield Unchecked(str(tried.error))
+    elif isinstance(tried.error, ParameterError) and not case.params:
+        # It can do without any one of them, and not without all.
+        reason = tried.error.reason
+        yield Unchecked(f"{reason}: give it parameters: examples={{{name!r}: {{'params': {{…}}}}}}")
+    elif tried.error is not None:
+        yield f"making it failed: {tried.reason}"
 
 
 @rule("component-offline", EVERY)

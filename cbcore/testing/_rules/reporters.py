@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import cbcore.testing._samples as samples
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.exceptions import MissingExtraError
 from cbcore.results import EvalResult, EvalRow
 from cbcore.testing._cases import Case
@@ -126,26 +126,25 @@ def parses(case: Case) -> Iterator[str]:
     """The document is text that its `extension` promises, or a file is written."""
     extension = _extension(case)
     for result in (samples.result(), samples.hostile_result()):
-        try:
+        with contained() as tried:
             document = _document(case, result)
             if document is not None and extension in _PARSERS:
                 _PARSERS[extension](document)
-        except MissingExtraError as error:
-            yield Unchecked(str(error))
+        if isinstance(tried.error, MissingExtraError):
+            yield Unchecked(str(tried.error))
             return
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
+        if tried.error is not None:
             what = f"valid {extension}" if extension in _PARSERS else "a document"
-            yield f"make it {what}, whatever the texts hold: {describe_exception(error)}"
+            yield f"make it {what}, whatever the texts hold: {tried.reason}"
             return
 
 
 @rule("reporter-escapes", "reporter")
 def escapes(case: Case) -> Iterator[str]:
     """Texts of data and models stay text: no markup, no control characters, valid Unicode."""
-    try:
+    document = None
+    with contained():  # what goes wrong is told by `reporter-parses`
         document = _document(case, samples.hostile_result())
-    except Exception:  # noqa: BLE001 - told by `reporter-parses`
-        return
     if document is None:
         return
     extension = _extension(case)
@@ -171,13 +170,13 @@ def copes(case: Case) -> Iterator[str]:
         ("with errors only", EvalResult(samples.errored_rows(), {"a": {"mean_score": None}})),
         ("without metrics", EvalResult([EvalRow("a", 1, {"f1": 1.0}, 10, 5)])),
     ):
-        try:
+        with contained() as tried:
             _document(case, result)
-        except MissingExtraError as error:
-            yield Unchecked(str(error))
+        if isinstance(tried.error, MissingExtraError):
+            yield Unchecked(str(tried.error))
             return
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
-            yield f"report a result {what}: it raised {describe_exception(error)}"
+        if tried.error is not None:
+            yield f"report a result {what}: it raised {tried.reason}"
             return
 
 
@@ -186,9 +185,7 @@ def pure(case: Case) -> Iterator[str]:
     """Reporting leaves the result as it is, for the reporters that follow."""
     result = samples.result()
     before = copy.deepcopy(result)
-    try:
+    with contained() as tried:
         _document(case, result)
-    except Exception:  # noqa: BLE001 - told by `reporter-parses`
-        return
-    if result != before:
+    if tried.error is None and result != before:
         yield "copy what you change: the result was another after it was reported"

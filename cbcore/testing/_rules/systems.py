@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import cbcore.testing._samples as samples
+from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.exceptions import RunError
 from cbcore.testing._cases import Case
@@ -19,10 +20,9 @@ def _examples(case: Case) -> list[dict[str, Any]]:
 
 def try_process(case: Case, example: dict[str, Any]) -> Any:
     """The output, or the exception in its place."""
-    try:
+    with contained() as tried:
         return case.call("process", "aprocess", example)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
-        return error
+    return tried.error
 
 
 @rule("system-returns-dict", "system")

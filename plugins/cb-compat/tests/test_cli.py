@@ -178,6 +178,15 @@ def test_a_run_in_which_every_row_failed_fails(command, server, data):
     assert [row["scores"] for row in json.loads(done.stdout)["rows"]] == [{}, {}]
 
 
+def test_a_run_without_any_score_fails(command, server, tmp_path):
+    """The report is printed, and the code says that it holds nothing to rely on, as `cb` does."""
+    (tmp_path / "open.jsonl").write_text('{"id": 1, "context": "c", "question": "Why?"}')
+    done = command("--proxy", server.url(), "--dataset", "open.jsonl", "--output", "json")
+    assert done.returncode == 7, done.stderr
+    assert done.stderr.startswith("context-bench: error: not one of 1 rows has a score 'f1'")
+    assert len(json.loads(done.stdout)["rows"]) == 1
+
+
 def test_a_registered_dataset_can_be_named(server, capsys):
     """In a program that registers a loader and calls `main`."""
     from cbcore.registry import registry as of_cb

@@ -50,6 +50,12 @@ def test_good_data_passes(cb, put, tmp_path):
     assert next(line for line in lines if line[0] == "rows")[1] == "2"
 
 
+def test_options_of_every_command_are_taken_after_its_name(cb):
+    """As in `cb run -q`."""
+    done = cb("datasets", "check", "gsm8k:sample", "-q", "--no-plugin", "cb-local")
+    assert done.returncode == 0, done.stderr
+
+
 def test_bad_rows_are_listed_and_the_rest_is_read(cb, put, tmp_path):
     """Exit code 4; a row that lacks a field, and one whose field has another shape."""
     put("test.jsonl", [GOOD, {"question": "Why?"}, {**GOOD, "answer": "two"}, GOOD])

@@ -91,6 +91,23 @@ def test_observers_hear_the_beginning_each_row_and_the_end():
     assert [event.index for event in told[1:3]] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(ValueError("no disk"), "ValueError: no disk"), (SystemExit(3), "it called sys.exit(3)")],
+)
+def test_an_observer_that_fails_is_told_once_and_left_out(error, reason):
+    """Neither an exception nor an exit of one costs the rows that were paid for."""
+
+    def listen(event):
+        raise error
+
+    told = []
+    run = run_of([FakeSystem()], [source(FakeDataset(2))], warn=told.append)
+    run.observers.row = [("cb-x", listen)]
+    assert len(run.execute().rows) == 2
+    assert told == [f"an observer of 'cb-x' failed: {reason}"]
+
+
 def test_data_that_fails_ends_the_run_with_its_rows_kept():
     """The error carries them."""
     run = run_of([FakeSystem()], [source(BrokenDataset(2)), source(FakeDataset(1))])

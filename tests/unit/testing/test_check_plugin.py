@@ -12,7 +12,7 @@ import pytest
 
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.exceptions import MissingExtraError, UsageError
-from cbcore.testing import Finding, Report, check_plugin
+from cbcore.testing import Report, Verdict, check_plugin
 from tests.fake_distributions import PACKAGES, write_distribution
 from tests.unit.testing.components import (
     CallsOut,
@@ -326,10 +326,10 @@ REPORT = Report(
     "cb-x",
     "1.0",
     (
-        Finding("evaluator-emits", "evaluator", "x", "failed", "add 'a' to `emits`"),
-        Finding("names-valid", "plugin", "", "passed", "fine"),
-        Finding("component-made", "dataset", "y", "unchecked", "give it parameters"),
-        Finding("evaluator-pure", "evaluator", "x", "skipped", "it must"),
+        Verdict("evaluator-emits", "evaluator", "x", "failed", "add 'a' to `emits`"),
+        Verdict("names-valid", "plugin", "", "passed", "fine"),
+        Verdict("component-made", "dataset", "y", "unchecked", "give it parameters"),
+        Verdict("evaluator-pure", "evaluator", "x", "skipped", "it must"),
     ),
 )
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cbcore.exceptions import CBError, DataError, RunError, RunStoppedError, UsageError
-from cbcore.secrets import redact
+from cbcore.cli.kit import exit_code_of, raise_if_nothing_worked, report
+from cbcore.exceptions import RunStoppedError, UsageError
 
 if TYPE_CHECKING:
     from cbcore.request import Request
-    from cbcore.results import EvalResult
 
 _NOT_HERE = ("memory", "dspy")
 
@@ -71,29 +69,21 @@ def _count(text: str) -> int:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command. Ends in `SystemExit` with the exit codes of `cb` unless all went well."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    try:
-        if arguments and arguments[0] in _NOT_HERE:
-            raise UsageError(
-                f"`context-bench {arguments[0]}` came after 0.1 and is not offered",
-                hint="the flags of 0.1 are: context-bench --help",
-            )
-        _run(build_parser().parse_args(arguments))
-    except CBError as error:
-        _tell(error)
-        raise SystemExit(error.exit_code) from error
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    code = exit_code_of("context-bench", lambda: _run(arguments))
+    if code:
+        raise SystemExit(code)
 
 
-def _tell(error: CBError) -> None:
-    sys.stderr.write(f"context-bench: error: {redact(error.message)}\n")
-    if error.hint:
-        sys.stderr.write(f"hint: {redact(error.hint)}\n")
-
-
-def _run(flags: argparse.Namespace) -> None:
+def _run(arguments: list[str]) -> None:
     from cbcore.api import execute
 
+    if arguments and arguments[0] in _NOT_HERE:
+        raise UsageError(
+            f"`context-bench {arguments[0]}` came after 0.1 and is not offered",
+            hint="the flags of 0.1 are: context-bench --help",
+        )
+    flags = build_parser().parse_args(arguments)
+    outputs = [(_reporter(flags.output), None)]
     request = _request(flags)
     try:
         # Only the report belongs on standard output, whatever components print.
@@ -101,14 +91,10 @@ def _run(flags: argparse.Namespace) -> None:
             result = execute(request)
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
-            _report(stopped.result, flags.output)
+            report(stopped.result, outputs)
         raise
-    if not result.rows:
-        raise DataError("there are no examples", hint="check --dataset")
-    _report(result, flags.output)
-    errors = [row.error for row in result.rows if row.error is not None]
-    if len(errors) == len(result.rows):
-        raise RunError(f"every row errored; the first: {errors[0]}")
+    report(result, outputs)
+    raise_if_nothing_worked(result)
 
 
 def _request(flags: argparse.Namespace) -> Request:
@@ -210,18 +196,10 @@ def _judges(flags: argparse.Namespace) -> list[Any]:
     return [LLMJudge(flags.judge_url, flags.judge_model).component]
 
 
-def _report(result: EvalResult, output: str) -> None:
-    from context_bench import reporters
+def _reporter(output: str) -> Any:
+    from cb_reporters import Html, Json, Markdown
 
-    render = {
-        "table": reporters.to_markdown,
-        "json": reporters.to_json,
-        "html": reporters.to_html,
-    }[output]
-    # Text of models may hold code points that cannot be written: they become question marks.
-    document = render(result).encode("utf-8", "replace").decode()
-    sys.stdout.write(document.rstrip("\n") + "\n")
-    sys.stdout.flush()
+    return {"table": Markdown, "json": Json, "html": Html}[output]()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ import attrs
 
 from cbcore import names
 from cbcore import registry as cb_registry
-from cbcore.components import kind_of
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
+from cbcore.kinds import kind_of
 
 
 class UnknownNameError(UnknownComponentError, KeyError):

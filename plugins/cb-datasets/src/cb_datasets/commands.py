@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING
 
 import attrs
 import click
 
+from cbcore.cli.kit import clean, echo_json, shared_options
+from cbcore.exceptions import DataError
+
 if TYPE_CHECKING:
     from cb_datasets.checking import CheckReport
-
-FAILED = 4
-"""Exit code when data is not as it should be: that of a `DataError`."""
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @click.group("datasets", context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,6 +34,7 @@ def datasets() -> None:
     help="Read only so many rows; all by default.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
 @click.pass_context
 def check(
     context: click.Context, name: str, data_dir: str | None, n: int | None, as_json: bool
@@ -54,12 +51,11 @@ def check(
 
     report = check_dataset(name, data_dir=data_dir, n=n)
     if as_json:
-        found = {**attrs.asdict(report), "ok": report.ok}
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo_json({**attrs.asdict(report), "ok": report.ok})
     else:
         _show(report)
     if not report.ok:
-        context.exit(FAILED)
+        context.exit(DataError.exit_code)
 
 
 def _show(report: CheckReport) -> None:
@@ -73,11 +69,11 @@ def _show(report: CheckReport) -> None:
         ("gold", f"{report.n_with_gold} of {report.n_examples}"),
         ("problems", str(report.n_problems or "none")),
     ]
-    click.echo(_clean(report.name))
+    click.echo(clean(report.name))
     for label, value in lines:
-        click.echo(f"  {label:<9} {_clean(value)}")
+        click.echo(f"  {label:<9} {clean(value)}")
     for problem in report.problems:
-        click.echo(f"    {_clean(problem)}")
+        click.echo(f"    {clean(problem)}")
     if report.n_problems > len(report.problems):
         click.echo(f"    … and {report.n_problems - len(report.problems)} more")
 
@@ -87,8 +83,3 @@ def _own(report: CheckReport) -> str:
     if report.n_with_own_context == report.n_with_context:
         return ""
     return f", {report.n_with_own_context} of them not the question again"
-
-
-def _clean(text: str) -> str:
-    """Text from data made safe for a terminal."""
-    return _CONTROL.sub(" ", text)

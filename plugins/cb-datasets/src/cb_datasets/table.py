@@ -11,7 +11,7 @@ from cb_datasets.reading import Row
 from cbcore.components import TASK_SCORES
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
-from cbcore.names import canonical, near_matches
+from cbcore.names import canonical, hint
 
 SAMPLE = "sample"
 """The config that every benchmark has: a few examples that come with this package."""
@@ -123,7 +123,5 @@ class Benchmark:
 
 def _suggestion(wanted: str, known: Iterable[str]) -> str:
     names = list(known)
-    near = near_matches(wanted, names)
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; there are {', '.join(names)}" if len(names) <= 15 else f"; there are {len(names)}"
+    there = ", ".join(names) if len(names) <= 15 else len(names)
+    return hint(wanted, names, f"; there are {there}", most=3, form="; did you mean {}?")

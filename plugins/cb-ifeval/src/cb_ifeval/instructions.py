@@ -10,7 +10,7 @@ import attrs
 from cb_ifeval import checks
 from cb_ifeval.languages import languages
 from cbcore.exceptions import DataError, MissingScoreError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 RELATIONS = ("less than", "at least")
 
@@ -19,10 +19,9 @@ class UnknownInstructionError(DataError):
     """An example names an instruction type that IFEval does not have."""
 
     def __init__(self, instruction_id: str) -> None:
-        near = near_matches(instruction_id, INSTRUCTIONS, limit=1)
         super().__init__(
             f"{instruction_id!r} is not one of the {len(INSTRUCTIONS)} instruction types of IFEval"
-            + (f"; did you mean {near[0]!r}?" if near else "")
+            + hint(instruction_id, INSTRUCTIONS, "", form="; did you mean {!r}?")
         )
         self.instruction_id = instruction_id
 

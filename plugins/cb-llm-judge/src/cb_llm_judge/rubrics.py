@@ -14,7 +14,7 @@ from pathlib import Path
 
 import attrs
 
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 FIELDS = ("question", "context", "gold", "response")
 """What a rubric for one response can be given."""
@@ -139,8 +139,8 @@ def find_rubric(
     fields = tuple(dict.fromkeys(match["name"] for match in _PLACEHOLDER.finditer(template)))
     for name in fields:
         if name not in allowed:
-            near = near_matches(name, allowed, limit=1)
-            known = f"did you mean {{{near[0]}}}?" if near else f"there are {_braced(allowed)}"
+            there = f"there are {_braced(allowed)}"
+            known = hint(name, allowed, there, form="did you mean {{{}}}?")
             raise ValueError(f"rubric has an unknown placeholder {{{name}}}: {known}")
     if lacking := [name for name in required if name not in fields]:
         raise ValueError(f"rubric has no {_braced(lacking)}, so nothing would be judged")
@@ -156,8 +156,7 @@ def _read(rubric: str, built_in: Mapping[str, str]) -> str:
         return Path(rubric).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        near = near_matches(rubric, built_in, limit=1)
-        suggestion = f"; did you mean {near[0]}?" if near else ""
+        suggestion = hint(rubric, built_in, "", form="; did you mean {}?")
         raise ValueError(
             f"rubric {rubric!r} is neither built in ({', '.join(built_in)}), nor a template with "
             f"{{response}} in it, nor a file that can be read ({reason}){suggestion}"

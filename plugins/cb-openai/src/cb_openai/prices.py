@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
@@ -90,8 +90,8 @@ def _parsed(models: Mapping[str, Any], where: str) -> dict[str, Price]:
             raise ValueError(told)  # noqa: TRY004 - what a file holds is a value
         for field in entry:
             if field not in _FIELDS:
-                near = near_matches(str(field), _FIELDS, limit=1)
-                told = f"; did you mean {near[0]}?" if near else f": it may be {', '.join(_FIELDS)}"
+                known = f": it may be {', '.join(_FIELDS)}"
+                told = hint(str(field), _FIELDS, known, form="; did you mean {}?")
                 raise ValueError(f"{where}: {model!r} has an unknown field {field!r}{told}")
         try:
             found[model] = Price(**entry)

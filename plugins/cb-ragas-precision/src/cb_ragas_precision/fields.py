@@ -10,7 +10,7 @@ import attrs
 
 from cbcore.columns import SUFFIX, Column, ColumnReader, Side
 from cbcore.exceptions import MissingScoreError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 _TEXT_KEYS = ("text", "content", "page_content")
 
@@ -161,9 +161,8 @@ def with_legacy(
         new = _LEGACY.get(old.removesuffix(SUFFIX), "") + SUFFIX
         if new not in found:
             known = [name + SUFFIX for name in names_of(fields)]
-            near = near_matches(old, known, limit=1)
-            hint = f"did you mean {near[0]}?" if near else f"columns: {', '.join(known)}"
-            raise ValueError(f"there is no parameter {old!r}; {hint}")
+            meant = hint(old, known, f"columns: {', '.join(known)}")
+            raise ValueError(f"there is no parameter {old!r}; {meant}")
         if found[new] is not None:
             raise ValueError(f"{new} and {old} are the same column: give one of them")
         found[new] = column

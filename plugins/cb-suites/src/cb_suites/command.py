@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.kit import Settings, pass_settings, shared_options
 
 if TYPE_CHECKING:
     from cb_suites.engine.availability import Catalogue
@@ -49,7 +49,7 @@ def show(settings: Settings, name: str, include_paths: tuple[str, ...], as_json:
     """
     from cb_suites.engine import SuiteManager
     from cb_suites.engine.availability import Catalogue
-    from cbcore.cli._text import echo_json
+    from cbcore.cli.kit import echo_json
 
     host = settings.host()
     selection = SuiteManager(include_paths, host=host).outline([name])
@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
 
 def _lines(record: dict[str, Any], depth: int) -> Iterator[str]:
     """The record and all below it, for people."""
-    from cbcore.cli._text import clean
+    from cbcore.cli.kit import clean
 
     pad = "  " * depth
     name = (
@@ -195,7 +195,7 @@ def validate(
 
     from cb_suites.engine import SuiteManager
     from cb_suites.engine.validation import validate as check
-    from cbcore.cli._text import clean, echo_json
+    from cbcore.cli.kit import clean, echo_json
 
     report = check(paths, SuiteManager(include_paths, host=settings.host()))
     if as_json:

@@ -11,10 +11,14 @@ import click
 from cb_suites.command import include_path_option, relative
 from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.availability import Catalogue, told
-from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import echo_columns, echo_json
-from cbcore.cli.list_components import offered as offered_by
-from cbcore.cli.list_components import record_of
+from cbcore.cli.kit import (
+    Settings,
+    echo_columns,
+    echo_json,
+    offered_records,
+    pass_settings,
+    shared_options,
+)
 from cbcore.exceptions import CBError, UnknownComponentError
 
 if TYPE_CHECKING:
@@ -46,7 +50,7 @@ def suites(settings: Settings, include_paths: tuple[str, ...], as_json: bool) ->
     They are those that plugins offer, and those in the folders of --include-path.
     """
     host = settings.host()
-    offered = [record_of(plugin, c) for plugin, c in offered_by(host, ("suite",))]
+    offered = offered_records(host, ("suite",))
     manager = SuiteManager(include_paths, host=host)
     own = [entry for entry in manager.groups() if not entry.root.plugin] if include_paths else []
     usable = [record["name"] for record in offered if record["status"] == "ok"]

@@ -31,8 +31,7 @@ def loader(name: str) -> Callable[..., list[dict[str, Any]]]:
     """
     dataset = DATASETS.get(names.canonical(FORMER_NAMES.get(name, name)))
     if dataset is None or name.startswith("_"):
-        near = names.near_matches(name, loader_names(), limit=1)
-        told = f"; did you mean {near[0]}?" if near else ""
+        told = names.hint(name, loader_names(), "", form="; did you mean {}?")
         raise AttributeError(f"context-bench has no dataset loader {name!r}{told}")
 
     def load(n: int | None = None, *chosen: str, **parameters: Any) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from cb_suites.engine.fields import (
     unknown_key,
 )
 from cb_suites.engine.model import NO_FILTER, AggregateMetric, Origin
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 AGGREGATIONS = ("mean", "median", "min", "max")
 """Ways to make one number of several that have a name; any other is a function."""
@@ -82,10 +82,9 @@ def _aggregate(
 
 
 def _refuse(value: str, key: str, allowed: tuple[str, ...], place: Origin) -> None:
-    near = near_matches(value, allowed, limit=1)
     raise problem(
         place,
         f"{key} {value!r} is not one of {', '.join(allowed)}"
         + (", and not a !function" if key == "aggregation" else ""),
-        f"did you mean {near[0]}?" if near else None,
+        hint(value, allowed),
     )

@@ -28,8 +28,8 @@ from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
 from cb_suites.engine.paths import SEPARATOR, is_glob, outermost, take_step
 from cb_suites.engine.settings import Reader, Settings
 from cb_suites.engine.tasks import ASKED_FORMAT, DEFINING, task_config
+from cbcore import names
 from cbcore.exceptions import CBError, ConfigError, UnknownComponentError
-from cbcore.names import near_matches
 
 DEEPEST = 100
 """How many groups may stand within each other."""
@@ -124,7 +124,7 @@ class TreeBuilder:
     def unknown(self, name: str, where: Origin) -> ConfigError | UnknownComponentError:
         """The error for a name that is defined nowhere."""
         near = self._inside_groups(name) if where.file is None else []
-        near = near or near_matches(name, self.index.names())
+        near = near or names.near_matches(name, self.index.names())
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         hint += "`cb list tasks`, `groups` and `tags` show what there is"
         broken = [str(path) for path in self.index.unreadable]
@@ -152,11 +152,10 @@ class TreeBuilder:
             return [self._group(settings, place, Settings(origin=settings.origin))]
         key = "group" if "group" in settings else "task"
         if key not in settings:
-            near = near_matches(next(iter(settings.values), ""), ("task", "group"), limit=1)
             raise problem(
                 settings.origin,
                 "a member of a group has task: or group:",
-                f"did you mean {near[0]}?" if near else None,
+                names.hint(next(iter(settings.values), ""), ("task", "group")),
             )
         name = settings.get(key)
         if not isinstance(name, str) or not name:

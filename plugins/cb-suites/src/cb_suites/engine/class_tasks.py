@@ -9,7 +9,7 @@ import attrs
 
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.model import TaskConfig
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
 from cbcore.introspection import signature_of
 
@@ -91,12 +91,9 @@ def with_class(config: TaskConfig) -> tuple[TaskConfig, ClassSays]:
     """A task with its class's methods in the place of what it does not say itself."""
     if config.task_class is None:
         return config, ClassSays()
-    try:
+    with at_boundary(f"{config.origin}: making the class of task {config.name!r}", DataError):
         task = made_task(config)
         says = ClassSays.of(task)
-    except Exception as error:
-        reason = f"making the class of task {config.name!r} failed: {describe_exception(error)}"
-        raise DataError(f"{config.origin}: {reason}") from error
     own: dict[str, Any] = {
         name: getattr(task, name)
         for name in ("doc_to_text", "doc_to_target", "doc_to_choice")

@@ -16,7 +16,7 @@ import attrs
 from cb_suites.engine.model import TaskConfig
 from cbcore.exceptions import ConfigError, DataError
 from cbcore.extensions import readable
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 DEFAULT_SEED = 1234
 """The seed of the sampler, unless a task or the run has another."""
@@ -95,19 +95,17 @@ def few_shot(
     where = str(config.origins.get("fewshot_config", config.origin))
     for key in settings:
         if key not in _SETTINGS:
-            near = near_matches(str(key), _SETTINGS, limit=1)
             raise ConfigError(
                 where,
                 f"fewshot_config has no key {key!r}",
-                hint=f"did you mean {near[0]}?" if near else f"keys: {', '.join(_SETTINGS)}",
+                hint=hint(str(key), _SETTINGS, f"keys: {', '.join(_SETTINGS)}"),
             )
     sampler = settings.get("sampler", "default")
     if sampler not in SAMPLERS:
-        near = near_matches(str(sampler), SAMPLERS, limit=1)
         raise ConfigError(
             where,
             f"there is no sampler {sampler!r}",
-            hint=f"did you mean {near[0]}?" if near else f"samplers: {', '.join(SAMPLERS)}",
+            hint=hint(str(sampler), SAMPLERS, f"samplers: {', '.join(SAMPLERS)}"),
         )
     samples = settings.get("samples")
     split = settings.get("split") or config.fewshot_split

@@ -15,7 +15,7 @@ from cb_suites.engine.model import Origin
 from cb_suites.engine.settings import Settings
 from cbcore import specs
 from cbcore.exceptions import ConfigError, SpecError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.specs import Spec
 
 Check = Callable[[Any], Any]
@@ -225,13 +225,11 @@ def unknown_key(key: str, known: Iterable[str], kind: str, place: Origin) -> Con
     """The error for a key that nothing reads, with the one that was probably meant."""
     known = [k for k in dict.fromkeys(known) if k != key]
     twin = {"task_alias": "group_alias", "group_alias": "task_alias"}.get(key)
-    near = [twin] if twin in known else near_matches(key, known, limit=1)
+    keys = f"keys: {', '.join(k for k in known if k not in WITHOUT_MEANING)}"
     return problem(
         place,
         f"{'an' if kind == 'aggregate' else 'a'} {kind} has no key {key!r}",
-        f"did you mean {near[0]}?"
-        if near
-        else f"keys: {', '.join(k for k in known if k not in WITHOUT_MEANING)}",
+        hint(twin, [twin]) if twin in known else hint(key, known, keys),
     )
 
 

@@ -18,7 +18,7 @@ import attrs
 from cb_suites.engine.model import FilterPipeline, Origin
 from cbcore.exceptions import ConfigError
 from cbcore.introspection import signature_of
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 NO_MATCH = "[invalid]"
 """What `regex` leaves of a response that does not match."""
@@ -60,11 +60,10 @@ def make_pipeline(pipeline: FilterPipeline, origin: Origin | None = None) -> Pip
         name = step.function
         factory = FILTERS.get(name)
         if factory is None:
-            near = near_matches(name, list(FILTERS), limit=1)
             raise ConfigError(
                 where,
                 f"filter {pipeline.name!r}: there is no filter called {name!r}",
-                hint=f"did you mean {near[0]}?" if near else f"filters: {', '.join(FILTERS)}",
+                hint=hint(name, FILTERS, f"filters: {', '.join(FILTERS)}"),
             )
         try:
             steps.append(factory(**step.params))

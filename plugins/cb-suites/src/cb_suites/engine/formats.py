@@ -7,6 +7,7 @@ Formats are a kind of component: plugins add theirs in the group `cb.formats`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,9 +16,8 @@ import attrs
 from cb_suites.engine.prompts import LABELS, Document
 from cb_suites.engine.reading import Reading, after_marker, read_choice, read_choice_text
 from cbcore import binding
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import (
-    CBError,
     DuplicateNameError,
     PluginContractError,
     UnknownComponentError,
@@ -167,13 +167,9 @@ def make_format(
 ) -> Format:
     """A format by name, with its parameters: one of those above, or one that a plugin offers."""
     owner, factory = _found(name, host or default_host())
-    try:
+    broken = functools.partial(PluginContractError, owner)
+    with at_boundary(f"making the format {name!r}", broken):
         made = binding.make(Spec(name, params=dict(params or {})), factory)
-    except CBError:
-        raise
-    except Exception as error:
-        reason = f"making the format {name!r} failed: {describe_exception(error)}"
-        raise PluginContractError(owner, reason) from error
     if not isinstance(made, Format):
         raise PluginContractError(
             owner, f"the format {name!r} lacks one of name, ask(), show() and read()"

@@ -20,7 +20,7 @@ from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 _REFERENCE = re.compile(r"(?P<module>[A-Za-z_]\w*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII)
 
@@ -74,11 +74,12 @@ class Functions:
             )
         file = said_in.with_name(f"{match['module']}.py")
         if not file.is_file():
-            near = near_matches(match["module"], [p.stem for p in file.parent.glob("*.py")])
+            modules = [p.stem for p in file.parent.glob("*.py")]
+            form = f"did you mean {{}}.{match['attribute']}?"
             raise problem(
                 reference.origin,
                 f"{reference}: there is no file {file}",
-                f"did you mean {near[0]}.{match['attribute']}?" if near else None,
+                hint(match["module"], modules, form=form),
             )
         return file, match["attribute"]
 
@@ -126,9 +127,8 @@ def _names_defined(tree: ast.Module) -> set[str]:
 def _lacking(
     reference: FunctionReference, file: Path, attribute: str, names: Iterable[str]
 ) -> ConfigError:
-    near = near_matches(attribute, [n for n in names if not n.startswith("_")], limit=1)
     return problem(
         reference.origin,
         f"{reference}: {file} has no {attribute!r}",
-        f"did you mean {near[0]}?" if near else None,
+        hint(attribute, [n for n in names if not n.startswith("_")]),
     )

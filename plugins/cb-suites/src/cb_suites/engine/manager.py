@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from cb_suites.engine.index import SUFFIXES, Entry, Index, Root
 from cb_suites.engine.model import Node, Origin, Selection
 from cb_suites.engine.paths import SEPARATOR, with_keys
 from cb_suites.engine.settings import Reader, Settings, absolute
-from cbcore.components import Component, describe_exception
+from cbcore.boundary import at_boundary
+from cbcore.components import Component
 from cbcore.exceptions import (
     CBError,
     ConfigError,
@@ -174,15 +176,9 @@ def entry_of(index: Index, path: Path) -> Entry:
 
 def shipped_path(component: Component) -> Path:
     """The file or folder of a plugin's suite. Whatever is wrong is the plugin's fault."""
-    try:
+    broken = functools.partial(PluginContractError, component.plugin)
+    with at_boundary(f"the suite {component.name!r}", broken):
         path = component.load()()
-    except CBError:
-        raise
-    except Exception as error:
-        raise PluginContractError(
-            component.plugin,
-            f"the suite {component.name!r} failed: {describe_exception(error)}",
-        ) from error
     if not isinstance(path, str | Path) or not Path(path).exists():
         raise PluginContractError(
             component.plugin,

@@ -7,7 +7,7 @@ from typing import Any
 
 from cb_suites.engine.model import TaskConfig
 from cbcore.columns import SUFFIX, Column
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 
 def columns_for(evaluator: Any, config: TaskConfig, *, automatic: bool) -> dict[str, Column]:
@@ -37,10 +37,9 @@ def unread_columns(evaluators: Sequence[Any], config: TaskConfig) -> list[str]:
     told = []
     for field in _by_field(config) if all(said) else ():
         if field not in known:
-            near = near_matches(field, known, limit=1)
-            hint = f": did you mean {near[0]}?" if near else ""
+            meant = hint(field, known, "", form=": did you mean {}?")
             where = config.origins.get("columns", config.origin)
-            told.append(f"{where}: no evaluator of {config.name} reads the column {field!r}{hint}")
+            told.append(f"{where}: no evaluator of {config.name} reads the column {field!r}{meant}")
     return told
 
 

@@ -10,8 +10,8 @@ import attrs
 
 from cb_suites.engine.documents import problem
 from cb_suites.engine.model import GroupNode, Leaf, Node, Origin, TaskConfig
+from cbcore import names
 from cbcore.exceptions import UnknownComponentError
-from cbcore.names import near_matches
 
 SEPARATOR = "::"
 _SHOWN_ONLY = {"name", "alias", "tags"}
@@ -44,8 +44,9 @@ def take_step(nodes: Sequence[Node], step: str, text: str, where: Origin) -> lis
     if not children:
         hint = f"{start} is a task: nothing is below it"
     else:
-        near = near_matches(step, [name for node in below for name in _names(node)])
-        hint = f"{start} has no {step!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+        known = [name for node in below for name in _names(node)]
+        hint = f"{start} has no {step!r}"
+        hint += names.hint(step, known, "", most=3, form="; did you mean {}?")
     return _refuse(text, where, hint)
 
 

@@ -18,7 +18,7 @@ import attrs
 from cb_suites.engine.model import Origin, TaskConfig
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError, DataError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What choices are lettered with."""
@@ -93,7 +93,7 @@ def _called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -
         return function(fields)
     except DataError:
         raise
-    except Exception as error:
+    except Exception as error:  # plain, as it is called for every document
         raise DataError(f"{key} failed: {describe_exception(error)}") from error
 
 
@@ -102,10 +102,10 @@ def _field(key: str, value: str, fields: Mapping[str, Any]) -> Any:
         return fields[value]
     if not _FIELD_NAME.match(value):
         return value
-    near = near_matches(value, list(map(str, fields)), limit=1)
+    known = list(map(str, fields))
     raise DataError(
         f"{key} is {value!r}, but the document has no such field",
-        hint=f"did you mean {near[0]}?" if near else f"it has {', '.join(map(str, fields))}",
+        hint=hint(value, known, f"it has {', '.join(known)}"),
     )
 
 

@@ -13,7 +13,7 @@ from cb_suites.engine.formats import Format
 from cb_suites.engine.locating import dataset_of
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.prompts import Document, DocumentReader
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
 from cbcore.extensions import UnusableExample, readable
 
@@ -126,11 +126,8 @@ def task_examples(
 def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
-    try:
+    with at_boundary(f"process_docs of {config.name}", DataError):
         found: Iterable[Any] = function(Documents(readable(documents)))
-    except Exception as error:
-        reason = f"process_docs of {config.name} failed: {describe_exception(error)}"
-        raise DataError(reason) from error
     return found
 
 

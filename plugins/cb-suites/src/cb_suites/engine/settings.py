@@ -11,7 +11,7 @@ import attrs
 
 from cb_suites.engine.documents import Table, origin_of, problem, read_document
 from cb_suites.engine.model import Origin
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 MOST_INCLUDES = 100
 """Files that may include one another in a row."""
@@ -114,11 +114,10 @@ class Reader:
             raise problem(place, f"this is more than {MOST_INCLUDES} includes within each other")
         if not path.is_file():
             siblings = path.parent.iterdir() if path.parent.is_dir() else ()
-            near = near_matches(path.name, [file.name for file in siblings], limit=1)
             raise problem(
                 place,
                 f"the included file {path} does not exist",
-                f"did you mean {near[0]}?" if near else None,
+                hint(path.name, [file.name for file in siblings]),
             )
         return self._read(path, chain)
 

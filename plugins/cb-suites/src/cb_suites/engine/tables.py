@@ -17,8 +17,8 @@ from cb_suites.engine.aggregates import Estimate, aggregate, mean_of
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cb_suites.engine.scoring import score_key
-from cbcore.components import describe_exception
-from cbcore.names import near_matches
+from cbcore.boundary import contained
+from cbcore.names import hint
 from cbcore.results import EvalRow
 
 _HIGHER = frozenset({"acc", "acc_norm", "exact_match", "f1", "recall", "precision", "contains"})
@@ -63,16 +63,14 @@ class TaskOutcome:
         problems = []
         collected = results_by_document(rows, self.leaf.key, self.filters)
         for (metric, name), results in collected.items():
-            try:
+            with contained() as tried:
                 value = float(self.aggregations[metric](results))
                 if not math.isfinite(value):
                     raise ArithmeticError(f"it gave {value}")
-            except Exception as error:  # noqa: BLE001 - a function of the suite's author
-                why = describe_exception(error)
+                self.estimates[system][metric, name] = Estimate(value, None, len(results))
+            if why := tried.reason:
                 problems.append(f"task {self.leaf.path}: the aggregation of {metric} failed: {why}")
                 self.estimates[system].pop((metric, name), None)
-                continue
-            self.estimates[system][metric, name] = Estimate(value, None, len(results))
         return problems
 
     def add_metrics(self, system: str, values: Mapping[str, float | None], n: int) -> None:
@@ -229,10 +227,9 @@ class SuiteTable:
         by_filter: dict[str, dict[str, Estimate]] = {}
         for system in self.systems:
             scores = {leaf.key: self.tasks[leaf.key].estimates.get(system, {}) for leaf in leaves}
-            try:
+            with contained() as tried:
                 found = aggregate(group, metric, scores)
-            except Exception as error:  # noqa: BLE001 - a function of the suite's author
-                why = describe_exception(error)
+            if why := tried.reason:
                 self.problems.append(f"group {group.path}: {metric.metric} failed: {why}")
                 return []
             for name, estimate in found.items():
@@ -281,10 +278,9 @@ class SuiteTable:
             )
             return
         if metric.metric not in known:
-            near = near_matches(metric.metric, sorted(known), limit=1)
             listed = ", ".join(sorted(known)) or "none"
-            hint = f"did you mean {near[0]}?" if near else f"reported: {listed}"
-            self.problems.append(f"{said} no task reports {metric.metric!r}; {hint}")
+            meant = hint(metric.metric, sorted(known), f"reported: {listed}")
+            self.problems.append(f"{said} no task reports {metric.metric!r}; {meant}")
             return
         for paths, systems in systems_lacking.items():
             if paths:

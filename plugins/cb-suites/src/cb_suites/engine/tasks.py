@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from cb_suites.engine.harness import (
 from cb_suites.engine.model import NO_FILTER, Origin, TaskConfig
 from cb_suites.engine.settings import Settings, absolute
 from cbcore import specs
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary
 from cbcore.files import FILE_SUFFIXES
 from cbcore.specs import Spec
 
@@ -199,8 +200,5 @@ def _made(item: Any, place: Origin) -> Any:
     """A class named by `!function` is made into a component; anything else already is one."""
     if not isinstance(item, type):
         return item
-    try:
+    with at_boundary(f"making {item.__name__}", functools.partial(problem, place)):
         return item()
-    except Exception as error:  # the suite's own code
-        reason = f"making {item.__name__} failed: {describe_exception(error)}"
-        raise problem(place, reason) from error

@@ -14,11 +14,11 @@ from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 
 @attrs.frozen
-class Finding:
+class Remark:
     """One thing to know about a suite file. An `error` keeps it from being used as it is."""
 
     place: str
@@ -34,27 +34,27 @@ class Report:
     n_files: int = 0
     n_tasks: int = 0
     n_groups: int = 0
-    findings: list[Finding] = attrs.Factory(list)
-    _told: set[Finding] = attrs.field(factory=set, init=False)
+    findings: list[Remark] = attrs.Factory(list)
+    _told: set[Remark] = attrs.field(factory=set, init=False)
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error among the findings."""
-        return all(finding.level != "error" for finding in self.findings)
+        """Whether there is no error among them."""
+        return all(remark.level != "error" for remark in self.findings)
 
-    def add(self, finding: Finding) -> None:
-        """Keep a finding, once; a note once for all files."""
-        told = attrs.evolve(finding, place="") if finding.level == "note" else finding
+    def add(self, remark: Remark) -> None:
+        """Keep a remark, once; a note once for all files."""
+        told = attrs.evolve(remark, place="") if remark.level == "note" else remark
         if told not in self._told:
             self._told.add(told)
-            self.findings.append(finding)
+            self.findings.append(remark)
 
     def add_error(self, error: CBError, place: str = "") -> None:
-        """Keep an error as a finding."""
+        """Keep an error as a remark."""
         if isinstance(error, ConfigError):
-            self.add(Finding(error.source, error.reason, error.hint))
+            self.add(Remark(error.source, error.reason, error.hint))
         else:
-            self.add(Finding(place, error.message, error.hint))
+            self.add(Remark(place, error.message, error.hint))
 
 
 def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
@@ -73,10 +73,10 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
     for path, reason in index.unreadable.items():
         if _is_within(path, wanted):
             place, _, message = reason.partition(": ")
-            report.add(Finding(place, message))
+            report.add(Remark(place, message))
     for path in wanted:
         if path.is_file() and path not in index.unreadable and path not in {e.path for e in chosen}:
-            report.add(Finding(str(path), "it defines neither a task nor a group"))
+            report.add(Remark(str(path), "it defines neither a task nor a group"))
     for entry in _each_once(chosen):
         _check_entry(entry, index, manager, catalogue, report)
     _check_tags(index, chosen, report)
@@ -113,7 +113,7 @@ def _check_entry(
 
 def _add_notes(builder: TreeBuilder, entry: Entry, report: Report) -> None:
     for key, why in builder.notes.items():
-        report.add(Finding(str(entry.origin), f"{key} has no effect: {why}", level="note"))
+        report.add(Remark(str(entry.origin), f"{key} has no effect: {why}", level="note"))
 
 
 def _check_node(node: Node, catalogue: Catalogue, report: Report) -> None:
@@ -141,7 +141,7 @@ def _check_leaf(leaf: Leaf, catalogue: Catalogue, report: Report) -> None:
         reason = need.reason or (
             "which is not installed" if need.package else "which nothing offers"
         )
-        report.add(Finding(place(key), f"{message}, {reason}", need.remedy or None, level))
+        report.add(Remark(place(key), f"{message}, {reason}", need.remedy or None, level))
     for check, key in ((_check_format, "format"), (_check_prompts, "doc_to_text")):
         try:
             check(leaf, catalogue)
@@ -152,7 +152,7 @@ def _check_leaf(leaf: Leaf, catalogue: Catalogue, report: Report) -> None:
     if config.primary_score is not None and scores and config.primary_score not in scores:
         wrong = f"primary_score {config.primary_score!r} is emitted by no evaluator of this task"
         at = place("primary_score" if "primary_score" in config.settings else "metric_list")
-        report.add(Finding(at, wrong, _suggestion(config.primary_score, scores)))
+        report.add(Remark(at, wrong, _suggestion(config.primary_score, scores)))
 
 
 def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
@@ -194,24 +194,23 @@ def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) ->
         if leaves and len(lacking) == len(leaves):
             message = f"no evaluator of {group.name!r} emits the metric {aggregate.metric!r}"
             hint = _suggestion(aggregate.metric, all_scores)
-            report.add(Finding(str(aggregate.origin), message, hint))
+            report.add(Remark(str(aggregate.origin), message, hint))
         elif lacking:
             message = (
                 f"the metric {aggregate.metric!r} of {group.name!r} is lacking in "
                 f"{len(lacking)}/{len(leaves)} members: {', '.join(lacking[:5])}"
             )
-            report.add(Finding(str(aggregate.origin), message, level="warning"))
+            report.add(Remark(str(aggregate.origin), message, level="warning"))
         for name in aggregate.filters or ():
             known = {pipeline.name for leaf in leaves for pipeline in leaf.config.filters}
             if leaves and name not in known:
                 message = f"no member of {group.name!r} has a filter called {name!r}"
-                report.add(Finding(str(aggregate.origin), message, _suggestion(name, known)))
+                report.add(Remark(str(aggregate.origin), message, _suggestion(name, known)))
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = near_matches(name, known, limit=1)
     listed = ", ".join(sorted(known)) or "none"
-    return f"did you mean {near[0]}? " + f"known: {listed}" if near else f"known: {listed}"
+    return hint(name, known, "", form="did you mean {}? ") + f"known: {listed}"
 
 
 def _check_tags(index: Index, chosen: list[Entry], report: Report) -> None:
@@ -221,4 +220,4 @@ def _check_tags(index: Index, chosen: list[Entry], report: Report) -> None:
             same = index.find(tag)
             if same is not None:
                 message = f"the tag {tag!r} is hidden by the {same.kind} of that name"
-                report.add(Finding(str(Origin(str(entry.path))), message, level="warning"))
+                report.add(Remark(str(Origin(str(entry.path))), message, level="warning"))

@@ -1,0 +1,67 @@
+"""Where code of others runs: what it raises ends here, as an error of `cb` or as a value.
+
+Exceptions and exits are the doing of that code. What ends a program, a generator or a task from
+outside (`KeyboardInterrupt`, `GeneratorExit`, `CancelledError`) passes through both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from cbcore.components import HardExitError, describe_exception
+from cbcore.exceptions import CBError
+
+FOREIGN = (Exception, SystemExit, HardExitError)
+"""What code of others may raise by its own doing."""
+
+
+class at_boundary:  # noqa: N801 - it reads as what it is used for: `with at_boundary(…):`
+    """Run code of others; what it raises becomes `failure("<doing> failed: <Type>: <message>")`.
+
+    Errors of `cb`, or those of the types in `through`, are left as they are: raised on purpose.
+    `failure` is a class of error, or any function that makes one of the text.
+    """
+
+    def __init__(
+        self,
+        doing: str,
+        failure: Callable[[str], Exception],
+        *,
+        through: type[Exception] | tuple[type[Exception], ...] = CBError,
+    ) -> None:
+        self._doing = doing
+        self._failure = failure
+        self._through = through
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if isinstance(error, FOREIGN) and not isinstance(error, self._through):
+            reason = f"{self._doing} failed: {describe_exception(error)}"
+            raise self._failure(reason) from error
+
+
+class contained:  # noqa: N801 - as above: `with contained() as tried:`
+    """Run code of others and go on after it; `error` is what it raised, or None."""
+
+    error: BaseException | None = None
+
+    @property
+    def reason(self) -> str:
+        """What went wrong, as `Type: message` on one line; empty where nothing did."""
+        return "" if self.error is None else describe_exception(self.error)
+
+    def __enter__(self) -> contained:  # noqa: PYI034 - nothing is derived from it
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> bool:
+        if isinstance(error, FOREIGN):
+            self.error = error
+            return True
+        return False

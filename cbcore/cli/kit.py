@@ -1,0 +1,31 @@
+"""For authors of commands: what those of `cb` are made of.
+
+    @click.command("weigh")
+    @shared_options
+    @pass_settings
+    def command(settings: Settings) -> None: ...
+
+Options and settings that every command shares, output for people and for programs, reports of a
+result, and the edge at which errors become messages and exit codes.
+"""
+
+from cbcore.cli._edge import exit_code_of
+from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import clean, echo_columns, echo_indented, echo_json
+from cbcore.cli.list_components import offered_records
+
+__all__ = [
+    "Settings",
+    "clean",
+    "echo_columns",
+    "echo_indented",
+    "echo_json",
+    "exit_code_of",
+    "make_outputs",
+    "offered_records",
+    "pass_settings",
+    "raise_if_nothing_worked",
+    "report",
+    "shared_options",
+]

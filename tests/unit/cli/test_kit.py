@@ -1,0 +1,136 @@
+"""The kit for commands of plugins: its names, reports, and the edge with its exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from cbcore.cli import kit
+from cbcore.cli.kit import exit_code_of, report
+from cbcore.exceptions import DataError, RunInterruptedError, UsageError
+from cbcore.results import EvalResult
+
+
+def test_the_public_names():
+    """One assertion holds what authors of commands may rely on."""
+    assert kit.__all__ == [
+        "Settings",
+        "clean",
+        "echo_columns",
+        "echo_indented",
+        "echo_json",
+        "exit_code_of",
+        "make_outputs",
+        "pass_settings",
+        "raise_if_nothing_worked",
+        "report",
+        "shared_options",
+    ]
+
+
+@pytest.mark.parametrize(("returned", "code"), [(None, 0), (3, 3), ("text", 0)])
+def test_what_the_call_returns_is_the_exit_code_where_it_is_a_number(returned, code, capsys):
+    """As click returns it from `ctx.exit`."""
+    assert exit_code_of("p", lambda: returned) == code
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (UsageError("no such file", hint="look"), 2, "p: error: no such file\nhint: look\n"),
+        (DataError("empty"), 4, "p: error: empty\n"),
+        (RunInterruptedError("stopped"), 130, "p: error: stopped\n"),
+        (KeyboardInterrupt(), 130, "p: error: interrupted\n"),
+        (click.Abort(), 130, "p: error: interrupted\n"),
+        (click.UsageError("no such option"), 2, "Error: no such option\n"),
+        (
+            ZeroDivisionError("division by zero"),
+            1,
+            (
+                "p: error: unexpected ZeroDivisionError: division by zero\n"
+                "hint: this is a defect of p; set CB_DEBUG=1 for the traceback\n"
+            ),
+        ),
+        (
+            UsageError("sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD is refused"),
+            2,
+            "p: error: *** is refused\n",
+        ),
+    ],
+)
+def test_an_error_is_told_on_standard_error_and_has_its_code(error, code, told, capsys):
+    """One message with its hint and no traceback; nothing secret in it."""
+
+    def fail():
+        raise error
+
+    assert exit_code_of("p", fail) == code
+    assert capsys.readouterr() == ("", told)
+
+
+def test_an_unexpected_error_can_be_seen_whole(monkeypatch):
+    """With `CB_DEBUG` it is raised as it is."""
+    monkeypatch.setenv("CB_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        exit_code_of("p", lambda: 1 / 0)
+
+
+def test_a_program_that_exits_itself_is_let_go():
+    """`argparse` ends a program that was used wrongly, in its own way."""
+    with pytest.raises(SystemExit) as left:
+        exit_code_of("p", lambda: sys.exit(9))
+    assert left.value.code == 9
+
+
+class Shout:
+    name = "shout"
+
+    def render(self, result):
+        return f"{len(result.rows)} ROWS \ud800\n"
+
+
+class Exits:
+    name = "exits"
+
+    def render(self, result):
+        raise SystemExit(3)
+
+
+def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
+    """Also where the reporter exits, which would end the program."""
+    report(EvalResult([]), [(Exits(), None), (Shout(), None), (Shout(), tmp_path / "a" / "b.txt")])
+    told = capsys.readouterr()
+    assert told.out == "0 ROWS ?\n"
+    assert (tmp_path / "a" / "b.txt").read_text() == "0 ROWS ?\n"
+    assert "reporter 'exits' failed: it called sys.exit(3)" in told.err
+    assert f"shout report: {tmp_path / 'a' / 'b.txt'}" in told.err
+
+
+PROGRAM = """
+import sys
+from cbcore.cli.kit import exit_code_of, report
+from cbcore.results import EvalResult
+
+class Long:
+    name = "long"
+
+    def render(self, result):
+        return "x" * 1_000_000
+
+sys.exit(exit_code_of("p", lambda: report(EvalResult([]), [(Long(), None)])))
+"""
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    """`… | head` ends it without a word, and blames no reporter."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with program:
+        program.stdout.close()
+        assert program.stderr.read() == ""
+    assert program.returncode == 0
