@@ -24,6 +24,7 @@ def test_the_public_names():
         "echo_json",
         "exit_code_of",
         "make_outputs",
+        "offered_records",
         "pass_settings",
         "raise_if_nothing_worked",
         "report",
