@@ -174,7 +174,10 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
     plugin.components = list(plugin.entries)
     offers = bool(plugin.entries or plugin.hook_modules)
     if unread and not offers and plugin.usable:
-        reader, meant = _reader_of(unread[0]), _metadata.meant_group(unread[0], groups)
+        reader, meant = (
+            _reader_of(unread[0]),
+            _metadata.meant_group(unread[0], (_metadata.HOOK_GROUP, *groups)),
+        )
         if not (reader or meant or distribution.problem):
             return None  # its groups only look like ours
         plugin.set_aside(

@@ -289,7 +289,7 @@ def test_a_secret_from_a_run_file_is_nowhere_in_what_a_run_writes(cb, data, tmp_
     ("arguments", "code", "message", "hint"),
     [
         (["-d", "capitals.jsonl"], 2, "at least one system", "cb list systems"),
-        (["-s", "identity"], 2, "at least one dataset", "cb list datasets"),
+        (["-s", "identity"], 2, "a run needs data", "cb list datasets"),
         (["-s", "identiy", "-d", "capitals.jsonl"], 2, "no system is called 'identiy'", "identity"),
         (["-s", "truncate:max_token=5", "-d", "x.jsonl"], 2, "no parameter", "max_tokens"),
         (["-s", "truncate:max_tokens=lots", "-d", "capitals.jsonl"], 2, "'lots' is not a", ""),
