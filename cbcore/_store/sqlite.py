@@ -19,8 +19,7 @@ from zlib import crc32
 
 from cbcore._store.records import RunRecord
 from cbcore.exceptions import StoreError
-from cbcore.identity import canonical_bytes, from_bytes
-from cbcore.results import json_safe
+from cbcore.plain import canonical_bytes, from_bytes, json_safe
 
 SCHEMA_VERSION = 2
 """1 had no checksums."""

@@ -7,13 +7,13 @@ A new setting is one new field.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from cbcore.plain import json_safe
 from cbcore.request._options import (
     COMPONENT,
     FLAG,
@@ -235,7 +235,7 @@ class Request:
     def recorded(self) -> dict[str, Any]:
         """The settings that a result tells as they were given, secrets left out."""
         return {
-            name: visible(name, _plain(getattr(self, name)))
+            name: json_safe(visible(name, getattr(self, name)))
             for name, declared in options_of(type(self)).items()
             if declared.recorded
         }
@@ -358,10 +358,3 @@ class Invocation:
         many=True,
         after="text_fields",
     )
-
-
-def _plain(value: Any) -> Any:
-    """A setting without what JSON does not know."""
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
