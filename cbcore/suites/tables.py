@@ -16,7 +16,8 @@ import attrs
 from cbcore.components import describe_exception
 from cbcore.names import near_matches
 from cbcore.results import EvalRow
-from cbcore.suites.aggregates import Estimate, aggregate, mean_of
+from cbcore.stats import Estimate, mean_of
+from cbcore.suites.aggregates import aggregate
 from cbcore.suites.harness import ProcessResults
 from cbcore.suites.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cbcore.suites.scoring import score_key

@@ -14,7 +14,7 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names components protocols hookspecs events results summary "
     "deprecations introspection records plain",
-    "toolbox": "columns identity secrets tokens texts timing chains tables usercode files hf "
+    "toolbox": "columns identity secrets stats tokens texts timing chains tables usercode files hf "
     "_logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile compose api",

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.exceptions import ConfigError
-from cbcore.suites.aggregates import Estimate, aggregate, combine, mean_of
+from cbcore.stats import Estimate, mean_of
+from cbcore.suites.aggregates import aggregate, combine
 from cbcore.suites.model import AggregateMetric, GroupNode, Leaf, TaskConfig
 
 MICRO = AggregateMetric("acc")
