@@ -161,14 +161,15 @@ def rescore(
     if missing:
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
+    settings: Mapping[str, Any] = config
     request = Request(
-        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items()],
+        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items() if key],
         datasets=specs,
         evaluators=evaluators,
         cache_dir=cache_dir,
         host=host,
         argv=argv,
-        **{name: config[name] for name in kept},
+        **{name: settings[name] for name in kept},
     )
     return execute(request)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets as token_source
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,11 +17,12 @@ from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
-from cbcore._store.records import RunRecord, describe_environment, now
+from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
 from cbcore.exceptions import UsageError
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
+from cbcore.runconfig import RunConfig
 from cbcore.secrets import redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
@@ -125,7 +126,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     )
 
 
-def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]:
+def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     """What the result says of how it came about."""
     suites = parts.suites
     return {
@@ -196,10 +197,10 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]
     return builder.automatic_metrics(due, extra) + added
 
 
-def _record(request: Request, config: Mapping[str, Any], host: PluginHost) -> RunRecord:
+def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
     """What the store writes down of a run before it begins."""
     by_spec = all(isinstance(dataset, str | Spec) for dataset in request.datasets)
-    manifest = {
+    manifest: Manifest = {
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
         "datasets": (

@@ -14,6 +14,7 @@ import attrs
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.names import near_matches
 from cbcore.plain import json_safe
+from cbcore.runconfig import RunConfig
 from cbcore.summary import Summary, summarize
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class Counts:
 class EvalResult:
     """All rows of a run and what the metrics made of them.
 
+    `config` says how the run was made; `RunConfig` declares its keys.
     `suites` is the table of the suites that were run, one line for each group and task.
     `dataclasses.fields` and `replace` work on it as on a dataclass.
     """
@@ -118,7 +120,7 @@ class EvalResult:
     rows: Sequence[EvalRow]
     summary: Summary = attrs.Factory(dict)
     timing: dict[str, float] = attrs.Factory(dict)
-    config: dict[str, Any] = attrs.Factory(dict)
+    config: RunConfig = attrs.Factory(RunConfig)
     problems: list[str] = attrs.Factory(list)
     suites: list[dict[str, Any]] = attrs.Factory(list)
     metrics: Sequence[Any] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
@@ -168,7 +170,10 @@ class EvalResult:
                 "this result was read from a file and does not carry its metrics",
                 hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
             )
-        config = {**self.config, "filter": {**self.config.get("filter", {}), **wanted}}
+        config: RunConfig = {
+            **self.config,
+            "filter": {**self.config.get("filter", {}), **wanted},
+        }
         left = EvalResult(rows=kept, config=config, metrics=self.metrics)
         systems = [wanted["system"]] if "system" in wanted else self.systems
         grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}

@@ -37,6 +37,9 @@ def mean_of(values: Sequence[float]) -> Estimate | None:
         mean = math.fsum(value / n for value in values)
     if n == 1:
         return Estimate(mean, None, 1)
-    # `hypot` is √Σ(x - x̄)², also where the squares would be too large for a float.
-    spread = math.hypot(*(value - mean for value in values))
-    return Estimate(mean, spread / math.sqrt((n - 1) * n), n)
+    try:
+        variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+        return Estimate(mean, math.sqrt(variance / n), n)
+    except OverflowError:  # the squares do not fit into a float, their root does
+        spread = math.hypot(*(value - mean for value in values))
+        return Estimate(mean, spread / math.sqrt((n - 1) * n), n)

@@ -35,6 +35,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.results import EvalResult, EvalRow
+from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import redact
 from cbcore.summary import summarize
 
@@ -52,7 +53,7 @@ class Run:
     sources: Sequence[Source]
     metrics: Sequence[Any]
     context: RunContext
-    config: dict[str, Any]
+    config: RunConfig
     observers: Observers = attrs.Factory(Observers)
     record: RunRecord | None = None
     suites: Any = None
@@ -276,7 +277,7 @@ class Run:
 
     def _result(self, failure: BaseException | None) -> EvalResult:
         summary, problems = summarize(self._rows, self.metrics)
-        config = {**self.config, "state": _state(failure)}
+        config: RunConfig = {**self.config, "state": _state(failure)}
         if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason
         parts = list(self._rows.values())
@@ -302,7 +303,7 @@ def _reading(source: Source, examples: Replayable) -> Source:
     return attrs.evolve(source, examples=examples)
 
 
-def _state(failure: BaseException | None) -> str:
+def _state(failure: BaseException | None) -> RunState:
     if failure is None:
         return "finished"
     return "failed" if isinstance(failure, CBError) else "interrupted"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
@@ -27,6 +27,7 @@ from cbcore.request._options import (
     option,
     options_of,
 )
+from cbcore.runconfig import RunConfig
 from cbcore.secrets import visible
 from cbcore.tokens import DEFAULT_ENCODING
 
@@ -232,13 +233,14 @@ class Request:
     run_id: str | None = None
     argv: Sequence[str] | None = None
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> RunConfig:
         """The settings that a result tells as they were given, secrets left out."""
-        return {
+        told = {
             name: json_safe(visible(name, getattr(self, name)))
             for name, declared in options_of(type(self)).items()
             if declared.recorded
         }
+        return cast(RunConfig, told)
 
 
 @attrs.frozen(kw_only=True)

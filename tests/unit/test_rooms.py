@@ -13,7 +13,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names components protocols hookspecs events results summary "
-    "deprecations introspection records plain",
+    "deprecations introspection records plain runconfig",
     "toolbox": "columns identity secrets stats tokens texts timing chains tables usercode files hf "
     "_logging",
     "asking": "specs binding registry provenance",
