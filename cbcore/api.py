@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+__all__ = ("aevaluate", "evaluate", "execute")
+
 
 class Settings(TypedDict, total=False):
     """The settings of a `Request` that `evaluate` takes by name, for type checkers."""

@@ -10,6 +10,8 @@ import attrs
 
 from cbcore import records
 
+__all__ = ("Parameter", "parameters_of", "public_attributes", "signature_of")
+
 
 @attrs.frozen
 class Parameter:

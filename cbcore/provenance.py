@@ -14,6 +14,8 @@ from cbcore.plain import json_safe
 from cbcore.plugins._origins import origin_of
 from cbcore.secrets import visible
 
+__all__ = ("describe",)
+
 
 def describe(
     obj: Any,

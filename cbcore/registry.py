@@ -18,6 +18,15 @@ from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageEr
 from cbcore.introspection import signature_of
 from cbcore.plugins._host import PluginHost, default_host
 
+__all__ = (
+    "Registry",
+    "get_metric",
+    "load_dataset",
+    "register_dataset",
+    "register_metric",
+    "registry",
+)
+
 
 class First:
     """The first `n` examples of a dataset, as often as the dataset can be iterated."""

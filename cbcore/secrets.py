@@ -22,6 +22,8 @@ from cbcore.plain._values import (
     pairs_of,
 )
 
+__all__ = ("HIDDEN", "Secret", "redact", "secret_values")
+
 _SECRET_NAME = re.compile(
     r"(?:^token|(?:^|_)(?:(?:api|access|private|secret)_?key|(?:auth|access|api|bearer|hf)_token"
     r"|secret|password|passwd|authorization|credentials?))$",
@@ -65,8 +67,8 @@ def visible(name: str, value: Any) -> Any:
     """The value as it may be written down: secrets replaced, containers searched.
 
     What is no container becomes plain data first, so that its text is searched too. What is
-    nested in itself, or deeper than `MAX_DEPTH`, is cut off; a container that cannot be looked
-    into is shown by its class.
+    nested in itself, or more than 100 deep, is cut off; a container that cannot be looked into
+    is shown by its class.
     """
     return _visible(name, value, ())
 

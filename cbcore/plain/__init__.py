@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cbcore.plain._values import CUT, MAX_DEPTH, json_safe
+from cbcore.plain._values import json_safe
 
 if TYPE_CHECKING:
     from cbcore.plain._bytes import canonical_bytes, from_bytes, plain_bytes
 
-__all__ = ("CUT", "MAX_DEPTH", "canonical_bytes", "from_bytes", "json_safe", "plain_bytes")
+__all__ = ("canonical_bytes", "from_bytes", "json_safe", "plain_bytes")
 
 
 def __getattr__(name: str) -> Any:

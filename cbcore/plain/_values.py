@@ -28,7 +28,7 @@ def json_safe(value: Any) -> Any:
 
     Non-finite numbers become None, arrays lists, paths and strange objects text, integers of
     more than 640 digits hexadecimal text. An object that cannot say what it is becomes
-    `<its class>`; what is nested in itself, or deeper than `MAX_DEPTH`, is cut off with `…`.
+    `<its class>`; what is nested in itself, or more than 100 deep, is cut off with `…`.
     The text of an object leaves out its address in memory, so that it is the same in every run.
     """
     try:

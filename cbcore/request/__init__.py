@@ -34,6 +34,8 @@ from cbcore.tokens import DEFAULT_ENCODING
 if TYPE_CHECKING:
     from cbcore.plugins._host import PluginHost
 
+__all__ = ("Request",)
+
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
 

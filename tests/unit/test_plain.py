@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.plain import CUT, MAX_DEPTH, canonical_bytes, from_bytes, json_safe, plain_bytes
+from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
+from cbcore.plain._values import CUT, MAX_DEPTH
 
 WHOLE = (dict, list, str, int, float, bool, type(None))
 
