@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+__all__ = ("aevaluate", "evaluate", "execute")
 
 
 class Settings(TypedDict, total=False):
@@ -163,14 +165,15 @@ def rescore(
     if missing:
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
+    settings: Mapping[str, Any] = config
     request = Request(
-        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items()],
+        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items() if key],
         datasets=specs,
         evaluators=evaluators,
         cache_dir=cache_dir,
         host=host,
         argv=argv,
-        **{name: config[name] for name in kept},
+        **{name: settings[name] for name in kept},
     )
     return execute(request)
 

@@ -16,6 +16,8 @@ from cbcore.names import hint
 from cbcore.specs import Spec, split_list
 from cbcore.usercode import import_attribute
 
+__all__ = ("make",)
+
 _TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, {"none", "null"}
 
 

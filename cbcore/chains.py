@@ -14,6 +14,8 @@ from cbcore.protocols import Example, Output
 from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
 
+__all__ = ("chain",)
+
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
 _ANSWERS = ("response", "tool_calls")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import secrets as token_source
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import attrs
 
@@ -20,13 +20,14 @@ from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
-from cbcore._store.records import RunRecord, describe_environment, now
+from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.extensions import Contribution, Setup
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
+from cbcore.runconfig import RunConfig
 from cbcore.secrets import redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
@@ -130,9 +131,9 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     )
 
 
-def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]:
+def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     """What the result says of how it came about."""
-    return {
+    config: RunConfig = {
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
         "started": now(),
@@ -147,14 +148,16 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]
         "executors": [parts.executor.record] if parts.executor is not None else [],
         "score_field": parts.score_field,
         "tokenizer": parts.tokenizer.name,
+        "extensions": [asked.extension.name for asked, _ in parts.extending],
         **request.recorded(),
-        **_extensions_recorded(parts.extending),
     }
+    # No key of an extension can take the place of one of the core's.
+    return cast("RunConfig", {**_extensions_recorded(parts.extending), **config})
 
 
 def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) -> dict[str, Any]:
     """What the result says of the extensions, and of the components that only they know."""
-    recorded: dict[str, Any] = {"extensions": [asked.extension.name for asked, _ in extending]}
+    recorded: dict[str, Any] = {}
     for asked, added in extending:
         recorded |= asked.recorded()
         for component in added.used:
@@ -213,10 +216,10 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]
     return builder.automatic_metrics(due, extra) + added
 
 
-def _record(request: Request, config: Mapping[str, Any], host: PluginHost) -> RunRecord:
+def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
     """What the store writes down of a run before it begins."""
     by_spec = all(isinstance(dataset, str | Spec) for dataset in request.datasets)
-    manifest = {
+    manifest: Manifest = {
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
         "datasets": (

@@ -14,6 +14,8 @@ import warnings
 
 import attrs
 
+__all__ = ("REMOVALS", "Removal")
+
 
 @attrs.frozen
 class Removal:

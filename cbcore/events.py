@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 
 from cbcore.results import EvalResult, EvalRow
+from cbcore.runconfig import RunConfig
 
 
 @attrs.frozen
@@ -17,7 +16,7 @@ class RunStarted:
     """
 
     run_id: str
-    config: dict[str, Any]
+    config: RunConfig
     systems: tuple[str, ...]
     datasets: tuple[str, ...]
     total: int | None = None

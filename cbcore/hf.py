@@ -21,6 +21,8 @@ import attrs
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FILE_SUFFIXES, FileDataset
 
+__all__ = ("HubDataset",)
+
 DATA_DIR_VARIABLE = "CB_DATA_DIR"
 
 

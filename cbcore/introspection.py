@@ -11,6 +11,8 @@ import attrs
 from cbcore import records
 from cbcore.boundary import contained
 
+__all__ = ("Parameter", "parameters_of", "public_attributes", "signature_of")
+
 
 @attrs.frozen
 class Parameter:

@@ -10,9 +10,11 @@ from typing import Any
 from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
+from cbcore.plain import json_safe
 from cbcore.plugins._origins import origin_of
-from cbcore.results import json_safe
 from cbcore.secrets import visible
+
+__all__ = ("describe",)
 
 
 def describe(
@@ -73,7 +75,7 @@ def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     kept = {**{name: own[f"_{name}"] for name in known if f"_{name}" in own}, **shown}
     chosen = {**given, **({name: kept[name] for name in known if name in kept} or shown)}
     chosen.pop("name", None)
-    return {key: visible(key, json_safe(value)) for key, value in sorted(chosen.items())}
+    return {key: json_safe(visible(key, value)) for key, value in sorted(chosen.items())}
 
 
 def digest(data: Any) -> str:

@@ -25,6 +25,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import attrs
 
+__all__ = ("by_field",)
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

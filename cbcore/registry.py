@@ -19,6 +19,15 @@ from cbcore.introspection import signature_of
 from cbcore.kinds import kind_of
 from cbcore.plugins._host import PluginHost, default_host
 
+__all__ = (
+    "Registry",
+    "get_metric",
+    "load_dataset",
+    "register_dataset",
+    "register_metric",
+    "registry",
+)
+
 
 def _kind(word: str) -> str:
     """The kind a word means; that of a plugin is looked for only if the core has none."""

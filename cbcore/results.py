@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,14 +13,14 @@ import attrs
 
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.names import hint
+from cbcore.plain import json_safe
+from cbcore.runconfig import RunConfig
 from cbcore.summary import Summary, summarize
 
 if TYPE_CHECKING:
     import pandas
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_MAX_DEPTH = 100
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. A reader refuses a newer one."""
@@ -133,7 +132,8 @@ class Section:
 class EvalResult:
     """All rows of a run and what the metrics made of them.
 
-    `sections` are the tables that extensions of the run added, by their names.
+    `config` says how the run was made; `RunConfig` declares its keys. `sections` are the tables
+    that extensions of the run added, by their names.
     `dataclasses.fields` and `replace` work on it as on a dataclass.
     """
 
@@ -142,7 +142,7 @@ class EvalResult:
     rows: Sequence[EvalRow]
     summary: Summary = attrs.Factory(dict)
     timing: dict[str, float] = attrs.Factory(dict)
-    config: dict[str, Any] = attrs.Factory(dict)
+    config: RunConfig = attrs.Factory(RunConfig)
     problems: list[str] = attrs.Factory(list)
     sections: dict[str, Section] = attrs.Factory(dict)
     metrics: Sequence[Any] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
@@ -191,7 +191,10 @@ class EvalResult:
                 "this result was read from a file and does not carry its metrics",
                 hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
             )
-        config = {**self.config, "filter": {**self.config.get("filter", {}), **wanted}}
+        config: RunConfig = {
+            **self.config,
+            "filter": {**self.config.get("filter", {}), **wanted},
+        }
         left = EvalResult(rows=kept, config=config, metrics=self.metrics)
         systems = [wanted["system"]] if "system" in wanted else self.systems
         grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}
@@ -317,33 +320,3 @@ def _dataclass_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
 
 EvalRow.__dataclass_fields__ = _dataclass_fields(EvalRow)
 EvalResult.__dataclass_fields__ = _dataclass_fields(EvalResult)
-
-
-def json_safe(value: Any) -> Any:
-    """Plain JSON data equal to `value`: non-finite numbers become null, strange objects text.
-
-    The text of an object leaves out its address in memory, so that it is the same in every run.
-    """
-    return _plain(value, _MAX_DEPTH)
-
-
-def _plain(value: Any, depth: int) -> Any:
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if depth == 0:
-        return "…"  # nested without end, or in itself
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item, depth - 1) for item in value]
-    if isinstance(value, set | frozenset):
-        return sorted((_plain(item, depth - 1) for item in value), key=repr)
-    try:
-        if hasattr(value, "tolist"):  # a numpy or torch scalar or array
-            plain = value.tolist()
-            return _plain(plain if type(plain) is not type(value) else float(plain), depth - 1)
-        return _ADDRESS.sub("", str(value))
-    except Exception:  # noqa: BLE001 - somebody else's __str__ must not cost a finished run
-        return f"<{type(value).__qualname__}>"

@@ -28,6 +28,8 @@ from cbcore.secrets import Secret, visible
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
 
+__all__ = ("read_run_file",)
+
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -23,6 +23,8 @@ from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES
 
+__all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
+
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 _PATH = re.compile(
     rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"

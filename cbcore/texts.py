@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+__all__ = ("context_twin", "has_own_context")
+
 _BETWEEN_TURNS = "\n\n"
 
 

@@ -14,6 +14,8 @@ from typing import Any
 from cbcore.exceptions import MissingExtraError
 from cbcore.texts import context_twin
 
+__all__ = ("DEFAULT_ENCODING", "Encoding", "Words", "cl100k_base", "o200k_base")
+
 DEFAULT_ENCODING = "o200k_base"
 TEXT_FIELDS = ("context", "question", "turns")
 """The fields of an example that a model gets to see."""

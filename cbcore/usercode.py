@@ -11,6 +11,8 @@ from cbcore.boundary import at_boundary
 from cbcore.exceptions import CBError
 from cbcore.names import hint
 
+__all__ = ("import_attribute",)
+
 
 def import_attribute(path: str) -> Any:
     """Import `module:Name` or `./file.py:Name`, the user's own code. Raises ValueError."""

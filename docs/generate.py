@@ -1,4 +1,6 @@
-"""Write what is made from the code in the reference: hooks, commands, errors, protocols, run files.
+"""Write what is made from the code in the reference.
+
+That is hooks, commands, errors, protocols, and the keys of run files and of a result's config.
 
 `python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
 a page differs from what it would write. The pages depend on the code alone, not on what else
@@ -18,7 +20,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import click
 
@@ -28,6 +30,7 @@ from cbcore.cli import cli
 from cbcore.cli._settings import Settings
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._policy import PluginPolicy
+from cbcore.runconfig import RunConfig
 from cbcore.runfile import run_file_options
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -37,6 +40,7 @@ NOTICE = (
 )
 KEYS_BEGIN = "<!-- Keys, made from cbcore/request.py by docs/generate.py; run `make docs`. -->"
 KEYS_END = "<!-- End of the keys. -->"
+CONFIG_BEGIN = "<!-- Keys, made from cbcore/runconfig.py by docs/generate.py; run `make docs`. -->"
 
 
 def hooks_page() -> str:
@@ -166,14 +170,27 @@ def protocols_page() -> str:
 
 def run_files_page() -> str:
     """The page on run files as it is, with the table of keys made anew."""
-    page = (FOLDER / "run-files.md").read_text(encoding="utf-8")
-    before, after = page[: page.index(KEYS_BEGIN)], page[page.index(KEYS_END) :]
     table = ["| key | type | flag | meaning |", "|---|---|---|---|"]
     for key, option in run_file_options().items():
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
         table.append(f"| `{key}` | {option.described} | {flags} | {meaning} |")
-    return "\n".join([before + KEYS_BEGIN, "", *table, "", after])
+    return _with_keys("run-files.md", KEYS_BEGIN, table)
+
+
+def results_page() -> str:
+    """The page on results as it is, with the table of the config's keys made anew."""
+    table = ["| key | meaning |", "|---|---|"]
+    for key, hint in get_type_hints(RunConfig, include_extras=True).items():
+        table.append(f"| `{key}` | {hint.__metadata__[0]} |")
+    return _with_keys("results.md", CONFIG_BEGIN, table)
+
+
+def _with_keys(name: str, begin: str, table: list[str]) -> str:
+    """A page written by hand, with the one table in it that is not."""
+    page = (FOLDER / name).read_text(encoding="utf-8")
+    before, after = page[: page.index(begin)], page[page.index(KEYS_END) :]
+    return "\n".join([before + begin, "", *table, "", after])
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -182,6 +199,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "protocols.md": protocols_page,
     "run-files.md": run_files_page,
+    "results.md": results_page,
 }
 
 

@@ -19,8 +19,9 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.sqlite import Store
 from cbcore.boundary import contained
-from cbcore.identity import canonical_bytes, content_key, from_bytes, plain_bytes
-from cbcore.results import Scored, json_safe
+from cbcore.identity import content_key
+from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
+from cbcore.results import Scored
 from cbcore.secrets import hide, visible
 
 _LARGEST_LOOKAHEAD = 256

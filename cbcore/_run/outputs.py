@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.identity import canonical_bytes, from_bytes
+from cbcore.plain import canonical_bytes, from_bytes
 
 _ABSENT = object()
 

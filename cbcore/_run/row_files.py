@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from cbcore.exceptions import StoreError
-from cbcore.identity import from_bytes, plain_bytes
-from cbcore.results import EvalRow, json_safe
+from cbcore.plain import from_bytes, json_safe, plain_bytes
+from cbcore.results import EvalRow
 
 _BUFFERED_ROWS = 128
 

@@ -10,7 +10,8 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
-from cbcore.results import EvalRow, Scored, json_safe
+from cbcore.plain import json_safe
+from cbcore.results import EvalRow, Scored
 from cbcore.secrets import hide, is_secret_name, redact, visible
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter

@@ -36,6 +36,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.results import EvalResult, EvalRow, Section
+from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import redact
 from cbcore.summary import summarize
 
@@ -53,7 +54,7 @@ class Run:
     sources: Sequence[Source]
     metrics: Sequence[Any]
     context: RunContext
-    config: dict[str, Any]
+    config: RunConfig
     observers: Observers = attrs.Factory(Observers)
     record: RunRecord | None = None
     contributions: Mapping[str, Any] = attrs.Factory(dict)
@@ -291,7 +292,7 @@ class Run:
 
     def _result(self, failure: BaseException | None) -> EvalResult:
         summary, problems = summarize(self._rows, self.metrics)
-        config = {**self.config, "state": _state(failure)}
+        config: RunConfig = {**self.config, "state": _state(failure)}
         if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason
         parts = list(self._rows.values())
@@ -315,7 +316,7 @@ def _reading(source: Source, examples: Replayable) -> Source:
     return attrs.evolve(source, examples=examples)
 
 
-def _state(failure: BaseException | None) -> str:
+def _state(failure: BaseException | None) -> RunState:
     if failure is None:
         return "finished"
     return "failed" if isinstance(failure, CBError) else "interrupted"

@@ -9,11 +9,32 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import attrs
 
+from cbcore.runconfig import RunConfig
+
 RESUMABLE_STATES = ("running", "interrupted", "failed")
+
+
+class Manifest(TypedDict, total=False):
+    """All that is needed to repeat a run, and in the end what came of it.
+
+    `datasets` are their specs; `argv` and they are None where they were given from Python.
+    """
+
+    config: RunConfig
+    argv: list[str] | None
+    datasets: list[str] | None
+    identities: dict[str, str | None]
+    fingerprints: dict[str, str]
+    host: dict[str, Any]
+    cwd: str
+    git_commit: str | None
+    plugins: dict[str, str]
+    rows: dict[str, int]
+    reason: str
 
 
 @attrs.define
@@ -22,7 +43,7 @@ class RunRecord:
 
     run_id: str
     started: str
-    manifest: dict[str, Any]
+    manifest: Manifest
     state: str = "running"
     ended: str = ""
 
@@ -61,8 +82,8 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def describe_environment(plugins: Mapping[str, str]) -> dict[str, Any]:
-    """The machine, the working directory and the code a run used."""
+def describe_environment(plugins: Mapping[str, str]) -> Manifest:
+    """The machine, the working directory and the code a run uses."""
     return {
         "host": {
             "name": socket.gethostname(),

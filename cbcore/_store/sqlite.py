@@ -14,13 +14,12 @@ import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
-from cbcore._store.records import RunRecord
+from cbcore._store.records import Manifest, RunRecord
 from cbcore.exceptions import StoreError
-from cbcore.identity import canonical_bytes, from_bytes
-from cbcore.results import json_safe
+from cbcore.plain import canonical_bytes, from_bytes, json_safe
 
 SCHEMA_VERSION = 2
 """1 had no checksums."""
@@ -288,7 +287,8 @@ class Store:
             except ValueError:
                 read = None
             if isinstance(read, dict):
-                records.append(RunRecord(run_id, started, read, state=state, ended=ended))
+                known = cast(Manifest, read)
+                records.append(RunRecord(run_id, started, known, state=state, ended=ended))
             else:
                 self.n_damaged += 1
         return records

@@ -73,7 +73,7 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
 
 def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore.introspection import parameters_of
-    from cbcore.results import json_safe
+    from cbcore.plain import json_safe
 
     spec = component.qualified_name if "/" in asked_as else component.name
     target = component.load()

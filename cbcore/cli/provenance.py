@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli.runs import cache_option, find_run
+
+if TYPE_CHECKING:
+    from cbcore.runconfig import RunConfig
 
 
 @click.command("provenance", short_help="Show what made a result, and what differs from now.")
@@ -55,7 +58,7 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
         click.echo("the installed plugins are those that made it")
 
 
-def _config(run: str, cache_dir: str) -> dict[str, Any]:
+def _config(run: str, cache_dir: str) -> RunConfig:
     """What the result says of itself, from a file or from the store."""
     from pathlib import Path
 

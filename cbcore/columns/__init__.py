@@ -29,15 +29,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cbcore.columns._paths import Side
-from cbcore.columns._predictions import PREDICTION_SUFFIX, RecordedPredictions
+from cbcore.columns._predictions import RecordedPredictions
 from cbcore.columns._reader import SUFFIX, Column, ColumnReader, Row, function_name
 from cbcore.columns._watched import Watched
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import hint
 
 __all__ = [
-    "OUTPUT_FIELDS",
-    "PREDICTION_SUFFIX",
     "SUFFIX",
     "Column",
     "ColumnReader",
@@ -48,7 +46,6 @@ __all__ = [
     "bound_to_system",
     "function_name",
     "mapped",
-    "side_of",
 ]
 
 OUTPUT_FIELDS = frozenset({"response", "context", "contexts", "turn_responses"})

@@ -14,34 +14,23 @@ Three attributes let an object say more of itself:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-import orjson
-
 from cbcore.chains import Chain, Renamed
 from cbcore.identity._descriptions import described
 from cbcore.identity._sources import UnidentifiableError, digest_of_maker
+from cbcore.plain import canonical_bytes
 
 __all__ = (
     "UnidentifiableError",
-    "canonical_bytes",
     "content_key",
-    "from_bytes",
     "identity_of",
-    "plain_bytes",
 )
 
 _SCHEME = 3
 """Changed whenever identities mean something else, so that none of before is taken for one."""
-_OPTIONS = (
-    orjson.OPT_SORT_KEYS
-    | orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
 
 
 def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
@@ -61,49 +50,6 @@ def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
         facts |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
         facts["maker"] = digest_of_maker(str(record.get("component")))
     return content_key(canonical_bytes(facts))
-
-
-def canonical_bytes(value: Any) -> bytes:
-    """Plain data as JSON bytes that depend on its content and not on the order of its keys.
-
-    Raises TypeError for what JSON cannot hold.
-    """
-    try:
-        return orjson.dumps(value, option=_OPTIONS)
-    except TypeError:
-        # What orjson refuses and JSON can hold: lone surrogates and very large integers.
-        _check_plain(value)
-        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-
-
-def plain_bytes(value: Any) -> bytes:
-    """Plain data as JSON bytes in its own order. Raises TypeError for what JSON cannot hold."""
-    try:
-        return orjson.dumps(value, option=_OPTIONS & ~orjson.OPT_SORT_KEYS)
-    except TypeError:
-        _check_plain(value)
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
-def from_bytes(data: bytes) -> Any:
-    """Read back what `canonical_bytes` or `plain_bytes` wrote."""
-    try:
-        return orjson.loads(data)
-    except ValueError:
-        return json.loads(data)
-
-
-def _check_plain(value: Any) -> None:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise TypeError(f"a key is {key!r}, not text")
-            _check_plain(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _check_plain(item)
-    elif value is not None and not isinstance(value, bool | int | float | str):
-        raise TypeError(f"a value is of type {type(value).__name__}")
 
 
 def content_key(content: bytes) -> bytes:

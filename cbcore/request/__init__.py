@@ -7,13 +7,13 @@ A new setting is one new field.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 
+from cbcore.plain import json_safe
 from cbcore.request._options import (
     COMPONENT,
     FLAG,
@@ -26,11 +26,14 @@ from cbcore.request._options import (
     option,
     options_of,
 )
+from cbcore.runconfig import RunConfig
 from cbcore.secrets import visible
 from cbcore.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
     from cbcore.plugins._host import PluginHost
+
+__all__ = ("Request",)
 
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
@@ -208,13 +211,14 @@ class Request:
     run_id: str | None = None
     argv: Sequence[str] | None = None
 
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> RunConfig:
         """The settings that a result tells as they were given, secrets left out."""
-        return {
-            name: visible(name, _plain(getattr(self, name)))
+        told = {
+            name: json_safe(visible(name, getattr(self, name)))
             for name, declared in options_of(type(self)).items()
             if declared.recorded
         }
+        return cast(RunConfig, told)
 
 
 @attrs.frozen(kw_only=True)
@@ -334,10 +338,3 @@ class Invocation:
         many=True,
         after="text_fields",
     )
-
-
-def _plain(value: Any) -> Any:
-    """A setting without what JSON does not know."""
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return os.fspath(value) if isinstance(value, os.PathLike) else value

@@ -12,10 +12,7 @@ this package does not import pytest. It holds no tests to rewrite: PYTEST_DONT_R
 
 from cbcore.testing._cases import Given
 from cbcore.testing._checking import check_plugin
-from cbcore.testing._hosts import host_from
-from cbcore.testing._report import Report, Verdict
-from cbcore.testing._rule import RULES, Rule
-from cbcore.testing.fakes import (
+from cbcore.testing._fakes import (
     AsyncFakeSystem,
     BrokenDataset,
     FakeDataset,
@@ -27,6 +24,9 @@ from cbcore.testing.fakes import (
     SlowSystem,
     WrongSystem,
 )
+from cbcore.testing._hosts import host_from
+from cbcore.testing._report import Report, Verdict
+from cbcore.testing._rule import RULES, Rule
 
 __all__ = [
     "RULES",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from cbcore.results import EvalResult, EvalRow
+from cbcore.runconfig import RunConfig
 
 Pair: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 """An example and an output, as an evaluator gets them."""
@@ -113,7 +114,7 @@ def result() -> EvalResult:
         "a": {"mean_score": 0.5, "cost_of_pass": None, "dataset:set-0": 0.5},
         "b": {"mean_score": 0.5, "cost_of_pass": 12.5, "dataset:set-0": None},
     }
-    config = {
+    config: RunConfig = {
         "run_id": "20260101-000000-abcdef",
         "started": "2026-01-01T00:00:00+00:00",
         "state": "finished",
@@ -158,4 +159,4 @@ def hostile_result() -> EvalResult:
     described = dict.fromkeys(("name", "component", "plugin", "version", "digest"), harm)
     config["systems"] = [{**described, "params": {text: text}} for text in _HOSTILE]
     config["score_field"] = "f1"
-    return EvalResult(made, summary, {}, config, list(_HOSTILE))
+    return EvalResult(made, summary, {}, cast(RunConfig, config), list(_HOSTILE))

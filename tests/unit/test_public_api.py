@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +78,51 @@ def test_using_a_public_name_imports_no_optional_dependency(name):
     modules = {module.partition(".")[0] for module in imported_by(f"from cbcore import {name}")}
     assert "attrs" in modules or "pluggy" in modules
     assert not modules & (HEAVY - {"attrs", "attr", "pluggy", "asyncio", "sqlite3"})
+
+
+PLUGIN_MODULES = sorted(Path(__file__).parents[2].glob("plugins/*/src/**/*.py"))
+
+
+def imported_names(path):
+    """Each name that a module imports from the core: (module, name)."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] == "cbcore":
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((a.name, "") for a in node.names if a.name.partition(".")[0] == "cbcore")
+
+
+def is_public(module, name):
+    """Whether a name is listed by its module, or defined in one that lists nothing."""
+    if any(part.startswith("_") for part in f"{module}.{name}".split(".")):
+        return False
+    listed = getattr(importlib.import_module(module), "__all__", None)
+    is_module = importlib.util.find_spec(module).submodule_search_locations is not None and (
+        importlib.util.find_spec(f"{module}.{name}") is not None
+    )
+    return listed is None or not name or name in listed or is_module
+
+
+@pytest.mark.parametrize("path", PLUGIN_MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_plugin_imports_public_names_only(path):
+    """First-party plugins get no shortcut: what they need, any plugin can have."""
+    assert [found for found in imported_names(path) if not is_public(*found)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "public"),
+    [
+        ("cbcore", "evaluate", True),
+        ("cbcore", "columns", True),
+        ("cbcore", "nonsense", False),
+        ("cbcore.chains", "chain", True),
+        ("cbcore.chains", "Chain", False),
+        ("cbcore.exceptions", "DataError", True),
+        ("cbcore._run.run", "Run", False),
+        ("cbcore.plain", "json_safe", True),
+        ("cbcore.plain", "_values", False),
+    ],
+)
+def test_what_is_public_is_listed_or_in_a_module_that_lists_nothing(module, name, public):
+    """So that the test above can fail."""
+    assert is_public(module, name) is public

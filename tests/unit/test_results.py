@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-import enum
 import json
 import math
 import sys
 import weakref
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy
 import pytest
@@ -19,7 +16,7 @@ from hypothesis import strategies as st
 
 from cbcore import evaluate
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored, json_safe
+from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored
 
 
 def joined(text):
@@ -188,65 +185,6 @@ def test_the_json_of_a_result_is_always_strict(value):
     assert data["rows"][0]["scores"] == {"f1": None}
     assert data["summary"] == {"s": {"m": None}}
     assert EvalResult.from_json(result.to_json()).rows[0].system == "s"
-
-
-class Colour(enum.Enum):
-    RED = 1
-
-
-class Unprintable:
-    def __str__(self):
-        raise RuntimeError("no text")
-
-
-class Pair(NamedTuple):
-    a: int
-    b: int
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (True, True),
-        (10**30, 10**30),
-        (-0.0, -0.0),
-        (math.nan, None),
-        (numpy.float32(0.5), 0.5),
-        (numpy.float64("nan"), None),
-        (numpy.int64(5), 5),
-        (numpy.bool_(True), True),
-        (numpy.longdouble(1.5), 1.5),
-        (numpy.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
-        (numpy.array([math.inf]), [None]),
-        ((1, (2,)), [1, [2]]),
-        (Pair(1, 2), [1, 2]),
-        ({"b", "a"}, ["a", "b"]),
-        ({1: {None: 2}}, {"1": {"None": 2}}),
-        (Path("x"), "x"),
-        (Colour.RED, "Colour.RED"),
-        (b"x", "b'x'"),
-        (Unprintable(), "<Unprintable>"),
-        (collections.OrderedDict(a=1), {"a": 1}),
-    ],
-)
-def test_values_become_plain_data(value, expected):
-    """The table of conversions."""
-    assert json_safe(value) == expected
-    assert json.dumps(json_safe(value), allow_nan=False) == json.dumps(expected)
-
-
-def test_what_contains_itself_is_cut_off():
-    """A finished run is never lost to a strange value."""
-    loop = {"name": "loop"}
-    loop["self"] = [loop]
-    assert strict(json.dumps(json_safe(loop)))["self"][0]["name"] == "loop"
-    assert "…" in json.dumps(json_safe(loop), ensure_ascii=False)
-
-
-def test_the_text_of_an_object_is_the_same_in_every_run():
-    """It has no address in it."""
-    assert "0x" not in json_safe(object())
-    assert json_safe(lambda: None) == json_safe(lambda: None)
 
 
 def test_a_result_read_from_a_file_is_the_one_written(tmp_path):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import pickle
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cbcore.plain._values import CUT, MAX_DEPTH
 from cbcore.secrets import (
     HIDDEN,
     Secret,
@@ -98,6 +101,41 @@ def test_names_that_only_resemble_one_are_not_secret(name):
 def test_what_may_be_written_down(name, value, shown):
     """Secrets are replaced by their source or hidden, at any depth and of any type."""
     assert visible(name, value) == shown
+
+
+class Talkative:
+    def __str__(self):
+        return "made with sk-0123456789abcdef"
+
+
+class Closed(collections.UserDict):
+    def items(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (numpy.array([1, 2]), [1, 2]),
+        ({"api_key": numpy.array([1, 2])}, {"api_key": HIDDEN}),
+        (Talkative(), f"made with {HIDDEN}"),
+        ({Secret("hunter2", "${KEY}"), "a"}, ["${KEY}", "a"]),
+        ([Closed(api_key="hunter2")], [f"{Closed}"]),
+    ],
+)
+def test_what_is_no_plain_data_is_searched_too(value, shown):
+    """Its text may hold what its name does not tell; what cannot be searched is not shown."""
+    assert visible("", value) == shown
+
+
+def test_what_has_no_end_is_cut_off():
+    """Nested deeply, or in itself by several ways, which would take for ever."""
+    deep, loop = [], {"api_key": "hunter2"}
+    for _ in range(100_000):
+        deep = [deep]
+    loop["again"] = [loop, loop]
+    assert repr(visible("", deep)).count("[") == MAX_DEPTH
+    assert visible("", loop) == {"api_key": HIDDEN, "again": [CUT, CUT]}
 
 
 @pytest.mark.parametrize(

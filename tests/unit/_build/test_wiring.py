@@ -11,7 +11,7 @@ from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.registry import registry
-from cbcore.testing.fakes import FakeDataset, FakeEvaluator
+from cbcore.testing import FakeDataset, FakeEvaluator
 
 
 @pytest.fixture

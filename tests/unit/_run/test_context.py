@@ -9,7 +9,7 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._store.sqlite import Store
-from cbcore.testing.fakes import FakeDataset, FakeEvaluator, FakeSystem
+from cbcore.testing import FakeDataset, FakeEvaluator, FakeSystem
 from cbcore.tokens import TokenCounter, Words
 
 COUNTER = TokenCounter(Words())

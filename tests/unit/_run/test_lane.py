@@ -10,7 +10,7 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._store.sqlite import Store
-from cbcore.testing.fakes import (
+from cbcore.testing import (
     AsyncFakeSystem,
     FakeDataset,
     FakeEvaluator,

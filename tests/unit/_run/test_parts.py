@@ -9,7 +9,7 @@ import pytest
 from cbcore._run.parts import Part, StoredSystem
 from cbcore.components import Component, Owner
 from cbcore.exceptions import ProcessError
-from cbcore.testing.fakes import FakeEvaluator, FakeSystem
+from cbcore.testing import FakeEvaluator, FakeSystem
 
 OWNER = Owner("cb-x", "1")
 

@@ -13,7 +13,7 @@ from cbcore._run.sources import Source
 from cbcore._store.records import RunRecord
 from cbcore._store.sqlite import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
-from cbcore.testing.fakes import (
+from cbcore.testing import (
     AsyncFakeSystem,
     BrokenDataset,
     FakeDataset,

@@ -7,7 +7,7 @@ import pytest
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source, replayed
-from cbcore.testing.fakes import FakeDataset, FakeEvaluator
+from cbcore.testing import FakeDataset, FakeEvaluator
 
 
 class Silent(FakeEvaluator):

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.chains import Renamed, chain
-from cbcore.identity import UnidentifiableError, canonical_bytes, content_key, identity_of
+from cbcore.identity import UnidentifiableError, content_key, identity_of
 from cbcore.identity._descriptions import described_parts, note_use
+from cbcore.plain import canonical_bytes
 from cbcore.secrets import Secret
 
 values = st.none() | st.booleans() | st.integers() | st.text(max_size=8)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html import escape
 
 from cbcore import Component, DataError, MissingScoreError
-from cbcore.results import json_safe
+from cbcore.plain import json_safe
 
 
 class Evaluator:

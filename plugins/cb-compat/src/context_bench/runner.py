@@ -49,5 +49,6 @@ def evaluate(
         **{"tokenizer": ENCODING, **options},
     )
     rows = result.rows_by_system().values()
-    result.config["num_examples"] = max(map(len, rows), default=0)
+    config: dict[str, Any] = result.config  # type: ignore[assignment]
+    config["num_examples"] = max(map(len, rows), default=0)
     return result

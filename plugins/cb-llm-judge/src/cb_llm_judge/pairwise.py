@@ -20,7 +20,8 @@ from cb_llm_judge.settings import Sampling
 from cb_llm_judge.verdicts import PREFERENCE, JudgeError
 from cb_openai.settings import Connection
 from cbcore.exceptions import ScoringError
-from cbcore.identity import UnidentifiableError, canonical_bytes, content_key, identity_of
+from cbcore.identity import UnidentifiableError, content_key, identity_of
+from cbcore.plain import canonical_bytes
 from cbcore.records import by_field
 from cbcore.results import EvalRow
 

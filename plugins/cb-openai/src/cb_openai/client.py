@@ -19,7 +19,7 @@ from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
-from cbcore.identity import plain_bytes
+from cbcore.plain import plain_bytes
 from cbcore.records import by_field
 from cbcore.timing import waiting
 

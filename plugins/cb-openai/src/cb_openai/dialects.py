@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_openai.errors import BadReplyError, NoAnswerError, Outcome
-from cbcore.identity import from_bytes
+from cbcore.plain import from_bytes
 
 Message: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from cb_openai.dialects import text_of
 from cb_openai.errors import Outcome, TransportError
-from cbcore.identity import from_bytes, plain_bytes
+from cbcore.plain import from_bytes, plain_bytes
 
 _DONE = b"[DONE]"
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})

@@ -16,7 +16,7 @@ import attrs
 from cb_openai.dialects import excerpt
 from cb_openai.errors import BadReplyError, EndpointError, Outcome, StatusError, TransportError
 from cb_openai.streams import Assembly, StreamedReply
-from cbcore.identity import from_bytes
+from cbcore.plain import from_bytes
 
 if TYPE_CHECKING:
     import aiohttp

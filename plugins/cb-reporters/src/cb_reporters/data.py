@@ -12,7 +12,8 @@ from typing import Any
 import attrs
 
 from cb_reporters.text import visible
-from cbcore.results import ROW_FIELDS, EvalResult, EvalRow, json_safe
+from cbcore.plain import json_safe
+from cbcore.results import ROW_FIELDS, EvalResult, EvalRow
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _OWN_COLUMNS = ("scores", "metadata", "missing")

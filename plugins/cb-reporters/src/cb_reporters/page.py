@@ -16,7 +16,8 @@ from cb_reporters.markup import Markup, join, tag
 from cb_reporters.rows_table import rows_section
 from cb_reporters.sections import SectionLine, SectionView
 from cb_reporters.view import Column, View, components
-from cbcore.results import EvalResult, json_safe
+from cbcore.plain import json_safe
+from cbcore.results import EvalResult
 
 _DEEPEST = 6
 _KINDS = ("systems", "datasets", "evaluators", "metrics")

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import MissingExtraError
-from cbcore.results import EvalResult, EvalRow, json_safe
+from cbcore.plain import json_safe
+from cbcore.results import EvalResult, EvalRow
 
 _ROWS_PER_BATCH = 10_000
 

@@ -258,7 +258,8 @@ def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
     for asked_as, section in result.sections.items():
-        asked = [str(name) for name in result.config.get(asked_as) or ()]
+        config: Mapping[str, Any] = result.config
+        asked = [str(name) for name in config.get(asked_as) or ()]
         members = {str(line.get("key")) for line in section.lines}
         datasets = [*asked, *(name for name in datasets if not (asked and name in members))]
     datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})

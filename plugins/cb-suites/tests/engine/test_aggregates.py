@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_suites.engine.aggregates import Estimate, aggregate, combine, mean_of
+from cb_suites.engine.aggregates import aggregate, combine
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, TaskConfig
 from cbcore.exceptions import ConfigError
+from cbcore.stats import Estimate, mean_of
 
 MICRO = AggregateMetric("acc")
 MACRO = AggregateMetric("acc", weight_by_size=False)

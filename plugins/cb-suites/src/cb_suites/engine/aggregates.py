@@ -17,6 +17,7 @@ import attrs
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf
 from cbcore.exceptions import ConfigError
 from cbcore.introspection import signature_of
+from cbcore.stats import Estimate
 
 N_DRAWS = 1000
 """Draws behind the standard error of a median, a minimum, a maximum or a function."""
@@ -30,29 +31,13 @@ NAMED: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 @attrs.frozen
-class Estimate:
-    """A value, its standard error where there is one, and the examples it rests on.
+class WeightedMean(Estimate):
+    """A mean, with the weights by which it is made of its leaves.
 
-    `weights` says how a mean is made of its leaves, so that a mean of means whose parts share
-    leaves still has a standard error.
+    They give a mean of means whose parts share leaves a standard error still.
     """
 
-    value: float
-    stderr: float | None
-    n: int
     weights: Mapping[str, float] = attrs.field(factory=dict, repr=False)
-
-
-def mean_of(values: Sequence[float]) -> Estimate | None:
-    """The mean of independent values and its standard error, s/√n; None without values."""
-    n = len(values)
-    if n == 0:
-        return None
-    mean = math.fsum(values) / n
-    if n == 1:
-        return Estimate(mean, None, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return Estimate(mean, math.sqrt(variance / n), n)
 
 
 def combine(metric: AggregateMetric, parts: Mapping[str, Estimate]) -> Estimate | None:
@@ -72,7 +57,7 @@ def combine(metric: AggregateMetric, parts: Mapping[str, Estimate]) -> Estimate 
     return Estimate(value, _drawn_stderr(function, estimates), sum(sizes))
 
 
-def _mean(parts: Mapping[str, Estimate], *, weighted: bool) -> Estimate:
+def _mean(parts: Mapping[str, Estimate], *, weighted: bool) -> WeightedMean:
     estimates = list(parts.values())
     total, k = sum(part.n for part in estimates), len(estimates)
     shares = [part.n / total if weighted else 1 / k for part in estimates]
@@ -80,13 +65,18 @@ def _mean(parts: Mapping[str, Estimate], *, weighted: bool) -> Estimate:
     weights: dict[str, float] = {}
     shared = False
     for share, (key, part) in zip(shares, parts.items(), strict=True):
-        for leaf, weight in (part.weights or {key: 1.0}).items():
+        for leaf, weight in _weights(part, key).items():
             shared = shared or leaf in weights
             weights[leaf] = weights.get(leaf, 0.0) + share * weight
     stderr = None
     if not shared:
         stderr = _pooled_stderr(estimates) if weighted else _combined_stderr(estimates)
-    return Estimate(value, stderr, total, weights)
+    return WeightedMean(value, stderr, total, weights)
+
+
+def _weights(part: Estimate, key: str) -> Mapping[str, float]:
+    """The leaves a part is made of; one that is no mean of others is a leaf itself."""
+    return (part.weights if isinstance(part, WeightedMean) else {}) or {key: 1.0}
 
 
 def _pooled_stderr(parts: Sequence[Estimate]) -> float | None:
@@ -197,7 +187,7 @@ def _of_group(
     if combined is None:
         return None
     stderr = combined.stderr
-    if stderr is None and combined.weights:
+    if stderr is None and isinstance(combined, WeightedMean):
         stderr = _shared_stderr(combined.weights, leaves)
     # Children may share leaves: their examples are weighed as often, and counted once.
     return attrs.evolve(combined, stderr=stderr, n=sum(leaf.n for leaf in leaves.values()))

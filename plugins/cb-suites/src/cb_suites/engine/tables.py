@@ -13,13 +13,14 @@ from typing import Any
 
 import attrs
 
-from cb_suites.engine.aggregates import Estimate, aggregate, mean_of
+from cb_suites.engine.aggregates import aggregate
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cb_suites.engine.scoring import score_key
 from cbcore.boundary import contained
 from cbcore.names import hint
 from cbcore.results import EvalRow
+from cbcore.stats import Estimate, mean_of
 
 _HIGHER = frozenset({"acc", "acc_norm", "exact_match", "f1", "recall", "precision", "contains"})
 _MOST_NAMES = 5

@@ -1,0 +1,48 @@
+"""What a result says of how it came about: every key of `EvalResult.config`, declared.
+
+Each is annotated with its meaning, from which the reference is made. A run writes no other, but
+for those of its extensions: what was asked of each, under the key of its setting, its options,
+and as `<kind>_plugins` the components of kinds of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypedDict
+
+ComponentRecords = Sequence[Mapping[str, Any]]
+"""What is recorded of components: who made each, in which version, with which parameters."""
+
+RunState = Literal["finished", "interrupted", "failed"]
+
+
+class RunConfig(TypedDict, total=False):
+    """How a run was made. The settings are those of `Request`; `state` is there in the end."""
+
+    run_id: Annotated[str, "date, time and six random digits"]
+    cbcore: Annotated[str, "the version of the core"]
+    started: Annotated[str, "UTC, ISO 8601"]
+    systems: Annotated[ComponentRecords, "component records; below"]
+    datasets: Annotated[ComponentRecords, "component records"]
+    evaluators: Annotated[ComponentRecords, "component records"]
+    metrics: Annotated[ComponentRecords, "component records"]
+    tokenizers: Annotated[ComponentRecords, "component records"]
+    executors: Annotated[ComponentRecords, "component records"]
+    extensions: Annotated[list[str], "what extended the run; each has keys of its own beside"]
+    score_field: Annotated[str, "the score that quality means"]
+    tokenizer: Annotated[str, "the tokenizer's name"]
+    max_examples: Annotated[int | None, "examples per dataset, or null for all"]
+    threshold: Annotated[float, "the score that passes"]
+    max_workers: Annotated[int | None, "examples in flight per system, as given, or null"]
+    repeats: Annotated[int, "how often each example was run"]
+    timeout_s: Annotated[float | None, "seconds a system may take for one example, or null"]
+    max_errors: Annotated[float | None, "errored rows, or their share, that stop it, or null"]
+    fail_fast: Annotated[bool, "whether the first errored row stops it"]
+    budget_tokens: Annotated[int | None, "the tokens it may spend, or null"]
+    budget_usd: Annotated[float | None, "the dollars it may spend, or null"]
+    allow_unsandboxed: Annotated[bool, "whether generated code may run without a sandbox"]
+    seed: Annotated[int | None, "the seed of every component that takes one, or null"]
+    text_fields: Annotated[list[str] | None, "the fields whose tokens count, as given, or null"]
+    state: Annotated[RunState, "`finished`, `interrupted` or `failed`"]
+    state_reason: Annotated[str, "why it failed; only then"]
+    filter: Annotated[dict[str, Any], "what `filter` was called with; only then"]

@@ -1,0 +1,127 @@
+"""The config of a result holds what is declared, and nothing else."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import pytest
+
+from cbcore import evaluate
+from cbcore._store.records import Manifest
+from cbcore._store.sqlite import Store
+from cbcore.exceptions import RunStoppedError
+from cbcore.request import Request
+from cbcore.request._options import options_of
+from cbcore.runconfig import RunConfig
+
+DATA = [{"id": n, "context": "c", "question": "Who?", "answer": "me"} for n in (1, 2)]
+
+
+class Answering:
+    name = "answering"
+
+    def process(self, example):
+        if example["id"] == 2:
+            raise ValueError("no")
+        return {**example, "response": "me"}
+
+
+def fits(value, hint):
+    """Whether a value is of a type, for the types that the declarations use."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if is_typeddict(hint):
+        return not undeclared(value, hint)
+    if origin is Annotated:
+        return fits(value, inside[0])
+    if origin in (Union, types.UnionType):
+        return any(fits(value, one) for one in inside)
+    if origin is Literal:
+        return value in inside
+    if origin in (Mapping, dict):
+        return isinstance(value, Mapping) and all(
+            fits(k, inside[0]) and fits(v, inside[1]) for k, v in value.items()
+        )
+    if origin in (Sequence, list):
+        return isinstance(value, list) and all(fits(item, inside[0]) for item in value)
+    if isinstance(value, bool):
+        return hint is bool
+    return isinstance(value, (int, float) if hint is float else hint)
+
+
+def undeclared(value, declared):
+    """The keys of a value that are not declared, or not of the declared type."""
+    hints = get_type_hints(declared, include_extras=True)
+    return {k: v for k, v in value.items() if k not in hints or not fits(v, hints[k])}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"max_examples": 1, "seed": 3, "timeout_s": 5, "budget_tokens": 10**6, "budget_usd": 2.5},
+        {"text_fields": ("context", "question"), "max_errors": 0.5, "max_workers": 2},
+        {"fail_fast": True},
+    ],
+)
+def test_a_run_writes_what_is_declared(settings, tmp_path):
+    """Whatever it was asked for, and however it ended."""
+    try:
+        result = evaluate(
+            systems=[Answering()], dataset=DATA, progress=False, cache_dir=tmp_path, **settings
+        )
+    except RunStoppedError as stopped:
+        result = stopped.result
+        assert result.config["state"] == "failed"
+    assert undeclared(result.config, RunConfig) == {}
+    assert undeclared(result.filter(system="answering").config, RunConfig) == {}
+    store = Store(tmp_path)
+    [record] = store.runs()
+    store.close()
+    assert undeclared(record.manifest, Manifest) == {}
+
+
+def test_a_whole_run_has_every_key_but_those_of_a_failure():
+    """What is declared is there to be read."""
+    result = evaluate(systems=[Answering()], dataset=DATA, progress=False)
+    missing = set(get_type_hints(RunConfig)) - set(result.config)
+    assert missing == {"state_reason", "filter"}
+
+
+def test_every_recorded_setting_is_a_key():
+    """One that is added to the request is declared, or mypy could not know it."""
+    recorded = {name for name, said in options_of(Request).items() if said.recorded}
+    assert recorded <= set(get_type_hints(RunConfig))
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "fit"),
+    [
+        (1, int, True),
+        (True, int, False),
+        (1, float, True),
+        ("1", float, False),
+        (None, int | None, True),
+        (["a"], list[str], True),
+        ([1], list[str], False),
+        ({"a": 1}, Mapping[str, Any], True),
+        ({1: 1}, Mapping[str, Any], False),
+        ("a", Literal["a"], True),
+        ("b", Annotated[Literal["a"], "why"], False),
+    ],
+)
+def test_the_reader_of_types_tells_what_fits(value, hint, fit):
+    """So that the tests above can fail."""
+    assert fits(value, hint) is fit
