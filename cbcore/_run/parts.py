@@ -9,8 +9,8 @@ import attrs
 
 from cbcore.components import Component, describe_exception
 from cbcore.exceptions import ProcessError
-from cbcore.identity import UnidentifiableError, identity_of
-from cbcore.identity._descriptions import described_parts, note_use
+from cbcore.identity import UnidentifiableError, identify
+from cbcore.identity._descriptions import note_use
 
 
 class StoredSystem:
@@ -98,9 +98,8 @@ def _identify(value: Any, record: Mapping[str, Any] | None) -> _Identified:
     if isinstance(value, StoredSystem):
         return _Identified(value.stored_identity)
     try:
-        return _Identified(
-            identity_of(value, record=record), described=tuple(described_parts(value, record))
-        )
+        identity, parts = identify(value, record)
+        return _Identified(identity, described=tuple(parts))
     except UnidentifiableError as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - what it declares is the component's own code

@@ -8,11 +8,11 @@ the digest is that of the code that runs, also when it is edited meanwhile.
 
 from __future__ import annotations
 
-import ast
 import functools
 import glob
 import importlib.util
 import inspect
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -23,18 +23,9 @@ from typing import Any
 import attrs
 
 import cbcore
+from cbcore.identity._imports import written_imports
 
 _INSTALLED = {"site-packages", "dist-packages"}
-_COMPUTED_IMPORTS = {
-    "__import__",
-    "exec_module",
-    "import_module",
-    "load_module",
-    "run_module",
-    "run_path",
-    "spec_from_file_location",
-}
-"""Functions that import what a string says; where that is computed, nobody can read it off."""
 
 
 class UnidentifiableError(ValueError):
@@ -131,43 +122,12 @@ def _content(module: str, path: str) -> _Content:
 
 def _read(module: str, path: str, as_of: Any) -> _Content:
     source = Path(path).read_bytes()
-    digest = digest_of(source)
-    try:
-        tree = ast.parse(source) if path.endswith(".py") else None
-    except (SyntaxError, ValueError):
-        tree = None
-    if tree is None:
-        return _Content(as_of, digest)
-    written: dict[str, None] = {}
-    computes_imports = False
+    if not path.endswith(".py"):
+        return _Content(as_of, digest_of(source))
     package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            written |= dict.fromkeys(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node.module or "", node.level, package)
-            written |= dict.fromkeys([base, *(f"{base}.{alias.name}" for alias in node.names)])
-        elif isinstance(node, ast.Call) and _called(node) in _COMPUTED_IMPORTS:
-            first = node.args[0] if node.args else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                written[first.value] = None
-            else:
-                computes_imports = True
+    written, computes_imports = written_imports(source, package)
     own = dict.fromkeys(pair for name in written for pair in _own_modules(name))
-    return _Content(as_of, digest, tuple(own), computes_imports)
-
-
-def _absolute(name: str, level: int, package: str) -> str:
-    """The full name of what a module of that package calls `name`, after `level` dots."""
-    if not level:
-        return name
-    parents = package.split(".")
-    return ".".join([*parents[: len(parents) - level + 1], *([name] if name else [])])
-
-
-def _called(node: ast.Call) -> str:
-    function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return _Content(as_of, digest_of(source), tuple(own), computes_imports)
 
 
 def _own_modules(name: str) -> Iterator[tuple[str, str]]:
@@ -184,12 +144,13 @@ def _own_modules(name: str) -> Iterator[tuple[str, str]]:
 
 def _loaded_beside(path: str) -> Iterator[tuple[str, str]]:
     """Own modules loaded so far from the folder of a module, or of its outermost package."""
-    folder = Path(path).parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
+    folder = os.path.dirname(path)  # noqa: PTH120 - as text: there are hundreds to compare with
+    while os.path.isfile(os.path.join(folder, "__init__.py")):  # noqa: PTH113, PTH118
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    inside = os.path.join(folder, "")  # noqa: PTH118
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and folder in Path(file).parents and is_own(file):
+        if isinstance(file, str) and file.startswith(inside) and is_own(file):
             yield name, file
 
 
