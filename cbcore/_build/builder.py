@@ -99,7 +99,8 @@ class Builder:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         try:
-            value = binding.make(spec, target, extra=extra)
+            bound = binding.bind(spec, target, extra=extra)
+            value = bound.make()
             if mapping:
                 value = _mapped(spec.name, value, mapping)
         except CBError:
@@ -108,7 +109,7 @@ class Builder:
             raise PluginContractError(
                 owner, f"making the {kind} {spec.name!r} failed: {describe_exception(error)}"
             ) from error
-        given = {**binding.named_arguments(spec, target, extra=extra), **_told(mapping)}
+        given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
     def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Part:

@@ -191,7 +191,9 @@ def test_the_imports_of_a_source_are_those_that_python_would_make(source):
     assert not computes_imports
 
 
-@pytest.mark.parametrize("module", [ast, json, json.decoder, pytest, xml.dom, cbcore.identity], ids=str)
+@pytest.mark.parametrize(
+    "module", [ast, json, json.decoder, pytest, xml.dom, cbcore.identity], ids=str
+)
 def test_reading_off_and_parsing_find_the_same_imports(module):
     """The quick way is only a shorter one."""
     source = Path(module.__file__).read_bytes()
