@@ -40,17 +40,24 @@ def digest_of(content: bytes) -> str:
 @functools.lru_cache(maxsize=1024)
 def is_own(path: str) -> bool:
     """Whether a file is of somebody's own, rather than installed."""
-    file = Path(path)
-    if _INSTALLED & set(file.parts) or not file.is_file():
+    file = os.path.normcase(os.path.normpath(path))
+    if not _INSTALLED.isdisjoint(file.split(os.sep)) or not _is_file(path):  # noqa: PTH206
         return False
-    return not any(folder in file.parents for folder in _not_own())
+    return not file.startswith(_not_own())
 
 
 @functools.lru_cache(maxsize=1)
-def _not_own() -> frozenset[Path]:
+def _not_own() -> tuple[str, ...]:
+    """What the paths of files begin with that are part of Python or `cb`."""
     places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     cb = Path(cbcore.__file__).parent
-    return frozenset([cb, cb.resolve(), *(Path(place) for place in places if place)])
+    folders = (cb, cb.resolve(), *(place for place in places if place))
+    return tuple(os.path.normcase(os.path.normpath(folder)) + os.sep for folder in folders)
+
+
+# Paths as text: hundreds are looked at before a run, and `Path` takes ten times as long.
+def _is_file(*parts: str) -> bool:
+    return os.path.isfile(os.path.join(*parts))  # noqa: PTH113, PTH118
 
 
 def own_code_digest(module: str, path: str) -> str:
@@ -144,8 +151,8 @@ def _own_modules(name: str) -> Iterator[tuple[str, str]]:
 
 def _loaded_beside(path: str) -> Iterator[tuple[str, str]]:
     """Own modules loaded so far from the folder of a module, or of its outermost package."""
-    folder = os.path.dirname(path)  # noqa: PTH120 - as text: there are hundreds to compare with
-    while os.path.isfile(os.path.join(folder, "__init__.py")):  # noqa: PTH113, PTH118
+    folder = os.path.dirname(path)  # noqa: PTH120
+    while _is_file(folder, "__init__.py"):
         folder = os.path.dirname(folder)  # noqa: PTH120
     inside = os.path.join(folder, "")  # noqa: PTH118
     for name, module in list(sys.modules.items()):
@@ -167,9 +174,9 @@ def _file_of(module: str) -> str | None:
         spec = _spec_of(module)
         return spec.origin if spec is not None and spec.has_location else None
     for folder in _folders_of(parent):
-        for file in (Path(folder, name, "__init__.py"), Path(folder, f"{name}.py")):
-            if file.is_file():
-                return str(file)
+        for parts in ((folder, name, "__init__.py"), (folder, f"{name}.py")):
+            if _is_file(*parts):
+                return str(Path(*parts))
     return None
 
 
@@ -179,7 +186,7 @@ def _folders_of(package: str) -> Iterable[str]:
         return list(getattr(loaded, "__path__", ()))
     parent, _, name = package.rpartition(".")
     if parent:
-        return [str(Path(folder, name)) for folder in _folders_of(parent)]
+        return [os.path.join(folder, name) for folder in _folders_of(parent)]  # noqa: PTH118
     spec = _spec_of(package)
     return list(spec.submodule_search_locations or ()) if spec is not None else ()
 

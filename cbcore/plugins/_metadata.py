@@ -304,6 +304,17 @@ def _source_times(entries: Iterable[EntryPoint]) -> list[int]:
         if spec is None or spec.origin is None:
             raise FileNotFoundError(top)
         origin = Path(spec.origin)
-        files = list(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
-        times += [max(file.stat().st_mtime_ns for file in files), len(files)]
+        is_package = origin.name == "__init__.py"
+        changed = list(_changes_in(origin.parent)) if is_package else [origin.stat().st_mtime_ns]
+        times += [max(changed), len(changed)]
     return times
+
+
+def _changes_in(folder: str | Path) -> Iterator[int]:
+    """When each Python file in a folder and those below it was last changed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.stat().st_mtime_ns
+            elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                yield from _changes_in(entry.path)
