@@ -119,7 +119,7 @@ def _content(module: str, path: str) -> _Content:
         as_of = getattr(loaded, "__spec__", None) or loaded
         is_current = known is not None and known.as_of is as_of
     else:
-        stat = Path(path).stat()
+        stat = os.stat(path)  # noqa: PTH116
         as_of = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         is_current = known is not None and known.as_of == as_of
     if known is None or not is_current:
@@ -176,7 +176,7 @@ def _file_of(module: str) -> str | None:
     for folder in _folders_of(parent):
         for parts in ((folder, name, "__init__.py"), (folder, f"{name}.py")):
             if _is_file(*parts):
-                return str(Path(*parts))
+                return os.path.join(*parts)  # noqa: PTH118
     return None
 
 
