@@ -13,15 +13,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore.components import KINDS, describe_exception
 from cbcore.names import canonical, near_matches
 from cbcore.plugins._library import metadata
-from cbcore.plugins._origins import Origin, read_origin
 from cbcore.plugins._policy import CORE
+
+if TYPE_CHECKING:
+    from cbcore.plugins._origins import Origin
 
 HOOK_GROUP = "cb.plugins"
 KIND_BY_GROUP = {f"cb.{kind}s": kind for kind in KINDS}
@@ -131,6 +133,8 @@ class Distribution:
     @cached_property
     def origin(self) -> Origin:
         """Where it was installed from."""
+        from cbcore.plugins._origins import read_origin
+
         return read_origin(self._installed)
 
     @cached_property
