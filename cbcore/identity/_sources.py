@@ -51,7 +51,7 @@ def _not_own() -> tuple[str, ...]:
     """What the paths of files begin with that are part of Python or `cb`."""
     places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     cb = Path(cbcore.__file__).parent
-    folders = (cb, cb.resolve(), *(place for place in places if place))
+    folders = (str(cb), str(cb.resolve()), *(place for place in places if place))
     return tuple(os.path.normcase(os.path.normpath(folder)) + os.sep for folder in folders)
 
 

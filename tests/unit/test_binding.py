@@ -20,6 +20,7 @@ from cbcore.binding import (
     convert,
     guess,
     make,
+    named_arguments,
 )
 from cbcore.exceptions import ParameterError, UsageError
 from cbcore.secrets import Secret
@@ -36,8 +37,8 @@ class Truncate:
 
 
 def arguments(*given: Any, **offered: Any) -> tuple[list[Any], dict[str, Any]]:
-    bound = bind(*given, **offered)
-    return bound.positional, bound.keywords
+    positional, keywords = bind(*given, **offered)
+    return positional, keywords
 
 
 def keyword_only(*, k: int = 1) -> dict[str, Any]:
@@ -243,7 +244,7 @@ def test_arguments_are_told_by_name():
         "max_tokens": 5,
         "seed": 3,
     }
-    assert bind(Spec("t"), Truncate).named_arguments == {}
+    assert named_arguments(Spec("t"), Truncate) == {}
 
 
 def test_a_component_is_made():
