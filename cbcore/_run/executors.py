@@ -8,7 +8,7 @@ were ready but not yet due are put into `unclaimed`, so that what was paid for i
 A `Gate` is asked before an item is taken while others are under way: when it holds, nothing is
 taken until another result was given back.
 
-Only what is awaited imports `asyncio`: it takes longer than a small run.
+Only what is awaited imports `asyncio`, which takes longer than a few rows do.
 """
 
 from __future__ import annotations

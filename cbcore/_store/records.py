@@ -81,7 +81,7 @@ def git_commit() -> str | None:
     here = Path.cwd()
     in_git = any((folder / ".git").exists() for folder in (here, *here.parents))
     if not in_git and "GIT_DIR" not in os.environ:
-        return None  # which git would take as long to say as a small run takes
+        return None  # git would say the same, and take a process for it
     import subprocess
 
     command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]

@@ -57,6 +57,7 @@ def _run(
     _import_modules(invocation.imports)
     request = _request(settings, invocation, _of(Request, said))
     if invocation.dry_run:
+        ready()
         _dry_run(request)
         return
     outputs = make_outputs(settings, invocation.outputs)

@@ -20,7 +20,7 @@ def no_process(monkeypatch):
 
 @pytest.mark.usefixtures("no_process")
 def test_outside_a_repository_no_other_process_is_asked(tmp_path, monkeypatch):
-    """A run of one row would wait for them longer than for itself."""
+    """Starting them takes longer than a row does."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GIT_DIR", raising=False)
     found = describe_environment({})

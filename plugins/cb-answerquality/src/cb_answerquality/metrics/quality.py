@@ -18,7 +18,7 @@ _UNSPACED += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[\u0300-\u036f])"
 
 
-@functools.cache  # to compile it takes as long as to score a thousand rows, and few need it
+@functools.cache  # compiling it takes 2 ms, and few answers need it
 def _inside() -> re.Pattern[str]:
     """Matches, empty, at a position inside a word or inside a number such as 4.5 or 1,000."""
     return re.compile(rf"(?<={_LETTER})(?={_LETTER})|(?<=\d[.,])(?=\d)|(?<=\d)(?=[.,]\d)")
