@@ -1,4 +1,4 @@
-"""How long light commands take: `cb` with few and many plugins, beside other tools.
+"""How long light commands and a run of one row take: `cb` with few and many plugins, beside others.
 
 Every measurement is a fresh process, with warm file caches and the memory of `cb` filled.
 `cb` is installed from wheels, as a user has it, in an environment of its own like the peers.
@@ -28,6 +28,11 @@ PEER_COMMANDS = {
 }
 LISTING = "cb list-plugins, 20 more plugins"
 CB_COMMANDS = ("--version", "--help", "list-plugins")
+SMALL_RUN = (
+    *("run", "--system", "bm25:max_tokens=150 | extractive", "--dataset", "hotpotqa:sample"),
+    *("-n", "1", "--output", "html=r.html", "--cache-dir", ".cb"),
+)
+RUN_NAME = "cb run, one row"
 _COUNT_MODULES = """
 import sys
 before = set(sys.modules)
@@ -63,7 +68,8 @@ def run(*, quick: bool) -> Report:
         _tabulate(report, times)
         _add_targets(report, times, slow_times)
         _add_modules(report, cb.python, environ, folder)
-        _add_imports(report, cb.python, environ, folder)
+        _add_imports(report, cb.python, environ, folder, "cb list-plugins", ["list-plugins"])
+        _add_imports(report, cb.python, environ, folder, RUN_NAME, list(SMALL_RUN))
     return report
 
 
@@ -78,6 +84,7 @@ def _cases(
     }
     for command in CB_COMMANDS:
         light[f"cb {command}"] = functools.partial(measure, [cb_command, command], environ)
+    light[RUN_NAME] = functools.partial(_measure_run, cb_command, environ)
     for number, path in crowds.items():
         # A memory of its own each: the fake plugins of one crowd are those of the next.
         crowded = environ | {"PYTHONPATH": path, "XDG_CACHE_HOME": f"{folder}/cache-{number}"}
@@ -93,7 +100,14 @@ def _cases(
     light["cb list-plugins, editable install"] = functools.partial(
         measure, [developed, "list-plugins"], environ
     )
+    light[f"{RUN_NAME}, editable install"] = functools.partial(_measure_run, developed, environ)
     return light, slow
+
+
+def _measure_run(cb_command: str, environ: dict[str, str]) -> float:
+    """In an empty folder each time: nothing is stored yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run_command([cb_command, *SMALL_RUN], environ, folder=folder)
 
 
 def _measure_peer(name: str, command: list[str], environ: dict[str, str], folder: str) -> float:
@@ -150,28 +164,36 @@ def _add_targets(
 
 def _add_modules(report: Report, python: str, environ: dict[str, str], folder: str) -> None:
     table = Table("Modules imported", ["command", "by the command", "by the interpreter"])
-    for command in CB_COMMANDS:
-        done = _python(python, ["-c", _COUNT_MODULES.format(arguments=[command])], environ, folder)
+    commands = {f"cb {command}": [command] for command in CB_COMMANDS}
+    for name, arguments in {**commands, RUN_NAME: list(SMALL_RUN)}.items():
+        done = _python(python, ["-c", _COUNT_MODULES.format(arguments=arguments)], environ, folder)
         added, before = done.stderr.split()[-2:]
-        table.rows.append([f"cb {command}", added, before])
-        report.data[f"modules: cb {command}"] = int(added)
+        table.rows.append([name, added, before])
+        report.data[f"modules: {name}"] = int(added)
     report.tables.append(table)
 
 
-def _add_imports(report: Report, python: str, environ: dict[str, str], folder: str) -> None:
-    """Where importing spends its time: the dearest modules of `cb list-plugins` by own time."""
-    code = "from cbcore.cli import main; main(['list-plugins'])"
+def _add_imports(
+    report: Report,
+    python: str,
+    environ: dict[str, str],
+    folder: str,
+    name: str,
+    arguments: list[str],
+) -> None:
+    """Where importing spends its time: the dearest modules of a command by own time."""
+    code = f"from cbcore.cli import main; main({arguments!r})"
     done = _python(python, ["-X", "importtime", "-c", code], environ, folder)
     costs = []
     for line in done.stderr.splitlines():
         own, _, rest = line.removeprefix("import time:").partition("|")
         if own.strip().isdigit():
-            cumulative, _, name = rest.partition("|")
-            costs.append((int(own), int(cumulative), name.strip()))
-    table = Table("Imports of cb list-plugins", ["module", "own ms", "with what it imports ms"])
+            cumulative, _, module = rest.partition("|")
+            costs.append((int(own), int(cumulative), module.strip()))
+    table = Table(f"Imports of {name}", ["module", "own ms", "with what it imports ms"])
     table.rows = [
-        [name, f"{own / 1000:.1f}", f"{cumulative / 1000:.1f}"]
-        for own, cumulative, name in sorted(costs, reverse=True)[:20]
+        [module, f"{own / 1000:.1f}", f"{cumulative / 1000:.1f}"]
+        for own, cumulative, module in sorted(costs, reverse=True)[:20]
     ]
     total = sum(own for own, _, _ in costs) / 1000
     table.rows.append([f"all {len(costs)}, as slowed by the tracing", f"{total:.1f}", ""])

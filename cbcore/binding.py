@@ -6,9 +6,11 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import attrs
 
 from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
@@ -21,9 +23,51 @@ __all__ = ("make",)
 _TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, {"none", "null"}
 
 
+@attrs.frozen
+class Bound:
+    """A factory with what it is to be called with, found once: by it the component is made and told.
+
+    `signature` is None for factories that have none to read. It can be taken apart into
+    `positional, keywords`.
+    """
+
+    spec: Spec
+    target: Callable[..., Any]
+    signature: inspect.Signature | None
+    positional: list[Any]
+    keywords: dict[str, Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.positional, self.keywords))
+
+    @property
+    def named_arguments(self) -> dict[str, Any]:
+        """What the factory is given, by parameter name: how a component came to be what it is."""
+        first = next(iter(self.signature.parameters), "config") if self.signature else "config"
+        return {**dict.fromkeys([first][: len(self.positional)], *self.positional), **self.keywords}
+
+    def make(self) -> Any:
+        """Call the factory. What it refuses becomes a `ParameterError`."""
+        if self.signature is not None:
+            try:
+                self.signature.bind(*self.positional, **self.keywords)
+            except TypeError as error:
+                raise self._refused(error) from error
+        try:
+            return self.target(*self.positional, **self.keywords)
+        except CBError:
+            raise
+        except (ValueError, TypeError) as error:  # how constructors say that a value is wrong
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> ParameterError:
+        hint = f"`cb info {self.spec.name}` shows its parameters"
+        return ParameterError(self.spec.name, str(error), hint=hint)
+
+
 def bind(
     spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
-) -> tuple[list[Any], dict[str, Any]]:
+) -> Bound:
     """Arguments for `target`: the config first, then the parameters, converted to their types.
 
     `extra` holds values the core offers (`n`, `seed`); they are passed only where the target
@@ -31,7 +75,9 @@ def bind(
     """
     signature = signature_of(target)
     if signature is None:
-        return ([] if spec.config is None else [spec.config]), dict(spec.params)
+        return Bound(
+            spec, target, None, [] if spec.config is None else [spec.config], dict(spec.params)
+        )
     accepted = signature.parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
     by_keyword = [
@@ -57,38 +103,19 @@ def bind(
             )
         keywords.pop(first.name, None)
         positional.append(_converted(spec, first.name, spec.config, first.annotation))
-    return positional, keywords
+    return Bound(spec, target, signature, positional, keywords)
 
 
 def named_arguments(
     spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What `make` would pass, by parameter name: how a component came to be what it is."""
-    positional, keywords = bind(spec, target, extra=extra)
-    signature = signature_of(target)
-    first = next(iter(signature.parameters), "config") if signature is not None else "config"
-    return {**dict.fromkeys([first][: len(positional)], *positional), **keywords}
+    """What `make` would pass, by parameter name."""
+    return bind(spec, target, extra=extra).named_arguments
 
 
 def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:
-    """Call the component's factory. What it refuses becomes a `ParameterError`."""
-    positional, keywords = bind(spec, target, extra=extra)
-    signature = signature_of(target)
-    if signature is not None:
-        try:
-            signature.bind(*positional, **keywords)
-        except TypeError as error:
-            raise ParameterError(
-                spec.name, str(error), hint=f"`cb info {spec.name}` shows its parameters"
-            ) from error
-    try:
-        return target(*positional, **keywords)
-    except CBError:
-        raise
-    except (ValueError, TypeError) as error:  # how constructors say that a value is wrong
-        raise ParameterError(
-            spec.name, str(error), hint=f"`cb info {spec.name}` shows its parameters"
-        ) from error
+    """Bind and call: a component from a spec. What its factory refuses is a `ParameterError`."""
+    return bind(spec, target, extra=extra).make()
 
 
 def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> ParameterError:

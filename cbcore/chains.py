@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -66,6 +65,8 @@ class AsyncChain(Chain):
 
     def warm_up(self) -> Awaitable[None]:
         """As of any chain; the threads for stages that are called are started as well."""
+        import asyncio
+
         begun = super().warm_up()
         return _all_of([asyncio.to_thread(int), *([begun] if begun is not None else [])])
 
@@ -162,6 +163,8 @@ class _Passage:
 
 async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> Any:
     """Call a stage beside the event loop. Waiting for a thread is not the stage's time."""
+    import asyncio
+
     waits = _waits.current_waits()
     asked = time.perf_counter()
 
@@ -175,6 +178,8 @@ async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> 
 
 
 async def _all_of(awaitables: Iterable[Awaitable[Any]]) -> None:
+    import asyncio
+
     await asyncio.gather(*awaitables)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import secrets as token_source
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -196,7 +196,7 @@ def _executor(request: Request, builder: Builder, systems: Sequence[Part]) -> Pa
 
 
 def _new_run_id() -> str:
-    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + token_source.token_hex(3)
+    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
 def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]:

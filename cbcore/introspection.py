@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,16 @@ class Parameter:
 
 def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
     """The call signature with annotations resolved where possible; None for some builtins."""
+    try:
+        hash(target)
+    except TypeError:
+        return _read_signature.__wrapped__(target)
+    return _read_signature(target)
+
+
+# Bounded, so that classes that somebody makes by the thousand can go.
+@functools.lru_cache(maxsize=256)
+def _read_signature(target: Callable[..., Any]) -> inspect.Signature | None:
     with contained():  # an annotation that cannot be evaluated is the plugin's own business
         return inspect.signature(target, eval_str=True)
     try:

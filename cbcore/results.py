@@ -318,5 +318,14 @@ def _dataclass_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
     return dict(twin.__dataclass_fields__)
 
 
-EvalRow.__dataclass_fields__ = _dataclass_fields(EvalRow)
-EvalResult.__dataclass_fields__ = _dataclass_fields(EvalResult)
+class _WhenAsked:
+    """`__dataclass_fields__` of a class, made when it is first asked for: few ever do."""
+
+    def __get__(self, _: object, owner: type) -> dict[str, dataclasses.Field[Any]]:
+        found = _dataclass_fields(owner)
+        setattr(owner, "__dataclass_fields__", found)  # noqa: B010 - in the place of this
+        return found
+
+
+setattr(EvalRow, "__dataclass_fields__", _WhenAsked())  # noqa: B010 - which is no type of a field
+setattr(EvalResult, "__dataclass_fields__", _WhenAsked())  # noqa: B010

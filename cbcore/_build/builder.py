@@ -102,10 +102,11 @@ class Builder:
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            value = binding.make(spec, target, extra=extra)
+            bound = binding.bind(spec, target, extra=extra)
+            value = bound.make()
             if mapping:
                 value = _mapped(spec.name, value, mapping)
-        given = {**binding.named_arguments(spec, target, extra=extra), **_told(mapping)}
+        given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
     def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Part:

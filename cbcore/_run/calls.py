@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import queue
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,8 +19,13 @@ from cbcore.timing import _waits
 from cbcore.tokens import TEXT_FIELDS
 
 _of_this_call = _waits.of_this_call
-_FAILURES = (Exception, SystemExit, asyncio.CancelledError)
-"""What a system may raise without ending the run: the plugin boundary."""
+
+
+def _failures() -> tuple[type[BaseException], ...]:
+    """What a system may raise without ending the run: the plugin boundary."""
+    # Where nobody has imported it, nobody can raise what it defines.
+    loaded = sys.modules.get("asyncio.exceptions")
+    return (Exception, SystemExit, *([loaded.CancelledError] if loaded is not None else ()))
 
 
 def is_async(system: Any) -> bool:
@@ -71,7 +76,7 @@ class SyncCaller:
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started
-        except _FAILURES as error:
+        except _failures() as error:
             took = time.perf_counter() - started - _waits.taken_waits()
             return _failed(error, work, self._system, took)
         return _checked(output, work, took, waited)
@@ -99,14 +104,16 @@ class AsyncCaller:
                 output = await call(example)
             else:
                 output = await self._limited(call(example))
-        except _FAILURES as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+        except _failures() as error:
+            if _is_cancelled(error):
                 raise
             took = time.perf_counter() - started - waits.seconds
             return _failed(error, work, self._system, took)
         return _checked(output, work, time.perf_counter() - started, waits.seconds)
 
     async def _limited(self, awaitable: Awaitable[Any]) -> Any:
+        import asyncio
+
         try:
             output, error = await asyncio.wait_for(_outcome(awaitable), self._timeout_s)
         except asyncio.TimeoutError as late:
@@ -124,11 +131,15 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
         return None, error
 
 
-def _is_cancelled() -> bool:
+def _is_cancelled(error: BaseException) -> bool:
     """Whether the run cancelled this task; else a `CancelledError` is the system's own.
 
     Python 3.10 cannot tell: there it always counts as the run's.
     """
+    import asyncio
+
+    if not isinstance(error, asyncio.CancelledError):
+        return False
     cancelling = getattr(asyncio.current_task(), "cancelling", None)
     return cancelling is None or cancelling() > 0
 

@@ -7,17 +7,21 @@ were ready but not yet due are put into `unclaimed`, so that what was paid for i
 
 A `Gate` is asked before an item is taken while others are under way: when it holds, nothing is
 taken until another result was given back.
+
+Only what is awaited imports `asyncio`, which takes longer than a few rows do.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -89,6 +93,8 @@ def run_async(
     gate: Gate | None = None,
 ) -> Iterator[Result]:
     """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
+    from asyncio import CancelledError
+
     pending: deque[tuple[int, Item]] = deque()
     parked: deque[asyncio.Future[None]] = deque()
     finished = _Finished(loop.loop, max(1, in_flight // 2))
@@ -104,7 +110,7 @@ def run_async(
                 continue
             try:
                 finished.put(index, await call(item))
-            except asyncio.CancelledError:
+            except CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
                 finished.put(index, _Escaped(error))
@@ -143,6 +149,8 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop
     except ImportError:
+        import asyncio
+
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
 
@@ -156,6 +164,8 @@ class LoopThread:
         self._thread.start()
 
     def _run(self) -> None:
+        import asyncio
+
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
         # Tasks cancelled at the end get their turn to clean up.
@@ -169,6 +179,8 @@ class LoopThread:
 
     def call(self, awaitable: Any, timeout_s: float | None = None) -> Any:
         """Run one coroutine on the loop and wait for it."""
+        import asyncio
+
         return asyncio.run_coroutine_threadsafe(awaitable, self.loop).result(timeout_s)
 
     def close(self, timeout_s: float = 2.0) -> None:

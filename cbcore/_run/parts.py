@@ -10,8 +10,8 @@ import attrs
 from cbcore.boundary import contained
 from cbcore.components import Component
 from cbcore.exceptions import ProcessError
-from cbcore.identity import UnidentifiableError, identity_of
-from cbcore.identity._descriptions import described_parts, note_use
+from cbcore.identity import UnidentifiableError, identify
+from cbcore.identity._descriptions import note_use
 
 
 class StoredSystem:
@@ -99,9 +99,8 @@ def _identify(value: Any, record: Mapping[str, Any] | None) -> _Identified:
     if isinstance(value, StoredSystem):
         return _Identified(value.stored_identity)
     with contained() as tried:  # what it declares is the component's own code
-        return _Identified(
-            identity_of(value, record=record), described=tuple(described_parts(value, record))
-        )
+        identity, parts = identify(value, record)
+        return _Identified(identity, described=tuple(parts))
     if isinstance(tried.error, UnidentifiableError):
         return _Identified(None, str(tried.error))
     return _Identified(None, f"its identity failed: {tried.reason}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import socket
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,7 +62,7 @@ class RunRecord:
     def shown_state(self) -> str:
         """The state, where a run that says it is running but whose process is gone has crashed."""
         host = self.manifest.get("host", {})
-        if self.state != "running" or host.get("name") != socket.gethostname():
+        if self.state != "running" or host.get("name") != platform.node():
             return self.state
         if host.get("pid") == os.getpid():
             return "crashed"  # whoever asks is another process that was given the same number
@@ -84,11 +82,12 @@ def now() -> str:
 
 def describe_environment(plugins: Mapping[str, str]) -> Manifest:
     """The machine, the working directory and the code a run uses."""
+    machine = platform.uname()  # of which `platform.platform()` asks another process
     return {
         "host": {
-            "name": socket.gethostname(),
+            "name": platform.node(),
             "pid": os.getpid(),
-            "platform": platform.platform(),
+            "platform": f"{machine.system}-{machine.release}-{machine.machine}",
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
         },
@@ -100,6 +99,12 @@ def describe_environment(plugins: Mapping[str, str]) -> Manifest:
 
 def git_commit() -> str | None:
     """The commit checked out in the working directory, marked when files differ from it."""
+    here = Path.cwd()
+    in_git = any((folder / ".git").exists() for folder in (here, *here.parents))
+    if not in_git and "GIT_DIR" not in os.environ:
+        return None  # git would say the same, and take a process for it
+    import subprocess
+
     command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
     try:
         found = subprocess.run(  # noqa: S603 - fixed arguments, no shell; whichever git there is

@@ -6,13 +6,14 @@ import contextlib
 import functools
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from cbcore.cli._brought import brought_words, with_brought
+from cbcore.cli._collector import preparing
 from cbcore.cli._options import options
 from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
 from cbcore.cli._settings import Settings, pass_settings, shared_options
@@ -43,7 +44,15 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
     cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
     """
-    from cbcore.api import execute
+    with preparing() as ready:
+        _run(settings, run_file, flags, ready)
+
+
+def _run(
+    settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
+) -> None:
+    from cbcore._run.progress import live
+    from cbcore.compose import compose
     from cbcore.exceptions import RunStoppedError
 
     settings.configure_logging()
@@ -56,14 +65,20 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     _import_modules(invocation.imports)
     request = _request(settings, invocation, said)
     if invocation.dry_run:
+        ready()
         _dry_run(request)
         return
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
     try:
         # Only reports belong on standard output, whatever components print.
-        with contextlib.redirect_stdout(sys.stderr):
-            result = execute(request, progress=settings.verbosity >= 0)
+        with (
+            contextlib.redirect_stdout(sys.stderr),
+            live(enabled=settings.verbosity >= 0) as observers,
+        ):
+            run = compose(request, observers=observers)
+            ready()
+            result = run.execute()
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
             report(stopped.result, outputs)

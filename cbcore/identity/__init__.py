@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import Any
 
 from cbcore.chains import Chain, Renamed
-from cbcore.identity._descriptions import described
+from cbcore.identity._descriptions import Seen, described
 from cbcore.identity._sources import UnidentifiableError, digest_of_maker
 from cbcore.plain import canonical_bytes
 
@@ -39,17 +39,24 @@ def identity_of(obj: Any, *, record: Mapping[str, Any] | None = None) -> bytes:
     `record` is what a result says of the component (owner, version, parameters). Raises
     `UnidentifiableError` when no identity can be had.
     """
+    return identify(obj, record)[0]
+
+
+def identify(obj: Any, record: Mapping[str, Any] | None) -> tuple[bytes, list[Seen]]:
+    """An identity as of `identity_of`, with the objects it rests on as they were then."""
     if isinstance(obj, Renamed):
-        return identity_of(obj.system, record=record)
+        return identify(obj.system, record)
     if isinstance(obj, Chain):
         records = (record or {}).get("stages") or [None] * len(obj.stages)
-        stages = [identity_of(s, record=r) for s, r in zip(obj.stages, records, strict=True)]
-        return content_key(b"chain" + b"".join(stages))
-    facts: dict[str, Any] = {"scheme": _SCHEME, "object": described(obj, record)}
+        stages = [identify(s, r) for s, r in zip(obj.stages, records, strict=True)]
+        key = content_key(b"chain" + b"".join(identity for identity, _ in stages))
+        return key, [part for _, parts in stages for part in parts]
+    facts, parts = described(obj, record)
+    told: dict[str, Any] = {"scheme": _SCHEME, "object": facts}
     if record is not None:
-        facts |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
-        facts["maker"] = digest_of_maker(str(record.get("component")))
-    return content_key(canonical_bytes(facts))
+        told |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
+        told["maker"] = digest_of_maker(str(record.get("component")))
+    return content_key(canonical_bytes(told)), parts
 
 
 def content_key(content: bytes) -> bytes:

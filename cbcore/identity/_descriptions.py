@@ -21,7 +21,6 @@ import attrs
 
 from cbcore import records
 from cbcore.boundary import contained
-from cbcore.chains import Chain, Renamed
 from cbcore.identity._code import captured, compiled, members, unwrapped
 from cbcore.identity._sources import (
     UnidentifiableError,
@@ -58,12 +57,14 @@ _WITHOUT_SETTINGS = {
 """Modules of Python whose objects say how something is done, never what comes of it."""
 
 
-def described(obj: Any, record: Mapping[str, Any] | None = None) -> Any:
+def described(obj: Any, record: Mapping[str, Any] | None = None) -> tuple[Any, list[Seen]]:
     """All that an object says of itself: what it declares, or its class, code and attributes.
 
-    Raises `UnidentifiableError` where that cannot tell it from another.
+    With it come the objects it is made of, as they are now. Raises `UnidentifiableError` where
+    nothing can tell it from another.
     """
-    return _described(obj, _At.start(record), record)
+    at = _At.start(record)
+    return _described(obj, at, record), at.seen
 
 
 @attrs.frozen
@@ -79,7 +80,7 @@ class _At:
     depth: int = 0
     own_only: bool = False
     public_only: bool = False
-    seen: list[_Seen] = attrs.Factory(list)
+    seen: list[Seen] = attrs.Factory(list)
     classes: tuple[type, ...] = ()
 
     @classmethod
@@ -96,7 +97,7 @@ class _At:
 
 
 @attrs.frozen
-class _Seen:
+class Seen:
     """An object, with how and as what its attributes were described."""
 
     obj: Any
@@ -155,7 +156,7 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
         known = records.flattened(obj, told).keys()
         _check_parameters(obj, parameters, known, next(iter(opaque)))
     described = _as_before_use(obj, described)
-    at.seen.append(_Seen(obj, at, record, described))
+    at.seen.append(Seen(obj, at, record, described))
     return described
 
 
@@ -203,7 +204,7 @@ def _class_members(cls: type, at: _At) -> dict[str, Any]:
                 raise
             described[name] = type_path(value)
     described = _as_before_use(cls, described)
-    at.seen.append(_Seen(cls, at, None, described))
+    at.seen.append(Seen(cls, at, None, described))
     return described
 
 
@@ -249,19 +250,7 @@ _state: dict[int, tuple[weakref.ref[Any], dict[str, tuple[Any, Any]]]] = {}
 _ABSENT = object()
 
 
-def described_parts(obj: Any, record: Mapping[str, Any] | None) -> list[_Seen]:
-    """Every object that a component is made of, as its identity has it."""
-    obj = obj.system if isinstance(obj, Renamed) else obj
-    if isinstance(obj, Chain):
-        records = (record or {}).get("stages") or [None] * len(obj.stages)
-        stages = zip(obj.stages, records, strict=True)
-        return [part for stage, own in stages for part in described_parts(stage, own)]
-    at = _At.start(record)
-    _described(obj, at, record)
-    return at.seen
-
-
-def note_use(parts: list[_Seen]) -> None:
+def note_use(parts: list[Seen]) -> None:
     """Remember what changed since: counters and caches are state, and no part of what it is."""
     for part in parts:
         obj, before = part.obj, part.attributes

@@ -8,11 +8,11 @@ the digest is that of the code that runs, also when it is edited meanwhile.
 
 from __future__ import annotations
 
-import ast
 import functools
 import glob
 import importlib.util
 import inspect
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -23,18 +23,9 @@ from typing import Any
 import attrs
 
 import cbcore
+from cbcore.identity._imports import written_imports
 
 _INSTALLED = {"site-packages", "dist-packages"}
-_COMPUTED_IMPORTS = {
-    "__import__",
-    "exec_module",
-    "import_module",
-    "load_module",
-    "run_module",
-    "run_path",
-    "spec_from_file_location",
-}
-"""Functions that import what a string says; where that is computed, nobody can read it off."""
 
 
 class UnidentifiableError(ValueError):
@@ -49,17 +40,24 @@ def digest_of(content: bytes) -> str:
 @functools.lru_cache(maxsize=1024)
 def is_own(path: str) -> bool:
     """Whether a file is of somebody's own, rather than installed."""
-    file = Path(path)
-    if _INSTALLED & set(file.parts) or not file.is_file():
+    file = os.path.normcase(os.path.normpath(path))
+    if not _INSTALLED.isdisjoint(file.split(os.sep)) or not _is_file(path):  # noqa: PTH206
         return False
-    return not any(folder in file.parents for folder in _not_own())
+    return not file.startswith(_not_own())
 
 
 @functools.lru_cache(maxsize=1)
-def _not_own() -> frozenset[Path]:
+def _not_own() -> tuple[str, ...]:
+    """What the paths of files begin with that are part of Python or `cb`."""
     places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     cb = Path(cbcore.__file__).parent
-    return frozenset([cb, cb.resolve(), *(Path(place) for place in places if place)])
+    folders = (str(cb), str(cb.resolve()), *(place for place in places if place))
+    return tuple(os.path.normcase(os.path.normpath(folder)) + os.sep for folder in folders)
+
+
+# Paths as text: hundreds are looked at before a run, and `Path` takes ten times as long.
+def _is_file(*parts: str) -> bool:
+    return os.path.isfile(os.path.join(*parts))  # noqa: PTH113, PTH118
 
 
 def own_code_digest(module: str, path: str) -> str:
@@ -121,7 +119,7 @@ def _content(module: str, path: str) -> _Content:
         as_of = getattr(loaded, "__spec__", None) or loaded
         is_current = known is not None and known.as_of is as_of
     else:
-        stat = Path(path).stat()
+        stat = os.stat(path)  # noqa: PTH116
         as_of = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         is_current = known is not None and known.as_of == as_of
     if known is None or not is_current:
@@ -131,43 +129,12 @@ def _content(module: str, path: str) -> _Content:
 
 def _read(module: str, path: str, as_of: Any) -> _Content:
     source = Path(path).read_bytes()
-    digest = digest_of(source)
-    try:
-        tree = ast.parse(source) if path.endswith(".py") else None
-    except (SyntaxError, ValueError):
-        tree = None
-    if tree is None:
-        return _Content(as_of, digest)
-    written: dict[str, None] = {}
-    computes_imports = False
+    if not path.endswith(".py"):
+        return _Content(as_of, digest_of(source))
     package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            written |= dict.fromkeys(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node.module or "", node.level, package)
-            written |= dict.fromkeys([base, *(f"{base}.{alias.name}" for alias in node.names)])
-        elif isinstance(node, ast.Call) and _called(node) in _COMPUTED_IMPORTS:
-            first = node.args[0] if node.args else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                written[first.value] = None
-            else:
-                computes_imports = True
+    written, computes_imports = written_imports(source, package)
     own = dict.fromkeys(pair for name in written for pair in _own_modules(name))
-    return _Content(as_of, digest, tuple(own), computes_imports)
-
-
-def _absolute(name: str, level: int, package: str) -> str:
-    """The full name of what a module of that package calls `name`, after `level` dots."""
-    if not level:
-        return name
-    parents = package.split(".")
-    return ".".join([*parents[: len(parents) - level + 1], *([name] if name else [])])
-
-
-def _called(node: ast.Call) -> str:
-    function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return _Content(as_of, digest_of(source), tuple(own), computes_imports)
 
 
 def _own_modules(name: str) -> Iterator[tuple[str, str]]:
@@ -184,12 +151,13 @@ def _own_modules(name: str) -> Iterator[tuple[str, str]]:
 
 def _loaded_beside(path: str) -> Iterator[tuple[str, str]]:
     """Own modules loaded so far from the folder of a module, or of its outermost package."""
-    folder = Path(path).parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
+    folder = os.path.dirname(path)  # noqa: PTH120
+    while _is_file(folder, "__init__.py"):
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    inside = os.path.join(folder, "")  # noqa: PTH118
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and folder in Path(file).parents and is_own(file):
+        if isinstance(file, str) and file.startswith(inside) and is_own(file):
             yield name, file
 
 
@@ -206,9 +174,9 @@ def _file_of(module: str) -> str | None:
         spec = _spec_of(module)
         return spec.origin if spec is not None and spec.has_location else None
     for folder in _folders_of(parent):
-        for file in (Path(folder, name, "__init__.py"), Path(folder, f"{name}.py")):
-            if file.is_file():
-                return str(file)
+        for parts in ((folder, name, "__init__.py"), (folder, f"{name}.py")):
+            if _is_file(*parts):
+                return os.path.join(*parts)  # noqa: PTH118
     return None
 
 
@@ -218,7 +186,7 @@ def _folders_of(package: str) -> Iterable[str]:
         return list(getattr(loaded, "__path__", ()))
     parent, _, name = package.rpartition(".")
     if parent:
-        return [str(Path(folder, name)) for folder in _folders_of(parent)]
+        return [os.path.join(folder, name) for folder in _folders_of(parent)]  # noqa: PTH118
     spec = _spec_of(package)
     return list(spec.submodule_search_locations or ()) if spec is not None else ()
 

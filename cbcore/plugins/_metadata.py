@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -21,8 +21,10 @@ from cbcore.boundary import contained
 from cbcore.kinds import KINDS
 from cbcore.names import canonical, near_matches
 from cbcore.plugins._library import metadata
-from cbcore.plugins._origins import Origin, read_origin
 from cbcore.plugins._policy import CORE
+
+if TYPE_CHECKING:
+    from cbcore.plugins._origins import Origin
 
 HOOK_GROUP = "cb.plugins"
 GROUPS = (HOOK_GROUP, *(kind.group for kind in KINDS.values()))
@@ -120,6 +122,8 @@ class Distribution:
     @cached_property
     def origin(self) -> Origin:
         """Where it was installed from."""
+        from cbcore.plugins._origins import read_origin
+
         return read_origin(self._installed)
 
     @cached_property
@@ -288,6 +292,17 @@ def _source_times(entries: Iterable[EntryPoint]) -> list[int]:
         if spec is None or spec.origin is None:
             raise FileNotFoundError(top)
         origin = Path(spec.origin)
-        files = list(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
-        times += [max(file.stat().st_mtime_ns for file in files), len(files)]
+        is_package = origin.name == "__init__.py"
+        changed = list(_changes_in(origin.parent)) if is_package else [origin.stat().st_mtime_ns]
+        times += [max(changed), len(changed)]
     return times
+
+
+def _changes_in(folder: str | Path) -> Iterator[int]:
+    """When each Python file in a folder and those below it was last changed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.stat().st_mtime_ns
+            elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                yield from _changes_in(entry.path)

@@ -29,6 +29,8 @@ HEAVY = {
 
 LIMITS = {"--version": 85, "--help": 195, "list-plugins": 195, "list": 195}
 """Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
+RUN_LIMIT = 370
+"""The same for a run of one row."""
 
 
 def bare_modules(workplace: Workplace) -> set[str]:
@@ -43,11 +45,11 @@ def bare_modules(workplace: Workplace) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-def imported(workplace: Workplace, command: str) -> set[str]:
+def imported(workplace: Workplace, *command: str) -> set[str]:
     """What a command imports by itself, once plugins are known."""
-    if not command.startswith("-"):
-        assert workplace.cb(command).returncode == 0
-    done, processes = workplace.traced(command)
+    if not command[0].startswith("-"):
+        assert workplace.cb(*command).returncode == 0
+    done, processes = workplace.traced(*command)
     assert done.returncode == 0, done.stderr
     assert len(processes) == 1
     return set(processes[0]["modules"])
@@ -130,3 +132,30 @@ def test_a_run_imports_what_it_uses(workplace: Workplace) -> None:
     used = {"cb_answerquality", "cb_baselines", "cb_metrics", "cb_reporters"}
     assert used <= tops
     assert not tops & {"cb_math", "cb_nli", "cb_code_execution", "cb_ifeval", "cb_tool_use"}
+
+
+SMALL_RUN = ("run", "-s", "bm25:max_tokens=150 | extractive", "-d", "hotpotqa:sample", "-n", "1")
+
+
+@pytest.mark.parametrize(
+    ("output", "own", "others"),
+    [
+        ("html=r.html", "page", {"data", "markdown", "parquet", "table"}),
+        ("table", "table", {"chart", "data", "distribution", "markdown", "page", "parquet"}),
+    ],
+)
+def test_a_small_run_imports_no_more_than_it_uses(
+    workplace: Workplace, output: str, own: str, others: set[str]
+) -> None:
+    """Seven plugins, the reporter that was asked for, and no event loop where nothing is awaited."""
+    command = (*SMALL_RUN, "--output", output, "--cache-dir", ".cb")
+    modules = imported(workplace, *command)
+
+    tops = {name.partition(".")[0] for name in modules}
+    plugins = {"answerquality", "baselines", "datasets", "hotpotqa", "metrics", "ragas_precision"}
+    used = {f"cb_{name}" for name in (*plugins, "reporters")}
+    assert {top for top in tops if top.startswith("cb_")} == used
+    assert not tops & (HEAVY - {"splintr"} | {"concurrent", "fractions", "socket", "ssl"})
+    assert f"cb_reporters.{own}" in modules
+    assert not modules & {f"cb_reporters.{other}" for other in others}
+    assert len(modules - bare_modules(workplace)) <= RUN_LIMIT

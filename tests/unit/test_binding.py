@@ -36,6 +36,11 @@ class Truncate:
         self.side, self.max_tokens, self.seed = side, max_tokens, seed
 
 
+def arguments(*given: Any, **offered: Any) -> tuple[list[Any], dict[str, Any]]:
+    positional, keywords = bind(*given, **offered)
+    return positional, keywords
+
+
 def keyword_only(*, k: int = 1) -> dict[str, Any]:
     return {"k": k}
 
@@ -187,23 +192,21 @@ def test_a_secret_stays_one_when_it_is_converted():
 
 def test_parameters_are_bound_by_name_and_the_config_first():
     """`truncate:tail,max_tokens=5` calls `Truncate("tail", max_tokens=5)`."""
-    assert bind(Spec("truncate", "tail", {"max_tokens": "5"}), Truncate) == (
-        ["tail"],
-        {"max_tokens": 5},
-    )
+    spec = Spec("truncate", "tail", {"max_tokens": "5"})
+    assert arguments(spec, Truncate) == (["tail"], {"max_tokens": 5})
 
 
 def test_values_the_core_offers_are_passed_only_where_they_are_taken():
     """`n` and `seed` go to parameters of that name, and a value in the spec wins."""
     offered = {"seed": 7, "n": 3}
-    assert bind(Spec("t"), Truncate, extra=offered) == ([], {"seed": 7})
-    assert bind(Spec("t", None, {"seed": "1"}), Truncate, extra=offered) == ([], {"seed": 1})
-    assert bind(Spec("t"), anything, extra=offered) == ([], {})
+    assert arguments(Spec("t"), Truncate, extra=offered) == ([], {"seed": 7})
+    assert arguments(Spec("t", None, {"seed": "1"}), Truncate, extra=offered) == ([], {"seed": 1})
+    assert arguments(Spec("t"), anything, extra=offered) == ([], {})
 
 
 def test_an_offered_value_gives_way_to_the_config():
     """When the config fills the parameter that was offered, it is passed once."""
-    assert bind(Spec("t", "tail"), Truncate, extra={"side": "head"}) == (["tail"], {})
+    assert arguments(Spec("t", "tail"), Truncate, extra={"side": "head"}) == (["tail"], {})
 
 
 @pytest.mark.parametrize(
@@ -230,13 +233,13 @@ def test_parameters_that_do_not_fit_are_refused(spec, target, reason, hint):
 
 def test_a_target_that_takes_anything_gets_guessed_types():
     """`**options` accepts every name."""
-    assert bind(Spec("t", None, {"a": "1", "b": "x"}), anything) == ([], {"a": 1, "b": "x"})
+    assert arguments(Spec("t", None, {"a": "1", "b": "x"}), anything) == ([], {"a": 1, "b": "x"})
 
 
 def test_arguments_are_told_by_name():
     """What a component was made with, the config under the parameter it fills."""
     spec = Spec("t", "tail", {"max_tokens": "5"})
-    assert named_arguments(spec, Truncate, extra={"seed": 3}) == {
+    assert bind(spec, Truncate, extra={"seed": 3}).named_arguments == {
         "side": "tail",
         "max_tokens": 5,
         "seed": 3,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from cbcore import binding
 from cbcore._run.run import RunOptions
 from cbcore.compose import compose
 from cbcore.exceptions import UsageError
@@ -113,3 +114,24 @@ def test_a_warning_is_told_once():
     run.context.warn("the same")
     run.context.warn("the same")
     assert told == ["the same"]
+
+
+def test_a_component_is_bound_once(monkeypatch):
+    """Its parameters are converted for making it, and the same are told in the result."""
+    bound = []
+
+    def counted(spec, target, **options):
+        bound.append(spec.name)
+        return bind(spec, target, **options)
+
+    bind = binding.bind
+    monkeypatch.setattr(binding, "bind", counted)
+    run = composed(
+        systems=["bm25:max_tokens=150 | extractive"],
+        datasets=["hotpotqa:sample"],
+        evaluators=["answer_quality", "hotpot_joint"],
+        metrics=["mean_score:score_field=f1"],
+    )
+    asked = ["bm25", "extractive", "hotpotqa", "answer_quality", "hotpot_joint", "mean_score"]
+    assert sorted(bound) == sorted([*asked, "o200k_base"])
+    assert run.config["systems"][0]["stages"][0]["params"]["max_tokens"] == 150

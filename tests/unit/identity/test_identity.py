@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.chains import Renamed, chain
-from cbcore.identity import UnidentifiableError, content_key, identity_of
-from cbcore.identity._descriptions import described_parts, note_use
+from cbcore.identity import UnidentifiableError, content_key, identify, identity_of
+from cbcore.identity._descriptions import note_use
 from cbcore.plain import canonical_bytes
 from cbcore.secrets import Secret
 
@@ -208,7 +208,7 @@ def test_what_use_changes_in_a_class_is_no_part_of_it():
 
     thing = Counting()
     before = identity_of(thing)
-    parts = described_parts(thing, None)
+    parts = identify(thing, None)[1]
     Counting.calls = 5
     Counting.cache["a"] = 1
     note_use(parts)
@@ -364,7 +364,7 @@ def test_what_use_changes_is_state_and_what_changes_between_uses_is_not():
     thing = Thing(k=1, _calls=0, _cache={})
     before = identity_of(thing)
     for _ in range(2):
-        parts = described_parts(Renamed(chain([thing, Thing()]), "c"), None)
+        parts = identify(Renamed(chain([thing, Thing()]), "c"), None)[1]
         thing._calls += 1
         thing._cache["x"] = 1
         thing._made_later = "index"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import json
 import sys
+import xml.dom
+from pathlib import Path
 
 import pytest
 
 import cbcore.identity
 from cbcore.identity import identity_of
+from cbcore.identity._imports import written_imports
 from cbcore.identity._sources import is_own, own_code_digest
 
 MAIN = """
@@ -156,3 +161,42 @@ def test_a_file_that_cannot_be_read_leaves_no_identity(tmp_path):
     """Better no store than a wrong answer from it."""
     with pytest.raises(cbcore.identity.UnidentifiableError, match=r"gone\.py cannot be read"):
         own_code_digest("gone", str(tmp_path / "gone.py"))
+
+
+AS_WRITTEN = {
+    "import a": {"a"},
+    "import a.b as c, d  # beside": {"a.b", "d"},
+    "if True:\n    import a\nfrom b import c as d, e\r\n": {"a", "b", "b.c", "b.e"},
+    "from a import (\n    b,\n    c as d,\n)": {"a", "a.b", "a.c"},
+    "from . import a\nfrom ..b import c": {"p.q", "p.q.a", "p.b", "p.b.c"},
+    "from a import *": {"a", "a.*"},
+    "from a import (b,  # of (both)\n  c)": {"a", "a.b", "a.c"},
+    "from a \\\n    import b": {"a", "a.b"},
+    "import a; import b": {"a", "b"},
+    "if True: import a": {"a"},
+    "import \u00e4": {"\u00e4"},
+    '"""Example:\n\n    import a\n"""\nimport b': {"b"},
+    "'''\nimport a\n'''\nimport b": {"b"},
+    "# import a\nimport b": {"b"},
+    'import_module("a")': {"a"},
+    "import a\nthis is no Python, import b": set(),
+}
+
+
+@pytest.mark.parametrize("source", AS_WRITTEN)
+def test_the_imports_of_a_source_are_those_that_python_would_make(source):
+    """Plain lines are read off, everything else is parsed; neither takes a text for an import."""
+    names, computes_imports = written_imports(source.encode(), "p.q")
+    assert set(names) == AS_WRITTEN[source]
+    assert not computes_imports
+
+
+@pytest.mark.parametrize(
+    "module", [ast, json, json.decoder, pytest, xml.dom, cbcore.identity], ids=str
+)
+def test_reading_off_and_parsing_find_the_same_imports(module):
+    """The quick way is only a shorter one."""
+    source = Path(module.__file__).read_bytes()
+    # A text with the word in it makes every source one that has to be parsed.
+    parsed = written_imports(source + b'\n"import, in a text"\n', "p.q")
+    assert written_imports(source, "p.q") == parsed

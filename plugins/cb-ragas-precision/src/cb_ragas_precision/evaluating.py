@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cb_ragas_precision.fields import Field, Fields, names_of, with_legacy
-from cb_ragas_precision.judging import Judge, Judgement, Judging
+from cb_ragas_precision.judging import Judgement, Judging
 from cbcore.columns import SUFFIX, Column
 from cbcore.protocols import Scores
 from cbcore.results import Scored
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from cb_ragas_precision.judges import Judge
 
 Outcome = Scores | Scored
 
@@ -122,6 +122,9 @@ class JudgedEvaluator(ColumnEvaluator):
 
 def _awaited(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     """The result of a coroutine, also where an event loop is running: then in a thread."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

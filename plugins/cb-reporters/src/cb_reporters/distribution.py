@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterator, Sequence
 
 import attrs
@@ -32,10 +31,15 @@ class Distribution:
     def figures(self) -> list[tuple[str, float | None]]:
         """Mean, median, standard deviation (of a sample), minimum and maximum."""
         values = self.values
+        std = None
+        if len(values) > 1:
+            import statistics  # which brings fractions and decimals with it
+
+            std = statistics.stdev(values)
         return [
             ("mean", math.fsum(values) / len(values) if values else None),
-            ("median", statistics.median(values) if values else None),
-            ("std", statistics.stdev(values) if len(values) > 1 else None),
+            ("median", _quantile(sorted(values), 0.5) if values else None),
+            ("std", std),
             ("min", min(values) if values else None),
             ("max", max(values) if values else None),
         ]
