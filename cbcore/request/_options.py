@@ -18,7 +18,7 @@ from cbcore.exceptions import UsageError
 
 
 @attrs.frozen(eq=False)
-class Kind:
+class ValueKind:
     """A type of values: what Python may give, and what it is called in messages and in docs.
 
     A run file can hold less than Python can give: `written` says what, where that is so.
@@ -30,15 +30,15 @@ class Kind:
     written: tuple[type, ...] | None = None
 
 
-INTEGER = Kind((Integral,), "int", "integer")
-NUMBER = Kind((Real,), "int or float", "number")
-LIMIT = Kind((Real,), "int or float", "number of rows, or a share such as 0.05")
-FLAG = Kind((bool,), "bool", "true or false")
-TEXT = Kind((str,), "str", "string")
-PATH = Kind((str, os.PathLike), "str", "path", written=(str,))
-FOLDER = Kind((str, os.PathLike), "str", "path", written=(str,))
-SPEC = Kind((object,), "str", "spec", written=(str,))
-COMPONENT = Kind((object,), "spec", "[spec](#a-spec-in-a-list)")
+INTEGER = ValueKind((Integral,), "int", "integer")
+NUMBER = ValueKind((Real,), "int or float", "number")
+LIMIT = ValueKind((Real,), "int or float", "number of rows, or a share such as 0.05")
+FLAG = ValueKind((bool,), "bool", "true or false")
+TEXT = ValueKind((str,), "str", "string")
+PATH = ValueKind((str, os.PathLike), "str", "path", written=(str,))
+FOLDER = ValueKind((str, os.PathLike), "str", "path", written=(str,))
+SPEC = ValueKind((object,), "str", "spec", written=(str,))
+COMPONENT = ValueKind((object,), "spec", "[spec](#a-spec-in-a-list)")
 """As `SPEC`, and in a run file also a name with its parameters."""
 
 
@@ -53,7 +53,7 @@ class Option:
     """
 
     name: str = ""
-    kind: Kind
+    kind: ValueKind
     flags: tuple[str, ...] = ()
     help: str
     key: str | None = ""
@@ -115,7 +115,7 @@ class Option:
         return f"{self.kind.described}{bound}{', or a list' if self.many else ''}"
 
 
-def option(kind: Kind, *flags: str, help: str, default: Any = None, **declared: Any) -> Any:  # noqa: A002
+def option(kind: ValueKind, *flags: str, help: str, default: Any = None, **declared: Any) -> Any:  # noqa: A002
     """A field of an attrs class that is an `Option`; `declared` are further facts of it.
 
     A value that is not given is None unless there is another default; `attrs.NOTHING` makes
