@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -110,7 +111,17 @@ def extensions_of(
         if setting.is_extension
     ]
     _check_owned(asked, settings)
-    return made + [Extending(_checked(one).name, (one,), {}, one) for one in ready]
+    made += [Extending(_checked(one).name, (one,), {}, one) for one in ready]
+    return list(_told_apart(made))
+
+
+def _told_apart(extensions: Iterable[Extending]) -> Iterator[Extending]:
+    """The same, with keys of their own: two objects may have the same name."""
+    seen: Counter[str] = Counter()
+    for one in extensions:
+        seen[one.key] += 1
+        n = seen[one.key]
+        yield one if n == 1 else attrs.evolve(one, key=f"{one.key}-{n}")
 
 
 def _options(extension: Setting, asked: Mapping[Setting, Sequence[Any]]) -> dict[str, Any]:

@@ -265,6 +265,17 @@ def test_python_passes_extensions_as_objects(tmp_path: Path) -> None:
         evaluate([_Echo()], extensions=[_Echo()], tokenizer="words", progress=False)
 
 
+def test_two_extensions_of_one_name_keep_their_sections_apart() -> None:
+    """Each has a section, and a word in the record."""
+    from cb_suites import Suites
+
+    asked = [Suites("demo::demo_qa"), Suites("demo::demo_multi_hop")]
+    result = evaluate(
+        [_Echo()], extensions=asked, max_examples=1, tokenizer="words", progress=False
+    )
+    assert list(result.sections) == ["suites", "suites-2"]
+
+
 def test_python_knows_the_settings_of_plugins_by_name() -> None:
     """As keywords; one that nobody knows is refused as Python does, with a suggestion."""
     result = evaluate([_Echo()], suites=["demo"], max_examples=1, tokenizer="words", progress=False)  # type: ignore[call-arg]
