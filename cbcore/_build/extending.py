@@ -82,8 +82,7 @@ class Extending:
     def recorded(self) -> dict[str, Any]:
         """What the result says of it."""
         shown = [value if isinstance(value, str) else _shown(value) for value in self.values]
-        told = {self.key: shown, **{name: _plain(v) for name, v in self.options.items()}}
-        return {name: visible(name, value) for name, value in told.items()}
+        return {name: visible(name, v) for name, v in {self.key: shown, **self.options}.items()}
 
 
 def extensions_of(
@@ -177,9 +176,3 @@ def _check_owned(asked: Mapping[Setting, Any], settings: Sequence[Setting]) -> N
 
 def _shown(value: Any) -> str:
     return str(getattr(value, "path", "given in Python"))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
