@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -222,11 +223,28 @@ def _surviving_exit() -> Iterator[None]:
         os._exit = really_exit
 
 
+_LONGEST_REPR = 200
+
+
 def describe_exception(error: BaseException) -> str:
-    """`Type: message` on one line, naming an exit for what it is."""
+    """`Type: message` on one line, naming an exit for what it is. Never fails itself."""
     if isinstance(error, SystemExit):
-        return f"it called sys.exit({error.code!r})"
+        return f"it called sys.exit({described_value(error.code)})"
     if isinstance(error, HardExitError):
         return str(error)
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name = type(error).__name__
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - the message of somebody else's exception is code too
+        return f"{name} (whose message cannot be read)"
+    return f"{name}: {text}" if text else name
+
+
+def described_value(value: Any) -> str:
+    """The `repr` of a value, shortened; of one that has none, its type. Never fails itself."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - the `repr` of somebody else's object is code too
+        return f"<{type(value).__name__}>"
+    text = re.sub(" at 0x[0-9a-fA-F]+", "", text)  # another one in every run
+    return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}…"

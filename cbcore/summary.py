@@ -62,7 +62,9 @@ def _values(
                     raise TypeError(f"a key is {key!r}, not a string")
                 if value is not None:
                     per_system[key] = float(value)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the plugin boundary
         name = getattr(metric, "name", type(metric).__name__)
         return {}, f"metric {name!r} failed: {describe_exception(error)}"
     return values, None

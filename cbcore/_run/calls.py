@@ -208,9 +208,15 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
     if waited:
         took = max(0.0, took - waited)
-    if not isinstance(output, dict):
+    if type(output) is not dict:
         kind = type(output).__name__
-        return Outcome(work, None, took, f"the system returned {kind}, not a dict")
+        if not isinstance(output, dict):
+            return Outcome(work, None, took, f"the system returned {kind}, not a dict")
+        try:
+            output = dict(output)  # whose methods do what they say
+        except Exception as error:  # noqa: BLE001 - the plugin boundary
+            reason = f"the system returned {kind}, which cannot be read"
+            return Outcome(work, None, took, f"{reason}: {describe_exception(error)}")
     if waited:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}

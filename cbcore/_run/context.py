@@ -121,7 +121,9 @@ class RunContext:
             begun = system.value.warm_up()
             if inspect.isawaitable(begun):
                 self.loop().call(_awaited(begun))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the plugin boundary
             self.warn(f"warming up {system.name!r} failed: {describe_exception(error)}")
 
     def close(self, parts: Sequence[Part]) -> None:
@@ -133,7 +135,9 @@ class RunContext:
             if hasattr(part.value, "aclose"):
                 try:
                     self._loop.call(part.value.aclose(), timeout_s=5)
-                except Exception as error:  # noqa: BLE001 - the plugin boundary
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # noqa: BLE001 - the plugin boundary
                     self.warn(f"closing {part.name!r} failed: {describe_exception(error)}")
         self._loop.close()
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.work import Work
-from cbcore._store.sqlite import Store
+from cbcore._run.work import Work, private_copy
+from cbcore._store.sqlite import LARGEST_VALUE, Store
+from cbcore.components import describe_exception
 from cbcore.identity import canonical_bytes, content_key, from_bytes, plain_bytes
 from cbcore.results import Scored, json_safe
 from cbcore.secrets import hide, visible
@@ -138,14 +139,16 @@ class Memo:
             output = stored.output()
             if scorer.can_score(work.example, output):
                 unseen.append((work, stored))
-                examples.append(work.example)
+                examples.append(private_copy(work.example))
                 outputs.append(output)
         if not unseen:
             return
         try:
             scored = scorer.evaluator.score_batch(examples, outputs)
             pairs = list(zip(unseen, scored, strict=True))
-        except (Exception, SystemExit):  # noqa: BLE001 - the plugin boundary
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - the plugin boundary
             return
         for (work, stored), scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
@@ -166,15 +169,20 @@ class Memo:
                 # Cannot be taken for another example: what is before it ends with a brace.
                 content += str(work.repeat).encode()
             work.digest = content_key(content)
-        except (TypeError, ValueError) as error:
-            self._tell(f"example {work.example_id!r} is not plain data ({error})")
+        except Exception as error:  # noqa: BLE001 - an example may be made of anything
+            described = describe_exception(error)
+            self._tell(f"example {work.example_id!r} is not plain data ({described})")
         else:
             work.key = self._system + work.digest
             if not work.repeat:
                 self._fingerprint.update(work.digest)
 
-    def remember(self, outcome: Outcome) -> Outcome:
-        """Store what was learned anew from one piece of work."""
+    def keep(self, outcome: Outcome) -> Outcome:
+        """Store what is new in an outcome: its output, and the scores that it has by now.
+
+        To be called when a call is over, whoever's turn it is, and again when there are scores.
+        May be called in any thread that has the outcome, and never fails.
+        """
         work = outcome.work
         if not work.key or outcome.output is None:
             return outcome  # without an address, or failed: it is tried again by the next run
@@ -182,25 +190,50 @@ class Memo:
         if known is not None:
             if len(known.scores) == len(self._scorers):
                 return outcome  # nothing is new
-            payload = known.payload
-        else:
-            try:
-                payload = packed(outcome.output, work.example)
-                if self._hints and any(hint in payload for hint in self._hints):
-                    # The row is made of what is stored, so that a resumed run has the same.
-                    outcome.output = hide(outcome.output, self._secrets)
-                    payload = packed(outcome.output, work.example)
-            except (TypeError, ValueError) as error:
-                self._tell(
-                    f"the output for example {work.example_id!r} is not plain data ({error})"
-                )
-                return outcome
-            self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
-        for scorer, scores in outcome.scores:
+            outcome.payload = known.payload
+        elif not outcome.payload and not self._keep_output(outcome, outcome.output):
+            return outcome
+        if outcome.n_kept == len(outcome.scores):
+            return outcome
+        for scorer, scores in outcome.scores[outcome.n_kept :]:
             if scorer.key not in self._scorers:
                 continue  # an evaluator without identity, or one that scores repeats together
             if known is None or scorer.key not in known.scores:
-                self._keep_scores(self._score_key(scorer.key, work, payload), scores)
+                self._keep_scores(self._score_key(scorer.key, work, outcome.payload), scores)
+        outcome.n_kept = len(outcome.scores)
+        return outcome
+
+    def _keep_output(self, outcome: Outcome, output: dict[str, Any]) -> bool:
+        work = outcome.work
+        try:
+            payload = packed(output, work.example)
+            if self._hints and any(hint in payload for hint in self._hints):
+                payload = packed(hide(output, self._secrets), work.example)
+                outcome.had_secret = True
+        except Exception as error:  # noqa: BLE001 - the output is made of somebody else's objects
+            described = describe_exception(error)
+            self._tell(
+                f"the output for example {work.example_id!r} is not plain data ({described})"
+            )
+            return False
+        if len(payload) > LARGEST_VALUE:
+            self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
+            return False
+        outcome.payload = payload
+        self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
+        return True
+
+    def remember(self, outcome: Outcome) -> Outcome:
+        """When it is the outcome's turn: store what is left of it.
+
+        Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
+        that makes the rows.
+        """
+        self.keep(outcome)
+        if outcome.had_secret:
+            # The row is made of what is stored, so that a resumed run has the same.
+            outcome.output = hide(outcome.output, self._secrets)
+        self._store.keep_up()
         return outcome
 
     def _score_key(self, scorer: int, work: Work, payload: bytes) -> bytes:
@@ -209,19 +242,20 @@ class Memo:
     def _keep_scores(self, key: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""
         details: Any = {}
-        if type(scores) is Scored and not scores.missing:
-            scores, details = dict(scores.scores), visible("", scores.details)
-        if type(scores) is not dict:
-            return
         try:
+            if type(scores) is Scored and not scores.missing:
+                scores, details = dict(scores.scores), visible("", scores.details)
+            if type(scores) is not dict:
+                return
             value = plain_bytes(scores)
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
                 value = plain_bytes([scores, hide(json_safe(details), self._secrets)])
-        except (TypeError, ValueError):
+        except Exception:  # noqa: BLE001 - the row says what is wrong with somebody else's objects
             return
-        self._store.put("scores", key, value)
+        if len(value) <= LARGEST_VALUE:
+            self._store.put("scores", key, value)
 
     def _tell(self, reason: str) -> None:
         if not self._told:

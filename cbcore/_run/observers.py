@@ -33,7 +33,9 @@ class Observers:
                 continue
             try:
                 listener(event)
-            except Exception as error:  # noqa: BLE001 - the plugin boundary
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - the plugin boundary
                 self._silenced.append(listener)
                 warn(f"an observer of {owner!r} failed: {describe_exception(error)}")
 

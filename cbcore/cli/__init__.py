@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -116,12 +117,15 @@ def cli() -> None:
     Try:   cb run --system "identity | extractive" --dataset hotpotqa:sample
     Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed or stopped early
            5 a result cannot be read · 6 the store cannot be used · 7 no row has a score
-           130 interrupted
+           8 a report cannot be written · 130 interrupted
     """
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
+    from cbcore.cli._streams import open_closed_streams
+
+    open_closed_streams()
     try:
         code = cli.main(args=arguments, standalone_mode=False)
     except CBError as error:
@@ -147,7 +151,8 @@ def main(arguments: list[str] | None = None) -> None:
 def _fail(message: str, hint: str | None, code: int) -> int:
     from cbcore.secrets import redact
 
-    click.echo(f"cb: error: {redact(message)}", err=True)
-    if hint:
-        click.echo(f"hint: {redact(hint)}", err=True)
+    with contextlib.suppress(OSError, ValueError):  # nobody may be there to read it any more
+        click.echo(f"cb: error: {redact(message)}", err=True)
+        if hint:
+            click.echo(f"hint: {redact(hint)}", err=True)
     return code

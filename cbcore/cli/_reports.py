@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from cbcore.cli._settings import Settings
@@ -14,7 +19,16 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
 
-def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None]]:
+@attrs.frozen
+class Output:
+    """A reporter and where it writes: a whole path, as asked for in `shown`, or to the terminal."""
+
+    reporter: Any
+    path: Path | None = None
+    shown: str = ""
+
+
+def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
     """Reporters and where they write, made before anything is spent."""
     from cbcore._build.builder import Builder
     from cbcore.exceptions import UsageError
@@ -24,10 +38,12 @@ def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None
     outputs = []
     for text in wanted or ("table",):
         spec, file = parse_output(text)
-        path = Path(file) if file else None
+        path = None
         reporter = builder.build("reporter", spec).value
-        if path is not None:
+        if file:
             try:
+                # Now: components may go to another folder.
+                path = Path(file).absolute()
                 _try_to_write(path)
             except OSError as error:
                 raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
@@ -36,12 +52,17 @@ def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None
                 f"the format {reporter.name!r} is not text and needs a file",
                 hint=f"--output {reporter.name}=FILE",
             )
-        outputs.append((reporter, path))
+        outputs.append(Output(reporter, path, file or ""))
     return outputs
 
 
 def _try_to_write(path: Path) -> None:
     """Make sure that a file can be written, and leave everything as it was."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # Whoever reads a pipe would take its closing for the end of the report.
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return
     made = [folder for folder in path.parents if not folder.exists()]
     is_new = not path.exists()
     try:
@@ -55,33 +76,89 @@ def _try_to_write(path: Path) -> None:
                 folder.rmdir()
 
 
-def report(result: EvalResult, outputs: list[tuple[Any, Path | None]]) -> None:
-    """Write every report; one that fails does not keep the others from being written."""
+def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
+    """Carry a run out and report it, also when it ends early; raise what the exit code tells."""
+    from cbcore.cli._streams import output_for_reports_only
+    from cbcore.exceptions import ReportError, RunStoppedError
+
+    try:
+        with output_for_reports_only():
+            result = execute()
+    except RunStoppedError as stopped:
+        if stopped.result is not None and stopped.result.rows:
+            with contextlib.suppress(ReportError):  # which is told, and not why the run ended
+                report(stopped.result, outputs)
+                stopped.hint = stopped.hint or "the reports cover them"
+        raise
+    report(result, outputs)
+    raise_if_nothing_worked(result)
+
+
+def report(result: EvalResult, outputs: Sequence[Output]) -> None:
+    """Write every report; one that fails does not keep the others from being written.
+
+    Raises `ReportError` at the end when one did.
+    """
+    from cbcore.exceptions import ReportError
+
+    failures = {id(output): _failure(result, output) for output in outputs}
+    failed = [output for output in outputs if failures[id(output)] is not None]
+    gone = [f for f in failures.values() if isinstance(f, BrokenPipeError)]
+    if len(failed) > len(gone):
+        names = ", ".join(f"{o.reporter.name} ({o.shown or 'standard output'})" for o in failed)
+        raise ReportError(
+            f"not every report was written: {names}",
+            hint="run the same command again to have it: what is stored is not asked again",
+        )
+    if gone:
+        raise gone[0]  # the reader of our output went away
+
+
+def _failure(result: EvalResult, output: Output) -> BaseException | None:
+    """Write one report. What went wrong is told, and returned."""
     from cbcore._logging import get_logger
+    from cbcore._run import process
     from cbcore.components import describe_exception
 
-    for reporter, path in outputs:
-        try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            if path is not None and hasattr(reporter, "write"):
-                reporter.write(result, path)
-            else:
-                _write(reporter.render(result), path)
-        except Exception as error:  # noqa: BLE001 - the plugin boundary
-            get_logger().error(f"reporter {reporter.name!r} failed: {describe_exception(error)}")
-            continue
-        if path is not None:
-            click.echo(f"{reporter.name} report: {path}", err=True)
+    here = process.current
+    try:
+        with process.surviving_exits():
+            _write(result, output)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the plugin boundary
+        if not (isinstance(error, BrokenPipeError) and output.path is None):
+            described = describe_exception(error)
+            get_logger().error(f"reporter {output.reporter.name!r} failed: {described}")
+        return error
+    if process.current != here:
+        process.leave_copy("a reporter")
+    if output.path is not None:
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(f"{output.reporter.name} report: {output.shown}", err=True)
+    return None
 
 
-def _write(document: str, path: Path | None) -> None:
-    # Text of models may hold code points that no file can: they become question marks.
-    document = document.encode("utf-8", "replace").decode()
+def _write(result: EvalResult, output: Output) -> None:
+    from cbcore.cli._written import replacing
+
+    reporter, path = output.reporter, output.path
     if path is None:
-        click.echo(document.rstrip("\n"))
-    else:
-        path.write_text(document, encoding="utf-8")
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "standard output is closed")
+        click.echo(_as_text(reporter.render(result)).rstrip("\n"))
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as place:
+        if hasattr(reporter, "write"):
+            reporter.write(result, place)
+        else:
+            place.write_text(_as_text(reporter.render(result)), encoding="utf-8")
+
+
+def _as_text(document: str) -> str:
+    """Text of models may hold code points that no file can: they become question marks."""
+    return document.encode("utf-8", "replace").decode()
 
 
 def raise_if_nothing_worked(result: EvalResult) -> None:

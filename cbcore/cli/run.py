@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import signal
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 import click
 
 from cbcore.cli._options import options
-from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
+from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._shorthands import judges, proxies
 from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
@@ -36,7 +35,6 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
     """
     from cbcore.api import execute
-    from cbcore.exceptions import RunStoppedError
 
     settings.configure_logging()
     if flags["locked"]:
@@ -52,28 +50,23 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
         return
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
-    try:
-        # Only reports belong on standard output, whatever components print.
-        with contextlib.redirect_stdout(sys.stderr):
-            result = execute(request, progress=settings.verbosity >= 0)
-    except RunStoppedError as stopped:
-        if stopped.result is not None and stopped.result.rows:
-            report(stopped.result, outputs)
-            stopped.hint = stopped.hint or "the reports cover them"
-        raise
-    report(result, outputs)
-    raise_if_nothing_worked(result)
+    progress = settings.verbosity >= 0
+    execute_and_report(functools.partial(execute, request, progress=progress), outputs)
 
 
 def stop_on_signals() -> None:
-    """Ctrl-C and SIGTERM end the run with what is done; a second one ends the process at once."""
+    """Ctrl-C, SIGTERM and SIGHUP end the run with what is done; a second one ends the process."""
+    handled = [signal.SIGINT, signal.SIGTERM]
+    # Whoever starts a run with `nohup` wants it to outlive the terminal.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handled.append(signal.SIGHUP)
 
     def stop(*_: object) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in handled:
         signal.signal(number, stop)
 
 

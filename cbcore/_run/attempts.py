@@ -1,0 +1,101 @@
+"""One attempt at one example: called, kept and scored.
+
+Whatever a component does, an outcome comes of it; only the user's own interrupt passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore._run import process
+from cbcore._run.calls import AsyncCaller, SyncCaller
+from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.work import Work
+from cbcore.components import describe_exception
+
+
+@attrs.frozen
+class Attempt:
+    """Calls a system that blocks, and asks the evaluators that can score at once.
+
+    `keep` gets the outcome when the call is over, and with `out_of_turn` once more when it is
+    scored: where rows are made in another thread, that may be long before its turn. Without
+    `keep`, an attempt can be sent to another process.
+    """
+
+    called: SyncCaller
+    scorers: Sequence[Scorer]
+    keep: Callable[[Outcome], Any] | None = None
+    out_of_turn: bool = False
+
+    def __call__(self, work: Work) -> Outcome:
+        here = process.current
+        try:
+            outcome = self.called(work)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the plugin boundary
+            outcome = _failed(work, error)
+        if process.current != here:
+            process.leave_copy("a system")
+        if self.keep is None:
+            return score(outcome, self.scorers)
+        self.keep(outcome)
+        score(outcome, self.scorers)
+        if self.out_of_turn:
+            self.keep(outcome)
+        return outcome
+
+
+@attrs.frozen
+class AwaitedAttempt:
+    """Awaits a system. `keep` gets the outcome when the call is over, on the event loop."""
+
+    called: AsyncCaller
+    keep: Callable[[Outcome], Any] | None = None
+
+    async def __call__(self, work: Work) -> Outcome:
+        here = process.current
+        try:
+            outcome = await self.called(work)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - the plugin boundary
+            outcome = _failed(work, error)
+        if process.current != here:
+            process.leave_copy("a system")
+        if self.keep is not None:
+            self.keep(outcome)
+        return outcome
+
+
+@attrs.frozen
+class Scoring:
+    """Asks the evaluators that can score at once about an outcome, in any thread."""
+
+    scorers: Sequence[Scorer]
+    keep: Callable[[Outcome], Any] | None = None
+
+    def __call__(self, outcome: Outcome) -> Outcome:
+        score(outcome, self.scorers)
+        return outcome if self.keep is None else self.keep(outcome)
+
+
+@attrs.frozen
+class Judging:
+    """Asks the evaluators that wait for something about an outcome, on the event loop."""
+
+    scorers: Sequence[Scorer]
+    keep: Callable[[Outcome], Any] | None = None
+
+    async def __call__(self, outcome: Outcome) -> Outcome:
+        await ascore(outcome, self.scorers)
+        return outcome if self.keep is None else self.keep(outcome)
+
+
+def _failed(work: Work, error: BaseException) -> Outcome:
+    return Outcome(work, None, 0.0, describe_exception(error))
