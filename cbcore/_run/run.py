@@ -299,7 +299,10 @@ class Run:
         self.observers.tell(event, self.context.warn)
 
     def _result(self, failure: BaseException | None) -> EvalResult:
+        here = process.current
         summary, problems = summarize(self._rows, self.metrics)
+        if process.current != here:
+            process.leave_copy("a metric")
         config = {**self.config, "state": _state(failure)}
         if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason

@@ -8,6 +8,7 @@ Everything has a checksum: what was damaged on the disk counts as not stored.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import struct
 import threading
@@ -75,10 +76,11 @@ class Store:
         self._behind = self._committing = False
         if read_only and self._open_as_it_is():
             return
+        in_memory = read_only and not self.path.is_file()
         try:
-            if not read_only:
+            if not in_memory:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = _connected(":memory:" if read_only else str(self.path))
+            self._database = _connected(":memory:" if in_memory else str(self.path))
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
         try:
@@ -90,27 +92,25 @@ class Store:
             raise
 
     def _open_as_it_is(self) -> bool:
-        """Open the file for reading only; False where there is nothing in it to read."""
-        # Where its folder cannot be written, SQLite cannot make the files beside a database
-        # that readers agree by. It is then taken as one that nobody changes; the log of a
-        # killed run, if there is one, cannot be read with it.
+        """Open the file for reading only; False where it is missing or of another schema."""
         if not self.path.is_file():
             return False
+        # Where its folder cannot be written, SQLite cannot make the files beside a database
+        # that readers agree by. It is then taken as one that nobody changes.
         for options in ("mode=ro", "mode=ro&immutable=1"):
+            database = _connected(f"{self.path.as_uri()}?{options}", uri=True)
             try:
-                self._database = _connected(f"{self.path.as_uri()}?{options}", uri=True)
-                version = self._checked_version()
+                (version,) = database.execute("PRAGMA user_version").fetchone()
                 if version == SCHEMA_VERSION:
+                    self._database = database
                     self._read_unchecked()
                     return True
-            except sqlite3.Error as error:
-                failure = error
-            else:
-                self._database.close()
-                if not version:
-                    return False
-                failure = sqlite3.Error(f"it has the old schema {version}: run something first")
-        raise self._failure("opened", failure) from failure
+            except sqlite3.Error:
+                database.close()
+                continue
+            database.close()
+            break
+        return False
 
     def _prepare_patiently(self) -> None:
         # Where two processes make the store at once SQLite does not wait by itself: each
@@ -126,7 +126,13 @@ class Store:
 
     def _prepare(self) -> None:
         database = self._database
-        version = self._checked_version()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"the store {self.path} was written by a newer version of cb "
+                f"(schema {version}, this one reads {SCHEMA_VERSION})",
+                hint="update cbcore, or name another folder with --cache-dir",
+            )
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=FULL")
         database.execute("PRAGMA wal_autocheckpoint=16000")
@@ -141,17 +147,6 @@ class Store:
                     database.execute("ROLLBACK")
                 raise
         self._read_unchecked()
-
-    def _checked_version(self) -> int:
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version > SCHEMA_VERSION:
-            self._database.close()
-            raise StoreError(
-                f"the store {self.path} was written by a newer version of cb "
-                f"(schema {version}, this one reads {SCHEMA_VERSION})",
-                hint="update cbcore, or name another folder with --cache-dir",
-            )
-        return int(version)
 
     def _read_unchecked(self) -> None:
         self._unchecked.update(self._database.execute("SELECT name, last FROM unchecked"))
@@ -348,27 +343,29 @@ class Store:
             raise self._failure("written", error) from error
 
     def runs(self, prefix: str = "") -> list[RunRecord]:
-        """The runs whose id starts with a prefix, newest first; damaged records are left out."""
+        """The runs whose id starts with a prefix, newest first; damaged records are only named."""
         query = (
             "SELECT run_id, started, ended, state, manifest, checksum FROM runs "
-            "WHERE substr(run_id, 1, ?) = ? ORDER BY started DESC, rowid DESC"
+            "WHERE ?1 = '' OR substr(run_id, 1, length(?1)) = ?1 ORDER BY started DESC, rowid DESC"
         )
         try:
             with self._lock:
-                found = self._database.execute(query, (len(prefix), prefix)).fetchall()
+                found = self._database.execute(query, (prefix,)).fetchall()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
         records = []
         for run_id, started, ended, state, manifest, checksum in found:
-            try:
-                sound = _is_sound(run_id.encode(), manifest, checksum)
-                read = from_bytes(manifest) if sound else None
-            except ValueError:
-                read = None
+            read = None
+            if all(type(text) is str for text in (run_id, started, ended, state)):
+                with contextlib.suppress(ValueError, RecursionError):
+                    sound = _is_sound(run_id.encode(), manifest, checksum)
+                    read = from_bytes(manifest) if sound else None
             if isinstance(read, dict):
                 records.append(RunRecord(run_id, started, read, state=state, ended=ended))
             else:
-                self.n_damaged += 1
+                from cbcore._logging import get_logger
+
+                get_logger().warning(f"the record of run {run_id!r} cannot be read")
         return records
 
     def close(self) -> None:

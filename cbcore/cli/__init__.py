@@ -123,9 +123,10 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    from cbcore.cli._streams import open_closed_streams
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from cbcore.cli._streams import open_closed_streams
 
-    open_closed_streams()
+        open_closed_streams()
     try:
         code = cli.main(args=arguments, standalone_mode=False)
     except CBError as error:

@@ -120,7 +120,6 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
     from cbcore._run import process
     from cbcore.components import describe_exception
 
-    here = process.current
     try:
         with process.surviving_exits():
             _write(result, output)
@@ -131,8 +130,6 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
             described = describe_exception(error)
             get_logger().error(f"reporter {output.reporter.name!r} failed: {described}")
         return error
-    if process.current != here:
-        process.leave_copy("a reporter")
     if output.path is not None:
         with contextlib.suppress(OSError, ValueError):
             click.echo(f"{output.reporter.name} report: {output.shown}", err=True)
@@ -140,24 +137,34 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
 
 
 def _write(result: EvalResult, output: Output) -> None:
+    from cbcore._run import process
     from cbcore.cli._written import replacing
 
     reporter, path = output.reporter, output.path
+    here = process.current
     if path is None:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "standard output is closed")
-        click.echo(_as_text(reporter.render(result)).rstrip("\n"))
+        click.echo(_rendered(reporter, result).rstrip("\n"))
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as place:
         if hasattr(reporter, "write"):
             reporter.write(result, place)
+            if process.current != here:
+                process.leave_copy("a reporter")
         else:
-            place.write_text(_as_text(reporter.render(result)), encoding="utf-8")
+            place.write_text(_rendered(reporter, result), encoding="utf-8")
 
 
-def _as_text(document: str) -> str:
-    """Text of models may hold code points that no file can: they become question marks."""
+def _rendered(reporter: Any, result: EvalResult) -> str:
+    from cbcore._run import process
+
+    here = process.current
+    document: str = reporter.render(result)
+    if process.current != here:
+        process.leave_copy("a reporter")
+    # Text of models may hold code points that no file can: they become question marks.
     return document.encode("utf-8", "replace").decode()
 
 

@@ -24,6 +24,8 @@ def open_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = _text_stream(2, closefd=False)
 
 
 @contextlib.contextmanager
@@ -45,7 +47,7 @@ def output_for_reports_only() -> Iterator[None]:
     kept = {number: _kept(number) for number in (1, 2)}
     os.dup2(2, 1)
     # A stream of its own: if it is closed, standard error is not.
-    sys.stdout = _text_stream(os.dup(2), like=err, closefd=True)
+    sys.stdout = _text_stream(os.dup(2), closefd=True, like=err)
     try:
         yield
     finally:
@@ -68,19 +70,14 @@ def _kept(number: int) -> int:
 
 def _usable(stream: Any, number: int) -> Any:
     if stream is not None and stream.closed:
-        return _text_stream(number, like=stream, closefd=False)
+        return _text_stream(number, closefd=False, like=stream)
     return stream
 
 
-def _text_stream(number: int, *, like: Any, closefd: bool) -> io.TextIOWrapper:
-    return open(
-        number,
-        "w",
-        encoding=like.encoding,
-        errors=like.errors,
-        buffering=1,
-        closefd=closefd,
-    )
+def _text_stream(number: int, *, closefd: bool, like: Any = None) -> io.TextIOWrapper:
+    encoding = getattr(like, "encoding", "utf-8")
+    errors = getattr(like, "errors", "backslashreplace")
+    return open(number, "w", 1, encoding=encoding, errors=errors, closefd=closefd)
 
 
 def _flush(stream: Any) -> None:
