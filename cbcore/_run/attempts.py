@@ -6,13 +6,13 @@ Whatever a component does, an outcome comes of it; only the user's own interrupt
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import attrs
 
 from cbcore._run import process
 from cbcore._run.calls import AsyncCaller, SyncCaller
+from cbcore._run.memo import Memo
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
@@ -22,14 +22,14 @@ from cbcore.components import describe_exception
 class Attempt:
     """Calls a system that blocks, and asks the evaluators that can score at once.
 
-    `keep` gets the outcome when the call is over, and with `out_of_turn` once more when it is
-    scored: where rows are made in another thread, that may be long before its turn. Without
-    `keep`, an attempt can be sent to another process.
+    `memo` keeps the output when the call is over, and with `out_of_turn` the scores when they
+    are there: where rows are made in another thread, that may be long before their turn. Without
+    it, an attempt can be sent to another process.
     """
 
     called: SyncCaller
     scorers: Sequence[Scorer]
-    keep: Callable[[Outcome], Any] | None = None
+    memo: Memo | None = None
     out_of_turn: bool = False
 
     def __call__(self, work: Work) -> Outcome:
@@ -42,21 +42,19 @@ class Attempt:
             outcome = _failed(work, error)
         if process.current != here:
             process.leave_copy("a system")
-        if self.keep is None:
-            return score(outcome, self.scorers)
-        self.keep(outcome)
-        score(outcome, self.scorers)
-        if self.out_of_turn:
-            self.keep(outcome)
-        return outcome
+        if self.memo is not None:
+            self.memo.keep_output(outcome)
+            if self.out_of_turn:
+                return self.memo.keep(score(outcome, self.scorers))
+        return score(outcome, self.scorers)
 
 
 @attrs.frozen
 class AwaitedAttempt:
-    """Awaits a system. `keep` gets the outcome when the call is over, on the event loop."""
+    """Awaits a system. `memo` keeps the output when the call is over, on the event loop."""
 
     called: AsyncCaller
-    keep: Callable[[Outcome], Any] | None = None
+    memo: Memo | None = None
 
     async def __call__(self, work: Work) -> Outcome:
         here = process.current
@@ -68,8 +66,8 @@ class AwaitedAttempt:
             outcome = _failed(work, error)
         if process.current != here:
             process.leave_copy("a system")
-        if self.keep is not None:
-            self.keep(outcome)
+        if self.memo is not None:
+            self.memo.keep_output(outcome)
         return outcome
 
 
@@ -78,11 +76,11 @@ class Scoring:
     """Asks the evaluators that can score at once about an outcome, in any thread."""
 
     scorers: Sequence[Scorer]
-    keep: Callable[[Outcome], Any] | None = None
+    memo: Memo | None = None
 
     def __call__(self, outcome: Outcome) -> Outcome:
         score(outcome, self.scorers)
-        return outcome if self.keep is None else self.keep(outcome)
+        return outcome if self.memo is None else self.memo.keep(outcome)
 
 
 @attrs.frozen
@@ -90,11 +88,11 @@ class Judging:
     """Asks the evaluators that wait for something about an outcome, on the event loop."""
 
     scorers: Sequence[Scorer]
-    keep: Callable[[Outcome], Any] | None = None
+    memo: Memo | None = None
 
     async def __call__(self, outcome: Outcome) -> Outcome:
         await ascore(outcome, self.scorers)
-        return outcome if self.keep is None else self.keep(outcome)
+        return outcome if self.memo is None else self.memo.keep(outcome)
 
 
 def _failed(work: Work, error: BaseException) -> Outcome:

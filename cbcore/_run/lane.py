@@ -41,8 +41,6 @@ class Lane:
         self._source = source
         self._seen = seen
         self._memo = context.memo(part, source)
-        # Takes what is paid for into the store when it is finished, whoever's turn it is.
-        self._keep = None if self._memo is None else self._memo.keep
         self._budget = context.budget if context.budget.limited else None
         self._make_row = RowMaker(
             *(part.name, context.counter, context.secrets),
@@ -142,7 +140,7 @@ class Lane:
             work = gate = self._budget.admit(work)
         if is_async(system):
             outcomes = executors.run_async(
-                AwaitedAttempt(AsyncCaller(system, options.timeout_s), self._keep),
+                AwaitedAttempt(AsyncCaller(system, options.timeout_s), self._memo),
                 work,
                 in_flight=self._in_flight,
                 loop=self._context.loop(),
@@ -160,10 +158,10 @@ class Lane:
             made: Iterator[Outcome] = options.executor.map(attempt, work, in_flight=self._in_flight)
             return made
         if self._in_flight == 1:
-            return self._settled(executors.run_inline(Attempt(caller, direct, self._keep), work))
+            return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
             executors.run_in_threads(
-                Attempt(caller, direct, self._keep, out_of_turn=True),
+                Attempt(caller, direct, self._memo, out_of_turn=True),
                 work,
                 in_flight=self._in_flight,
                 unclaimed=unclaimed,
@@ -207,7 +205,7 @@ class Lane:
                 return
             self._scoring_takes_long = True
             yield from executors.run_in_threads(
-                Scoring(self._direct, self._keep),
+                Scoring(self._direct, self._memo),
                 outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,
@@ -219,7 +217,7 @@ class Lane:
     def _judged(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Outputs through the evaluators that wait for something, while more are produced."""
         judged = executors.run_async(
-            Judging(self._waiting, self._keep),
+            Judging(self._waiting, self._memo),
             self._handed_over(outcomes),
             in_flight=self._in_flight,
             loop=self._context.loop(),

@@ -177,34 +177,15 @@ class Memo:
             if not work.repeat:
                 self._fingerprint.update(work.digest)
 
-    def keep(self, outcome: Outcome) -> Outcome:
-        """Store what is new in an outcome: its output, and the scores that it has by now.
+    # What is paid for is stored when it is finished, long before its turn: `keep_output` when a
+    # call is over, `keep` when there are scores. Both may be called in any thread that has the
+    # outcome, more than once, and never fail.
 
-        To be called when a call is over, whoever's turn it is, and again when there are scores.
-        May be called in any thread that has the outcome, and never fails.
-        """
-        work = outcome.work
-        if not work.key or outcome.output is None:
-            return outcome  # without an address, or failed: it is tried again by the next run
-        known = work.recalled
-        if known is not None:
-            if len(known.scores) == len(self._scorers):
-                return outcome  # nothing is new
-            outcome.payload = known.payload
-        elif not outcome.payload and not self._keep_output(outcome, outcome.output):
-            return outcome
-        if outcome.n_kept == len(outcome.scores):
-            return outcome
-        for scorer, scores in outcome.scores[outcome.n_kept :]:
-            if scorer.key not in self._scorers:
-                continue  # an evaluator without identity, or one that scores repeats together
-            if known is None or scorer.key not in known.scores:
-                self._keep_scores(self._score_key(scorer.key, work, outcome.payload), scores)
-        outcome.n_kept = len(outcome.scores)
-        return outcome
-
-    def _keep_output(self, outcome: Outcome, output: dict[str, Any]) -> bool:
-        work = outcome.work
+    def keep_output(self, outcome: Outcome) -> None:
+        """Store what a call returned."""
+        work, output = outcome.work, outcome.output
+        if work.recalled is not None or not work.key or output is None or outcome.payload:
+            return  # stored, without an address, or failed: that is tried again by the next run
         try:
             payload = packed(output, work.example)
             if self._hints and any(hint in payload for hint in self._hints):
@@ -215,13 +196,27 @@ class Memo:
             self._tell(
                 f"the output for example {work.example_id!r} is not plain data ({described})"
             )
-            return False
+            return
         if len(payload) > LARGEST_VALUE:
             self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
-            return False
+            return
         outcome.payload = payload
         self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
-        return True
+
+    def keep(self, outcome: Outcome) -> Outcome:
+        """Store what a call returned, and the scores that there are by now."""
+        self.keep_output(outcome)
+        work, known = outcome.work, outcome.work.recalled
+        payload = outcome.payload if known is None else known.payload
+        if not payload or not work.key:
+            return outcome
+        for scorer, scores in outcome.scores[outcome.n_kept :]:
+            if scorer.key not in self._scorers:
+                continue  # an evaluator without identity, or one that scores repeats together
+            if known is None or scorer.key not in known.scores:
+                self._keep_scores(self._score_key(scorer.key, work, payload), scores)
+        outcome.n_kept = len(outcome.scores)
+        return outcome
 
     def remember(self, outcome: Outcome) -> Outcome:
         """When it is the outcome's turn: store what is left of it.
@@ -229,11 +224,16 @@ class Memo:
         Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
         that makes the rows.
         """
-        self.keep(outcome)
+        known = outcome.work.recalled
+        if known is not None and len(known.scores) == len(self._scorers):
+            return outcome  # nothing is new
+        if not outcome.payload or outcome.n_kept != len(outcome.scores):
+            self.keep(outcome)
         if outcome.had_secret:
             # The row is made of what is stored, so that a resumed run has the same.
             outcome.output = hide(outcome.output, self._secrets)
-        self._store.keep_up()
+        if self._store.is_due:
+            self._store.keep_up()
         return outcome
 
     def _score_key(self, scorer: int, work: Work, payload: bytes) -> bytes:

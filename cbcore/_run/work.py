@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cbcore._run.outputs import StoredOutput
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
-_are_atoms = _ATOMS.issuperset
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
 
 
@@ -172,15 +171,12 @@ def private_copy(value: Any) -> Any:
     # Exact types only: a subclass may keep more than its items, which `deepcopy` knows about.
     if kind is dict:
         own = value.copy()
-        if not _are_atoms(map(type, value.values())):
-            for key, item in value.items():
-                if type(item) not in _ATOMS:
-                    own[key] = private_copy(item)
+        for key, item in value.items():
+            if type(item) not in _ATOMS:
+                own[key] = private_copy(item)
         return own
     if kind is list:
-        if _are_atoms(map(type, value)):
-            return value.copy()
-        return [v if type(v) in _ATOMS else private_copy(v) for v in value]
+        return [item if type(item) in _ATOMS else private_copy(item) for item in value]
     return value if kind in _ATOMS else copy.deepcopy(value)
 
 

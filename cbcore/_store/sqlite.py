@@ -32,7 +32,7 @@ TABLES = ("outputs", "scores")
 LARGEST_VALUE = 900_000_000
 """Bytes of a value at most; SQLite refuses a billion, and with it the whole batch."""
 _BATCH_ROWS = 16384
-_MANY_ROWS = 256
+_MANY_ROWS = 64
 """So many rows in the time of one commit come from calls that are not slow."""
 _SHORTEST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
@@ -73,7 +73,7 @@ class Store:
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._committer: threading.Thread | None = None
-        self._behind = self._committing = False
+        self._behind = self.is_due = False
         if read_only and self._open_as_it_is():
             return
         in_memory = read_only and not self.path.is_file()
@@ -243,20 +243,23 @@ class Store:
     def put(self, table: str, key: bytes, value: bytes) -> None:
         """Store a value, with the next batch. Never waits, and never fails."""
         with self._door:
-            self._waiting[table].setdefault(key, value)
+            waiting = self._waiting[table]
+            waiting.setdefault(key, value)
+        if len(waiting) >= _BATCH_ROWS:
+            self.is_due = True
         if self._committer is None:
             self._start_committing()
 
     def keep_up(self) -> None:
-        """Commit what is waiting if it is a whole batch, or if the last could not be written.
+        """To be called when `is_due`, by who puts much, where it can wait and be told of a failure.
 
-        Who puts much calls this now and then, where it can wait and be told of a failure.
+        Commits what is waiting if it is a whole batch, or if the last could not be written; and
+        waits for a commit that is under way while much is put.
         """
-        waiting = self._waiting
-        n_waiting = len(waiting["outputs"]) or len(waiting["scores"])
+        n_waiting = max(map(len, self._waiting.values()))
         if n_waiting >= _BATCH_ROWS or self._behind:
             self.commit()
-        elif n_waiting >= _MANY_ROWS and self._committing:
+        elif n_waiting >= _MANY_ROWS:
             with self._lock:  # two busy threads would only get in each other's way
                 pass
 
@@ -278,7 +281,7 @@ class Store:
             self._take_waiting()
             if not any(self._writing.values()):
                 return
-            self._committing = True
+            self.is_due = True
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 for table, rows in self._writing.items():
@@ -302,7 +305,7 @@ class Store:
                     raise self._failure("written", error) from error
                 raise
             finally:
-                self._committing = False
+                self.is_due = False
             with self._door:
                 self._writing = {table: {} for table in TABLES}
             self._behind = False
@@ -324,7 +327,7 @@ class Store:
             try:
                 self.commit()
             except StoreError:
-                self._behind = True
+                self._behind = self.is_due = True
 
     def save_run(self, record: RunRecord) -> None:
         """Write down a run, at once, under its id."""

@@ -243,6 +243,14 @@ class Meddling:
         return {"meddled": 1.0}
 
 
+class MeddlingInside(Meddling):
+    """Changes what an output has from its example."""
+
+    def score(self, original, processed):
+        processed["answers"].append("changed")
+        return {"meddled": 1.0}
+
+
 class MeddlingJudge(Meddling):
     async def ascore(self, original, processed):
         return self.score(original, processed)
@@ -259,6 +267,22 @@ def test_evaluators_change_neither_the_gold_nor_the_response(tmp_path, kind, set
     result = evaluate([first, second], data, [kind(), Fits()], [MeanScore("fits")], **settings)
     assert {row.response for row in result.rows} == {"Paris"}
     assert {row.scores["fits"] for row in result.rows} == {1.0}
+    assert data == before
+
+
+def test_what_comes_from_the_store_is_no_part_of_the_data(tmp_path):
+    """What a system only handed back is stored by its name, and must not be shared for it."""
+    data = [{**row, "answers": ["Paris"]} for row in DATA]
+    before = copy.deepcopy(data)
+
+    class Echo:
+        name = "echo"
+
+        def process(self, example):
+            return {**example, "response": "Paris"}
+
+    for evaluator in (Fits(), MeddlingInside()):
+        evaluate([Echo()], data, [evaluator, Fits()], [MeanScore("fits")], cache_dir=tmp_path)
     assert data == before
 
 

@@ -344,7 +344,7 @@ def test_what_is_put_while_a_commit_is_under_way_waits_for_the_next(tmp_path):
     other.execute("BEGIN IMMEDIATE")  # so that the commit has to wait
     committing = threading.Thread(target=store.commit)
     committing.start()
-    while not store._committing:
+    while not store.is_due:
         pass
     store.put("outputs", b"second", b"2")
     other.execute("COMMIT")
