@@ -40,13 +40,13 @@ class Attempt:
             raise
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             outcome = _failed(work, error)
+        memo = self.memo
+        if memo is not None:
+            memo.keep_output(outcome)
+        score(outcome, self.scorers)
         if process.current != here:
-            process.leave_copy("a system")
-        if self.memo is not None:
-            self.memo.keep_output(outcome)
-            if self.out_of_turn:
-                return self.memo.keep(score(outcome, self.scorers))
-        return score(outcome, self.scorers)
+            process.leave_copy("a system or an evaluator")
+        return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome
 
 
 @attrs.frozen
@@ -79,7 +79,10 @@ class Scoring:
     memo: Memo | None = None
 
     def __call__(self, outcome: Outcome) -> Outcome:
+        here = process.current
         score(outcome, self.scorers)
+        if process.current != here:
+            process.leave_copy("an evaluator")
         return outcome if self.memo is None else self.memo.keep(outcome)
 
 
@@ -91,7 +94,10 @@ class Judging:
     memo: Memo | None = None
 
     async def __call__(self, outcome: Outcome) -> Outcome:
+        here = process.current
         await ascore(outcome, self.scorers)
+        if process.current != here:
+            process.leave_copy("an evaluator")
         return outcome if self.memo is None else self.memo.keep(outcome)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from cbcore._run.scorers import Outcome
+from cbcore._run.scorers import Outcome, is_cancelled
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
@@ -100,7 +100,7 @@ class AsyncCaller:
             else:
                 output = await self._limited(call(example))
         except _FAILURES as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             took = time.perf_counter() - started - waits.seconds
             return _failed(error, work, self._system, took)
@@ -122,15 +122,6 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
         return await awaitable, None
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - raised outside
         return None, error
-
-
-def _is_cancelled() -> bool:
-    """Whether the run cancelled this task; else a `CancelledError` is the system's own.
-
-    Python 3.10 cannot tell: there it always counts as the run's.
-    """
-    cancelling = getattr(asyncio.current_task(), "cancelling", None)
-    return cancelling is None or cancelling() > 0
 
 
 class _TimeLimitError(Exception):

@@ -192,11 +192,12 @@ class Lane:
         Not on the event loop: other calls would wait for the evaluator, and be measured so.
         One that takes long is given threads.
         """
+        scoring = Scoring(self._direct, self._memo)
         try:
             for outcome in outcomes:
                 self._unscored.append(outcome)
                 started = time.perf_counter()
-                score(outcome, self._direct)
+                scoring(outcome)
                 took = time.perf_counter() - started
                 yield self._unscored.pop()
                 if took > _LONG_TO_SCORE_S:
@@ -205,7 +206,7 @@ class Lane:
                 return
             self._scoring_takes_long = True
             yield from executors.run_in_threads(
-                Scoring(self._direct, self._memo),
+                scoring,
                 outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,

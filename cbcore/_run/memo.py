@@ -179,12 +179,12 @@ class Memo:
 
     # What is paid for is stored when it is finished, long before its turn: `keep_output` when a
     # call is over, `keep` when there are scores. Both may be called in any thread that has the
-    # outcome, more than once, and never fail.
+    # outcome, and never fail.
 
     def keep_output(self, outcome: Outcome) -> None:
         """Store what a call returned."""
         work, output = outcome.work, outcome.output
-        if work.recalled is not None or not work.key or output is None or outcome.payload:
+        if work.recalled is not None or not work.key or output is None:
             return  # stored, without an address, or failed: that is tried again by the next run
         try:
             payload = packed(output, work.example)
@@ -205,12 +205,15 @@ class Memo:
 
     def keep(self, outcome: Outcome) -> Outcome:
         """Store what a call returned, and the scores that there are by now."""
-        self.keep_output(outcome)
-        work, known = outcome.work, outcome.work.recalled
+        if not outcome.payload:
+            self.keep_output(outcome)
+        work = outcome.work
+        known = work.recalled
         payload = outcome.payload if known is None else known.payload
         if not payload or not work.key:
             return outcome
-        for scorer, scores in outcome.scores[outcome.n_kept :]:
+        n_kept = outcome.n_kept
+        for scorer, scores in outcome.scores[n_kept:] if n_kept else outcome.scores:
             if scorer.key not in self._scorers:
                 continue  # an evaluator without identity, or one that scores repeats together
             if known is None or scorer.key not in known.scores:
@@ -244,7 +247,8 @@ class Memo:
         details: Any = {}
         try:
             if type(scores) is Scored and not scores.missing:
-                scores, details = dict(scores.scores), visible("", scores.details)
+                details = visible("", scores.details) if scores.details else {}
+                scores = dict(scores.scores)
             if type(scores) is not dict:
                 return
             value = plain_bytes(scores)

@@ -49,7 +49,7 @@ def surviving_exits() -> Iterator[None]:
     global _guards, _guarded, _really_exit  # noqa: PLW0603 - there is one process
     with _guarding:
         if not _guards:
-            _guarded = current
+            _guarded = os.getpid()
             _really_exit, os._exit = os._exit, _refused_exit
         _guards += 1
     try:
@@ -62,6 +62,6 @@ def surviving_exits() -> Iterator[None]:
 
 
 def _refused_exit(status: int) -> NoReturn:
-    if current != _guarded:
+    if os.getpid() != _guarded:
         _really_exit(status)
     raise HardExitError(f"it called os._exit({status!r})")

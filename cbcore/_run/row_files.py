@@ -16,7 +16,7 @@ from typing import Any, overload
 
 import attrs
 
-from cbcore._store.owned import entries, hold, is_abandoned
+from cbcore._store.owned import abandoned, entries, hold
 from cbcore.components import describe_exception
 from cbcore.exceptions import StoreError
 from cbcore.identity import from_bytes, plain_bytes
@@ -109,11 +109,11 @@ def _new_file(folder: Path | None) -> tuple[Path, FileIO]:
 def remove_abandoned(folder: Path) -> None:
     """Remove what runs that were killed left in a folder. What a living one has stays."""
     for left in entries(folder, _PREFIX):
-        if is_abandoned(left / _FILE_NAME):
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):  # killed before there was a file in it
-                left.rmdir()
+        with abandoned(left / _FILE_NAME) as is_left:
+            if is_left:
+                shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(OSError):  # killed before there was a file in it
+            left.rmdir()
 
 
 class JoinedRows(Sequence[EvalRow]):

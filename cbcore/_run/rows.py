@@ -174,16 +174,17 @@ class RowMaker:
             row.metadata["output_tokens_by"] = "endpoint"
 
     def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
-        if isinstance(scores, BaseException):
-            self._keep_reason(row, scorer, _reason(scores))
-            return
-        if isinstance(scores, Scored):
-            self._keep_remarks(row, scorer, scores)
-            scores = scores.scores
-        if type(scores) is not dict and not isinstance(scores, Mapping):
-            kind = type(scores).__name__
-            self._keep_reason(row, scorer, f"the evaluator returned {kind}, not a dict of scores")
-            return
+        if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
+            if isinstance(scores, BaseException):
+                self._keep_reason(row, scorer, _reason(scores))
+                return
+            if isinstance(scores, Scored):
+                self._keep_remarks(row, scorer, scores)
+                scores = scores.scores
+            if not isinstance(scores, Mapping):
+                reason = f"the evaluator returned {type(scores).__name__}, not a dict of scores"
+                self._keep_reason(row, scorer, reason)
+                return
         others: Collection[str] = self._declared if scorer.automatic else ()
         for name, value in scores.items():
             if type(name) is not str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import attrs
 
-from cbcore._run import process
 from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
 
@@ -96,13 +95,12 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
     output = outcome.output
     if output is not None:
-        here = process.current
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
-            elif scorer.can_score(example, output):
+            elif not scorer.automatic or scorer.can_score(example, output):
                 try:
                     scores = scorer.part.value.score(private_copy(example), output.copy())
                 except KeyboardInterrupt:
@@ -110,8 +108,6 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except BaseException as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
                 outcome.scores.append((scorer, scores))
-        if process.current != here:
-            process.leave_copy("an evaluator")
     return outcome
 
 
@@ -119,20 +115,28 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example."""
     output = outcome.output
     if output is not None:
-        here = process.current
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
-            elif scorer.can_score(example, output):
+            elif not scorer.automatic or scorer.can_score(example, output):
                 try:
                     scores = await scorer.part.value.ascore(private_copy(example), output.copy())
-                except (KeyboardInterrupt, asyncio.CancelledError):
+                except KeyboardInterrupt:
                     raise
-                except BaseException as error:  # noqa: BLE001 - the plugin boundary
+                except BaseException as error:
+                    if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                        raise
                     scores = error
                 outcome.scores.append((scorer, scores))
-        if process.current != here:
-            process.leave_copy("an evaluator")
     return outcome
+
+
+def is_cancelled() -> bool:
+    """Whether the run cancelled this task; else a `CancelledError` is the component's own.
+
+    Python 3.10 cannot tell: there it always counts as the run's.
+    """
+    cancelling = getattr(asyncio.current_task(), "cancelling", None)
+    return cancelling is None or cancelling() > 0

@@ -8,35 +8,41 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def hold(descriptor: int) -> bool:
+def hold(descriptor: int, *, wait: bool = True) -> bool:
     """Mark an open file as in use, until it is closed or its process is gone, however.
 
-    False where somebody else holds it, and on machines and file systems without locks.
+    False where somebody else holds it, unless that is waited for, and where there are no locks.
+    Whoever made a file has to look whether it is still there afterwards: see `abandoned`.
     """
     try:
         import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except (ImportError, OSError):
         return False
     return True
 
 
-def is_abandoned(path: Path) -> bool:
-    """Whether a file is held by no process any more; False where nobody can tell."""
+@contextlib.contextmanager
+def abandoned(path: Path) -> Iterator[bool]:
+    """Whether a file is held by no process any more, for as long as one is inside.
+
+    False where nobody can tell.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
-        return False
+        yield False
+        return
     try:
-        return hold(descriptor)
+        yield hold(descriptor, wait=False)
     finally:
         os.close(descriptor)
 
 
-def entries(folder: Path, prefix: str) -> Iterator[Path]:
+def entries(folder: Path, prefix: str) -> list[Path]:
     """What is in a folder under a name that begins so; nothing where it cannot be read."""
-    with contextlib.suppress(OSError), os.scandir(folder) as found:
-        for entry in found:
-            if entry.name.startswith(prefix):
-                yield folder / entry.name
+    try:
+        return [path for path in folder.iterdir() if path.name.startswith(prefix)]
+    except OSError:
+        return []

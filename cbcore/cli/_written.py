@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from cbcore._store.owned import entries, hold, is_abandoned
+from cbcore._store.owned import abandoned, entries, hold
 
 _PREFIX = ".cb-part-"
 _NO_PLACE_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
@@ -56,19 +56,24 @@ def _is_replaceable(path: Path) -> bool:
 def _part_beside(path: Path) -> tuple[Path, int] | None:
     """A new file beside `path`, held open; None where the folder takes none."""
     for left in entries(path.parent, _PREFIX):
-        if left.name.endswith(f"-{path.name}") and is_abandoned(left):
-            left.unlink(missing_ok=True)
-    # The name ends alike: a reporter may go by the suffix.
-    part = path.with_name(f"{_PREFIX}{secrets.token_hex(4)}-{path.name}")
-    try:
-        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-    except OSError as error:
-        if error.errno in _NO_PLACE_BESIDE:
-            return None
-        raise
-    hold(descriptor)
-    os.utime(part, (0, 0))  # which shows whether anybody wrote to it
-    return part, descriptor
+        if left.name.endswith(f"-{path.name}"):
+            with abandoned(left) as is_left:
+                if is_left:
+                    left.unlink(missing_ok=True)
+    while True:
+        # The name ends alike: a reporter may go by the suffix.
+        part = path.with_name(f"{_PREFIX}{secrets.token_hex(4)}-{path.name}")
+        try:
+            descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        except OSError as error:
+            if error.errno in _NO_PLACE_BESIDE:
+                return None
+            raise
+        hold(descriptor)
+        with contextlib.suppress(FileNotFoundError):  # cleaned away before it was held
+            os.utime(part, (0, 0))  # which shows whether anybody wrote to it
+            return part, descriptor
+        os.close(descriptor)
 
 
 def _take_permissions(part: Path, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import copy
 import json
@@ -14,6 +15,7 @@ import pytest
 
 from cb_metrics import MeanScore
 from cbcore import evaluate
+from cbcore._run import memo
 from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import DataError, RunStoppedError
 from cbcore.results import Scored
@@ -155,6 +157,16 @@ def test_a_system_costs_its_own_row_at_most(tmp_path, kind, settings, case):
     assert result.config["state"] == "finished"
 
 
+def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch, capsys):
+    """Its batch would be refused with it; so it is left out, and told."""
+    monkeypatch.setattr(memo, "LARGEST_VALUE", 1000)
+    for n_recalled in (0, 5):
+        result = run(Odd(lambda: {"response": "Paris", "more": "x" * 1000}), cache_dir=tmp_path)
+        assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
+        assert sum(row.recalled for row in result.rows) == n_recalled
+        assert "not stored: the output for example 3 has 1," in capsys.readouterr().err
+
+
 def test_one_deep_row_of_the_data_is_one_errored_row(tmp_path):
     """Deeper than a copy can be made of."""
     data = [{**row, "more": nested(400 if row["id"] == ODD else 3)} for row in DATA]
@@ -241,6 +253,14 @@ class Meddling:
         processed["response"] = "changed"
         processed.clear()
         return {"meddled": 1.0}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot tell who cancelled")
+def test_a_judge_that_is_cancelled_by_itself_costs_its_own_score():
+    """Nobody else cancelled it, so nobody else ends."""
+    act = raising(asyncio.CancelledError())
+    result = run(Odd(lambda: {"response": "Paris"}), [OddJudge(act), Fits()])
+    assert [list(row.missing) for row in result.rows] == [[], [], [], ["odd"], [], []]
 
 
 class MeddlingInside(Meddling):
