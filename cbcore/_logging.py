@@ -5,9 +5,10 @@ Nothing is configured globally: a program that uses structlog itself keeps its o
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO, cast
 
 import attrs
 
@@ -55,6 +56,18 @@ def log_info(message: str) -> None:
         get_logger().info(message)
 
 
+class _StandardError:
+    """Standard error as it is now. Where a line cannot be written, nothing else comes to harm."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stderr.flush()
+
+
 def get_logger() -> Any:
     """The logger of `cb`. structlog is imported here, so that light commands never pay for it."""
     import structlog
@@ -68,7 +81,7 @@ def get_logger() -> Any:
     else:
         processors.append(_as_line)
     return structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr),
+        structlog.PrintLogger(cast("TextIO", _StandardError())),
         processors=[structlog.processors.add_log_level, *processors],
     )
 

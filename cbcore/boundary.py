@@ -6,14 +6,20 @@ outside (`KeyboardInterrupt`, `GeneratorExit`, `CancelledError`) passes through 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import TracebackType
 
-from cbcore.components import HardExitError, describe_exception
+from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
 
-FOREIGN = (Exception, SystemExit, HardExitError)
-"""What code of others may raise by its own doing."""
+
+def is_foreign(error: BaseException | None) -> bool:
+    """Whether code of others raised it by its own doing, whatever it derives from."""
+    if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit):
+        return False
+    loaded = sys.modules.get("asyncio.exceptions")  # where it is not, nobody can be cancelled
+    return loaded is None or not isinstance(error, loaded.CancelledError)
 
 
 class at_boundary:  # noqa: N801 - it reads as what it is used for: `with at_boundary(…):`
@@ -40,7 +46,7 @@ class at_boundary:  # noqa: N801 - it reads as what it is used for: `with at_bou
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        if isinstance(error, FOREIGN) and not isinstance(error, self._through):
+        if error is not None and is_foreign(error) and not isinstance(error, self._through):
             reason = f"{self._doing} failed: {describe_exception(error)}"
             raise self._failure(reason) from error
 
@@ -61,7 +67,7 @@ class contained:  # noqa: N801 - as above: `with contained() as tried:`
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> bool:
-        if isinstance(error, FOREIGN):
+        if is_foreign(error):
             self.error = error
             return True
         return False

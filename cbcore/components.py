@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -214,20 +215,30 @@ def _surviving_exit() -> Iterator[None]:
 
 _MOST_CHARACTERS = 4000
 """Of a message; what is longer was not written to be read."""
+_LONGEST_REPR = 200
 
 
 def describe_exception(error: BaseException) -> str:
     """`Type: message` on one line, naming an exit for what it is. Never fails, and ends."""
-    is_exit = isinstance(error, SystemExit)
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({described_value(error.code)})"
     try:
-        text = repr(error.code) if isinstance(error, SystemExit) else str(error)
+        text = str(error)
         if len(text) > _MOST_CHARACTERS:
             text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
         text = " ".join(text.split())
     except Exception as broken:  # noqa: BLE001 - an error may be unable to say what it is
         text = f"(its message cannot be had: {type(broken).__name__})"
-    if is_exit:
-        return f"it called sys.exit({text})"
     if isinstance(error, HardExitError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def described_value(value: Any) -> str:
+    """The `repr` of a value, shortened; of one that has none, its type. Never fails itself."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - the `repr` of somebody else's object is code too
+        return f"<{type(value).__name__}>"
+    text = re.sub(" at 0x[0-9a-fA-F]+", "", text)  # another one in every run
+    return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}…"

@@ -53,11 +53,13 @@ def compose(
     *,
     observers: Observers | None = None,
     warn: Callable[[str], None] | None = None,
+    read_only: bool = False,
 ) -> Run:
     """Turn a request into a run that only has to be executed. Nothing is spent before this.
 
     `warn` is told at once what the user should know, here and during the run, and no text
-    twice. Without it, warnings are logged.
+    twice. Without it, warnings are logged. With `read_only` the store is only looked at, for a
+    run that is planned and not executed.
     """
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
@@ -66,6 +68,7 @@ def compose(
     builder.descriptions.remember()
     config = _config(request, parts, host)
     executor = parts.executor.value if parts.executor is not None else None
+    folder = request.cache_dir
     return Run(
         run_id=config["run_id"],
         systems=parts.systems,
@@ -77,7 +80,7 @@ def compose(
             options=_run_options(request, executor),
             secrets=sorted(builder.secret_values, key=len, reverse=True),
             warn=warn,
-            store=Store(request.cache_dir) if request.cache_dir is not None else None,
+            store=None if folder is None else Store(folder, read_only=read_only),
             score_field=parts.score_field,
         ),
         config=config,

@@ -19,9 +19,10 @@ CBError                          exit 1   message, hint, exit_code
 │   │       └── ColumnError               a column mapping does not fit the data
 │   ├── NothingScoredError       exit 7   not one row has the score that quality means
 │   └── RunStoppedError                   the run ended early; what is done is kept
-│       └── RunInterruptedError  exit 130 the same, by Ctrl-C or SIGTERM
+│       └── RunInterruptedError  exit 130 the same, by Ctrl-C, SIGTERM or SIGHUP
 ├── ResultError                  exit 5   a result that cannot be read or used
-└── StoreError                   exit 6   the store cannot be opened, read or written
+├── StoreError                   exit 6   the store cannot be opened, read or written
+└── ReportError                  exit 8   a report cannot be written
 
 A message says what was tried, with which value; the hint says what to do next.
 """
@@ -251,3 +252,9 @@ class StoreError(CBError):
     """The store of outputs and scores cannot be opened, read or written."""
 
     exit_code = 6
+
+
+class ReportError(CBError):
+    """A run came to its end, but a report of it could not be written. Its rows are stored."""
+
+    exit_code = 8

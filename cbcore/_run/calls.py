@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import queue
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
-from cbcore._run.scorers import Outcome
+from cbcore._run.scorers import Outcome, is_cancelled
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
@@ -19,13 +18,6 @@ from cbcore.timing import _waits
 from cbcore.tokens import TEXT_FIELDS
 
 _of_this_call = _waits.of_this_call
-
-
-def _failures() -> tuple[type[BaseException], ...]:
-    """What a system may raise without ending the run: the plugin boundary."""
-    # Where nobody has imported it, nobody can raise what it defines.
-    loaded = sys.modules.get("asyncio.exceptions")
-    return (Exception, SystemExit, *([loaded.CancelledError] if loaded is not None else ()))
 
 
 def is_async(system: Any) -> bool:
@@ -76,7 +68,9 @@ class SyncCaller:
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started
-        except _failures() as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - the plugin boundary
             took = time.perf_counter() - started - _waits.taken_waits()
             return _failed(error, work, self._system, took)
         return _checked(output, work, took, waited)
@@ -104,8 +98,10 @@ class AsyncCaller:
                 output = await call(example)
             else:
                 output = await self._limited(call(example))
-        except _failures() as error:
-            if _is_cancelled(error):
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            if is_cancelled(error):
                 raise
             took = time.perf_counter() - started - waits.seconds
             return _failed(error, work, self._system, took)
@@ -129,19 +125,6 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
         return await awaitable, None
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - raised outside
         return None, error
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    """Whether the run cancelled this task; else a `CancelledError` is the system's own.
-
-    Python 3.10 cannot tell: there it always counts as the run's.
-    """
-    import asyncio
-
-    if not isinstance(error, asyncio.CancelledError):
-        return False
-    cancelling = getattr(asyncio.current_task(), "cancelling", None)
-    return cancelling is None or cancelling() > 0
 
 
 class _TimeLimitError(Exception):
@@ -219,9 +202,15 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
     if waited:
         took = max(0.0, took - waited)
-    if not isinstance(output, dict):
+    if type(output) is not dict:
         kind = type(output).__name__
-        return Outcome(work, None, took, f"the system returned {kind}, not a dict")
+        if not isinstance(output, dict):
+            return Outcome(work, None, took, f"the system returned {kind}, not a dict")
+        try:
+            output = dict(output)  # whose methods do what they say
+        except Exception as error:  # noqa: BLE001 - the plugin boundary
+            reason = f"the system returned {kind}, which cannot be read"
+            return Outcome(work, None, took, f"{reason}: {describe_exception(error)}")
     if waited:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}

@@ -65,14 +65,21 @@ def run_in_threads(
             except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
                 finished.put(index, _Escaped(error))
 
-    started = 0
+    started, wanted = 0, in_flight
 
     def submit(index: int, item: Item) -> None:
-        nonlocal started
+        nonlocal started, wanted
         tasks.put((index, item))
-        if started < in_flight:
-            started += 1
-            threading.Thread(target=work, name=f"cb-worker-{started}", daemon=True).start()
+        if started < wanted:
+            thread = threading.Thread(target=work, name=f"cb-worker-{started + 1}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the machine gives no more of them: go on with those there are
+                if not started:
+                    raise
+                wanted = started
+            else:
+                started += 1
 
     try:
         window = in_flight * _WINDOW_PER_WORKER

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import time
@@ -12,15 +11,16 @@ from collections.abc import Generator, Iterator, Sequence
 import attrs
 
 from cbcore._run import executors
+from cbcore._run.attempts import Attempt, AwaitedAttempt, Judging, Scoring
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
 from cbcore._run.limits import Budget
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
-from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.scorers import Outcome, score
 from cbcore._run.sources import Source
-from cbcore._run.work import Work
+from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.results import EvalRow
 
@@ -29,17 +29,6 @@ ASYNC_IN_FLIGHT = 16
 
 _LONG_TO_SCORE_S = 0.002
 """From here on, scoring an output is worth a thread of its own."""
-
-
-@attrs.frozen
-class _CallAndScore:
-    """What an executor is given to do with each example; it can be sent to another process."""
-
-    called: SyncCaller
-    scorers: Sequence[Scorer]
-
-    def __call__(self, work: Work) -> Outcome:
-        return score(self.called(work), self.scorers)
 
 
 class Lane:
@@ -134,6 +123,7 @@ class Lane:
             for outcome in self._unscored:
                 # The end may have come between two evaluators: all are asked again.
                 outcome.scores.clear()
+                outcome.n_kept = 0
                 yield self._finished(score(outcome, self._direct))
         elif self._memo is not None:
             # Nobody who stopped a run wants to wait for judges. Without their scores a row
@@ -151,7 +141,7 @@ class Lane:
             work = gate = self._budget.admit(work)
         if is_async(system):
             outcomes = executors.run_async(
-                AsyncCaller(system, options.timeout_s),
+                AwaitedAttempt(AsyncCaller(system, options.timeout_s), self._memo),
                 work,
                 in_flight=self._in_flight,
                 loop=self._context.loop(),
@@ -163,15 +153,20 @@ class Lane:
         # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
         shared = options.executor is not None or self._in_flight > 1
-        call = _CallAndScore(SyncCaller(system, options.timeout_s, shared=shared), direct)
+        caller = SyncCaller(system, options.timeout_s, shared=shared)
         if options.executor is not None:
-            made: Iterator[Outcome] = options.executor.map(call, work, in_flight=self._in_flight)
+            attempt = Attempt(caller, direct)  # which goes to other processes, without the store
+            made: Iterator[Outcome] = options.executor.map(attempt, work, in_flight=self._in_flight)
             return made
         if self._in_flight == 1:
-            return self._settled(executors.run_inline(call, work))
+            return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
             executors.run_in_threads(
-                call, work, in_flight=self._in_flight, unclaimed=unclaimed, gate=gate
+                Attempt(caller, direct, self._memo, out_of_turn=True),
+                work,
+                in_flight=self._in_flight,
+                unclaimed=unclaimed,
+                gate=gate,
             )
         )
 
@@ -198,11 +193,12 @@ class Lane:
         Not on the event loop: other calls would wait for the evaluator, and be measured so.
         One that takes long is given threads.
         """
+        scoring = Scoring(self._direct, self._memo)
         try:
             for outcome in outcomes:
                 self._unscored.append(outcome)
                 started = time.perf_counter()
-                score(outcome, self._direct)
+                scoring(outcome)
                 took = time.perf_counter() - started
                 yield self._unscored.pop()
                 if took > _LONG_TO_SCORE_S:
@@ -211,7 +207,7 @@ class Lane:
                 return
             self._scoring_takes_long = True
             yield from executors.run_in_threads(
-                functools.partial(score, scorers=self._direct),
+                scoring,
                 outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,
@@ -222,12 +218,8 @@ class Lane:
 
     def _judged(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Outputs through the evaluators that wait for something, while more are produced."""
-
-        async def judge(outcome: Outcome) -> Outcome:
-            return await ascore(outcome, self._waiting)
-
         judged = executors.run_async(
-            judge,
+            Judging(self._waiting, self._memo),
             self._handed_over(outcomes),
             in_flight=self._in_flight,
             loop=self._context.loop(),
@@ -270,17 +262,18 @@ class Lane:
     def _score_together(self, repeats: Sequence[Outcome]) -> None:
         answered = [outcome for outcome in repeats if outcome.output is not None]
         if answered:
-            last, outputs = answered[-1], [outcome.output for outcome in answered]
+            last = answered[-1]
+            outputs = [(outcome.output or {}).copy() for outcome in answered]
             for scorer in self._source.pooled:
                 if not scorer.can_score(last.work.example, last.output or {}):
                     continue
                 evaluator = scorer.evaluator
                 with contained() as tried:
                     if hasattr(evaluator, "ascore_all"):
-                        judged = evaluator.ascore_all(last.work.example, outputs)
+                        judged = evaluator.ascore_all(private_copy(last.work.example), outputs)
                         scores = self._context.loop().call(judged)
                     else:
-                        scores = evaluator.score_all(last.work.example, outputs)
+                        scores = evaluator.score_all(private_copy(last.work.example), outputs)
                 last.scores.append((scorer, scores if tried.error is None else tried.error))
 
     @property

@@ -16,9 +16,10 @@ from typing import Any
 
 from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.work import Work
-from cbcore._store.sqlite import Store
+from cbcore._run.work import Work, private_copy
+from cbcore._store.sqlite import LARGEST_VALUE, Store
 from cbcore.boundary import contained
+from cbcore.components import describe_exception
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
 from cbcore.results import Scored
@@ -140,7 +141,7 @@ class Memo:
             output = stored.output()
             if scorer.can_score(work.example, output):
                 unseen.append((work, stored))
-                examples.append(work.example)
+                examples.append(private_copy(work.example))
                 outputs.append(output)
         if not unseen:
             return
@@ -167,41 +168,74 @@ class Memo:
                 # Cannot be taken for another example: what is before it ends with a brace.
                 content += str(work.repeat).encode()
             work.digest = content_key(content)
-        except (TypeError, ValueError) as error:
-            self._tell(f"example {work.example_id!r} is not plain data ({error})")
+        except Exception as error:  # noqa: BLE001 - an example may be made of anything
+            described = describe_exception(error)
+            self._tell(f"example {work.example_id!r} is not plain data ({described})")
         else:
             work.key = self._system + work.digest
             if not work.repeat:
                 self._fingerprint.update(work.digest)
 
-    def remember(self, outcome: Outcome) -> Outcome:
-        """Store what was learned anew from one piece of work."""
+    # What is paid for is stored when it is finished, long before its turn: `keep_output` when a
+    # call is over, `keep` when there are scores. Both may be called in any thread that has the
+    # outcome, and never fail.
+
+    def keep_output(self, outcome: Outcome) -> None:
+        """Store what a call returned."""
+        work, output = outcome.work, outcome.output
+        if work.recalled is not None or not work.key or output is None:
+            return  # stored, without an address, or failed: that is tried again by the next run
+        try:
+            payload = packed(output, work.example)
+            if self._hints and any(hint in payload for hint in self._hints):
+                payload = packed(hide(output, self._secrets), work.example)
+                outcome.had_secret = True
+        except Exception as error:  # noqa: BLE001 - the output is made of somebody else's objects
+            described = describe_exception(error)
+            self._tell(
+                f"the output for example {work.example_id!r} is not plain data ({described})"
+            )
+            return
+        if len(payload) > LARGEST_VALUE:
+            self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
+            return
+        outcome.payload = payload
+        self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
+
+    def keep(self, outcome: Outcome) -> Outcome:
+        """Store what a call returned, and the scores that there are by now."""
+        if not outcome.payload:
+            self.keep_output(outcome)
         work = outcome.work
-        if not work.key or outcome.output is None:
-            return outcome  # without an address, or failed: it is tried again by the next run
         known = work.recalled
-        if known is not None:
-            if len(known.scores) == len(self._scorers):
-                return outcome  # nothing is new
-            payload = known.payload
-        else:
-            try:
-                payload = packed(outcome.output, work.example)
-                if self._hints and any(hint in payload for hint in self._hints):
-                    # The row is made of what is stored, so that a resumed run has the same.
-                    outcome.output = hide(outcome.output, self._secrets)
-                    payload = packed(outcome.output, work.example)
-            except (TypeError, ValueError) as error:
-                self._tell(
-                    f"the output for example {work.example_id!r} is not plain data ({error})"
-                )
-                return outcome
-            self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
-        for scorer, scores in outcome.scores:
+        payload = outcome.payload if known is None else known.payload
+        if not payload or not work.key:
+            return outcome
+        n_kept = outcome.n_kept
+        for scorer, scores in outcome.scores[n_kept:] if n_kept else outcome.scores:
             if scorer.key not in self._scorers:
                 continue  # an evaluator without identity, or one that scores repeats together
             if known is None or scorer.key not in known.scores:
                 self._keep_scores(self._score_key(scorer.key, work, payload), scores)
+        outcome.n_kept = len(outcome.scores)
+        return outcome
+
+    def remember(self, outcome: Outcome) -> Outcome:
+        """When it is the outcome's turn: store what is left of it.
+
+        Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
+        that makes the rows.
+        """
+        known = outcome.work.recalled
+        if known is not None and len(known.scores) == len(self._scorers):
+            return outcome  # nothing is new
+        if not outcome.payload or outcome.n_kept != len(outcome.scores):
+            self.keep(outcome)
+        if outcome.had_secret:
+            # The row is made of what is stored, so that a resumed run has the same.
+            outcome.output = hide(outcome.output, self._secrets)
+        if self._store.is_due:
+            self._store.keep_up()
         return outcome
 
     def _score_key(self, scorer: int, work: Work, payload: bytes) -> bytes:
@@ -210,19 +244,21 @@ class Memo:
     def _keep_scores(self, key: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""
         details: Any = {}
-        if type(scores) is Scored and not scores.missing:
-            scores, details = dict(scores.scores), visible("", scores.details)
-        if type(scores) is not dict:
-            return
         try:
+            if type(scores) is Scored and not scores.missing:
+                details = visible("", scores.details) if scores.details else {}
+                scores = dict(scores.scores)
+            if type(scores) is not dict:
+                return
             value = plain_bytes(scores)
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
                 value = plain_bytes([scores, hide(json_safe(details), self._secrets)])
-        except (TypeError, ValueError):
+        except Exception:  # noqa: BLE001 - the row says what is wrong with somebody else's objects
             return
-        self._store.put("scores", key, value)
+        if len(value) <= LARGEST_VALUE:
+            self._store.put("scores", key, value)
 
     def _tell(self, reason: str) -> None:
         if not self._told:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from cbcore._run.work import private_copy
 from cbcore.plain import canonical_bytes, from_bytes
 
 _ABSENT = object()
@@ -23,9 +24,9 @@ class StoredOutput:
     scores: dict[int, Any] = attrs.Factory(dict)
 
     def output(self) -> dict[str, Any]:
-        """The output, as the system returned it."""
+        """The output, as the system returned it; nothing in it is the example's."""
         own, handed_back = from_bytes(self.payload)
-        return {**{key: self.example[key] for key in handed_back}, **own}
+        return {**{key: private_copy(self.example[key]) for key in handed_back}, **own}
 
 
 def packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:

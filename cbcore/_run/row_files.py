@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import shutil
 import tempfile
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any, overload
 
+import attrs
+
+from cbcore._store.owned import abandoned, entries, hold
+from cbcore.components import describe_exception
 from cbcore.exceptions import StoreError
 from cbcore.plain import from_bytes, json_safe, plain_bytes
 from cbcore.results import EvalRow
 
 _BUFFERED_ROWS = 128
+_PREFIX = "cb-rows-"
+_FILE_NAME = "rows.jsonl"
 
 
 class DiskRows(Sequence[EvalRow]):
@@ -29,11 +38,10 @@ class DiskRows(Sequence[EvalRow]):
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix="cb-rows-", dir=folder))
-            self._path = self._folder / "rows.jsonl"
-            self._file = self._path.open("wb", buffering=0)
+            self._folder, self._file = _new_file(folder)
         except OSError as error:
             raise _failure(folder or "the temporary folder", error) from error
+        self._path = self._folder / _FILE_NAME
         self._starts = array("Q")
         self._written = 0
         self._buffered: list[bytes] = []
@@ -86,6 +94,28 @@ class DiskRows(Sequence[EvalRow]):
             return EvalRow(**from_bytes(lines.readline()))
 
 
+def _new_file(folder: Path | None) -> tuple[Path, FileIO]:
+    """A folder for rows and the file in it, held open."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder)).absolute()
+        with contextlib.suppress(FileNotFoundError):
+            file = (made / _FILE_NAME).open("wb", buffering=0)
+            hold(file.fileno())
+            if (made / _FILE_NAME).stat().st_ino == os.fstat(file.fileno()).st_ino:
+                return made, file
+        # A run that cleaned up took it away before it was held.
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove what runs that were killed left in a folder. What a living one has stays."""
+    for left in entries(folder, _PREFIX):
+        with abandoned(left / _FILE_NAME) as is_left:
+            if is_left:
+                shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(OSError):  # killed before there was a file in it
+            left.rmdir()
+
+
 class JoinedRows(Sequence[EvalRow]):
     """The rows of all systems, one after another, without copying them."""
 
@@ -120,10 +150,14 @@ class JoinedRows(Sequence[EvalRow]):
 
 def _encoded(row: EvalRow) -> bytes:
     data = row.to_dict()
-    try:
+    with contextlib.suppress(Exception):
         return plain_bytes(data) + b"\n"
-    except TypeError:  # metadata a system made of other things than plain data
+    try:  # metadata a system made of other things than plain data
         return plain_bytes(json_safe(data)) + b"\n"
+    except Exception as error:  # noqa: BLE001 - the plugin boundary: and of what cannot be plain
+        reason = f"the row cannot be written: {describe_exception(error)}"
+        bare = attrs.evolve(row, scores={}, metadata={}, missing={}, response=None, error=reason)
+        return plain_bytes(bare.to_dict()) + b"\n"
 
 
 def _failure(where: object, error: OSError) -> StoreError:

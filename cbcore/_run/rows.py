@@ -8,7 +8,7 @@ from typing import Any
 from cbcore._run.reasons import Unscored
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore.chains import USAGE_FIELDS
-from cbcore.components import describe_exception
+from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
@@ -17,6 +17,8 @@ from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
+_LARGEST_INT = 10**300
+"""Beyond it a number is none that JSON readers take, and `json_safe` decides."""
 
 
 class RowMaker:
@@ -53,17 +55,38 @@ class RowMaker:
         row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)
         if work.repeat:
             row.repeat = work.repeat
-        row.input_tokens = self._counter.visible(work.example)
-        if output is None:
-            row.error = redact(outcome.error or "", self._secrets)
-            return row
-        self._keep_output(row, work.example, output)
+        try:
+            row.input_tokens = self._counter.visible(work.example)
+            if output is None:
+                row.error = redact(outcome.error or "", self._secrets)
+                return row
+            self._keep_output(row, work.example, output)
+        except Exception as error:  # noqa: BLE001 - all that is made of outputs passes here
+            return self._refused(outcome, error)
         for scorer, scores in outcome.scores:
-            self._keep_scores(row, scorer, scores)
+            try:
+                self._keep_scores(row, scorer, scores)
+            except Exception as error:  # noqa: BLE001 - all that is made of scores passes here
+                reason = f"what the evaluator returned cannot be kept: {describe_exception(error)}"
+                self._keep_reason(row, scorer, reason)
         main = self._score_field
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = self._unscored.reason(work.example, output)
         return row
+
+    def _refused(self, outcome: Outcome, error: Exception) -> EvalRow:
+        """The row of what cannot be kept: without end, too deep, or with methods that fail."""
+        work = outcome.work
+        whose = "the output" if outcome.output is not None else "the example"
+        reason = outcome.error or f"{whose} cannot be kept: {describe_exception(error)}"
+        return EvalRow(
+            self._system,
+            work.example_id,
+            latency=outcome.latency,
+            dataset=work.dataset,
+            repeat=work.repeat,
+            error=redact(reason, self._secrets),
+        )
 
     def _keep_output(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
@@ -97,7 +120,11 @@ class RowMaker:
                 plain.update(hide(json_safe(visible("", {key: value})), self._secrets))
             elif kind is str:
                 plain[key] = hide(redact(value), self._secrets)
-            elif kind is int or kind is bool or (kind is float and value - value == 0.0):
+            elif (
+                kind is bool
+                or (kind is int and -_LARGEST_INT < value < _LARGEST_INT)
+                or (kind is float and value - value == 0.0)
+            ):
                 plain[key] = value
             else:
                 plain[key] = hide(json_safe(visible("", value)), self._secrets)
@@ -148,20 +175,22 @@ class RowMaker:
             row.metadata["output_tokens_by"] = "endpoint"
 
     def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
-        if isinstance(scores, BaseException):
-            self._keep_reason(row, scorer, _reason(scores))
-            return
-        if isinstance(scores, Scored):
-            self._keep_remarks(row, scorer, scores)
-            scores = scores.scores
-        if type(scores) is not dict and not isinstance(scores, Mapping):
-            kind = type(scores).__name__
-            self._keep_reason(row, scorer, f"the evaluator returned {kind}, not a dict of scores")
-            return
+        if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
+            if isinstance(scores, BaseException):
+                self._keep_reason(row, scorer, _reason(scores))
+                return
+            if isinstance(scores, Scored):
+                self._keep_remarks(row, scorer, scores)
+                scores = scores.scores
+            if not isinstance(scores, Mapping):
+                reason = f"the evaluator returned {type(scores).__name__}, not a dict of scores"
+                self._keep_reason(row, scorer, reason)
+                return
         others: Collection[str] = self._declared if scorer.automatic else ()
         for name, value in scores.items():
             if type(name) is not str:
-                row.missing[str(name)] = f"the evaluator named a score {name!r}, which is no text"
+                shown = described_value(name)
+                row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
                 continue
             key = name
             # A name is whose evaluator declares it, or who comes first.
@@ -170,8 +199,9 @@ class RowMaker:
             if type(value) is not float:
                 try:
                     value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-                except (TypeError, ValueError):
-                    row.missing[key] = f"the evaluator returned {value!r}, not a number"
+                except Exception:  # noqa: BLE001 - `float` may call anything, and overflow
+                    shown = described_value(value)
+                    row.missing[key] = f"the evaluator returned {shown}, not a number"
                     continue
             if value - value == 0.0:  # finite: NaN and infinity minus themselves are NaN
                 row.scores[key] = value

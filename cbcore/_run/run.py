@@ -6,26 +6,31 @@ Components are handed in ready to use; nothing here looks a name up.
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore._logging import log_info
+from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
-from cbcore._run.row_files import DiskRows, JoinedRows
+from cbcore._run.row_files import DiskRows, JoinedRows, remove_abandoned
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
 from cbcore.boundary import contained
+from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import (
     CBError,
@@ -33,6 +38,7 @@ from cbcore.exceptions import (
     RunError,
     RunInterruptedError,
     RunStoppedError,
+    StoreError,
     UsageError,
 )
 from cbcore.results import EvalResult, EvalRow, Section
@@ -78,6 +84,10 @@ class Run:
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
+        with process.surviving_exits():
+            return self._execute()
+
+    def _execute(self) -> EvalResult:
         failure: BaseException | None = None
         # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
@@ -87,6 +97,8 @@ class Run:
             self._execute_systems()
         except (KeyboardInterrupt, CBError) as error:
             failure = error
+        except BaseException as error:  # noqa: BLE001 - whatever ends a run, rows are kept
+            failure = _unexpected(error)
         self._tell_unread_columns()
         self._tell_recalled()
         failure = self._close(failure)
@@ -97,6 +109,8 @@ class Run:
         return result
 
     def _execute_systems(self) -> None:
+        if self.context.store is not None:
+            remove_abandoned(self.context.store.path.parent)
         self.context.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows()
@@ -150,6 +164,7 @@ class Run:
                 if limited:
                     self._errors.count(row)
         except BaseException:  # an early end, however it comes
+            self._commit_first()
             # Not counted as errors any more: the run has ended, and for one reason only.
             for row in lane.salvaged():
                 self._keep(row)
@@ -161,6 +176,12 @@ class Run:
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint="run again with a larger budget to go on")
 
+    def _commit_first(self) -> None:
+        """Before anything else is done at an early end: a second Ctrl-C may come at any time."""
+        if self.context.store is not None:
+            with contextlib.suppress(StoreError):  # told when the store is closed
+                self.context.store.commit()
+
     def _keep(self, row: EvalRow) -> None:
         rows = self._rows[row.system]
         rows.append(row)
@@ -171,6 +192,8 @@ class Run:
         if self.context.options.rows == "memory":
             return []
         store = self.context.store
+        if store is None:
+            remove_abandoned(Path(tempfile.gettempdir()))
         return DiskRows(store.path.parent if store is not None else None)
 
     def _identify(self) -> None:
@@ -267,7 +290,8 @@ class Run:
         """How many rows the run will have, where the datasets can tell."""
         limit, total = self.context.options.max_examples, 0
         for source in self.sources:
-            known = len(source.examples) if isinstance(source.examples, Sized) else limit
+            known = _length(source.examples)
+            known = limit if known is None else known
             if known is None:
                 return None
             total += (known if limit is None else min(known, limit)) * self.context.repeats(source)
@@ -291,7 +315,10 @@ class Run:
         return sections, remarks
 
     def _result(self, failure: BaseException | None) -> EvalResult:
+        here = process.current
         summary, problems = summarize(self._rows, self.metrics)
+        if process.current != here:
+            process.leave_copy("a metric")
         config: RunConfig = {**self.config, "state": _state(failure)}
         if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason
@@ -310,6 +337,26 @@ class Run:
             sections=sections,
             metrics=self.metrics,
         )
+
+
+def _length(examples: Iterable[Any]) -> int | None:
+    """How many there are; None where nobody knows, or where asking fails."""
+    if not isinstance(examples, Sized):
+        return None
+    try:
+        return len(examples)
+    except Exception:  # noqa: BLE001 - the plugin boundary
+        return None
+
+
+def _unexpected(error: BaseException) -> CBError:
+    """What nobody foresaw, as an error that ends the run with its rows."""
+    if os.environ.get("CB_DEBUG"):
+        raise error
+    return CBError(
+        f"unexpected {describe_exception(error)}",
+        hint="this is a defect of cb; set CB_DEBUG=1 for the traceback",
+    )
 
 
 def _reading(source: Source, examples: Replayable) -> Source:

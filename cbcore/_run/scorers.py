@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
 from cbcore._run.parts import Part
-from cbcore._run.work import Work
+from cbcore._run.work import Work, private_copy
 
 _NOTHING: Mapping[int, Any] = {}
 # Counted up in the process that wires a run, and sent along from there: a copy that comes back
@@ -39,9 +40,9 @@ class Scorer:
         return cls(
             part,
             automatic=automatic,
-            needs=tuple(getattr(evaluator, "needs", ())),
-            emits=tuple(getattr(evaluator, "emits", ())),
-            needs_output=tuple(getattr(evaluator, "needs_output", ())),
+            needs=tuple(getattr(evaluator, "needs", None) or ()),
+            emits=tuple(getattr(evaluator, "emits", None) or ()),
+            needs_output=tuple(getattr(evaluator, "needs_output", None) or ()),
         )
 
     @property
@@ -75,6 +76,11 @@ class Outcome:
     # Added to by one evaluator after another, never by two at once. What stands beside a scorer
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
+    # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
+    # whether a secret was taken out of that, and how many of the scores are stored.
+    payload: bytes = b""
+    had_secret: bool = False
+    n_kept: int = 0
 
     @property
     def known_scores(self) -> Mapping[int, Any]:
@@ -83,18 +89,23 @@ class Outcome:
         return recalled.scores if recalled is not None else _NOTHING
 
 
+# Evaluators get copies: what one changes would be the gold of the next system, or the row's
+# response. Of the output a shallow one will do, as a response is a text.
 def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
-    if outcome.output is not None:
+    output = outcome.output
+    if output is not None:
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
-            elif scorer.can_score(example, outcome.output):
+            elif not scorer.automatic or scorer.can_score(example, output):
                 try:
-                    scores = scorer.part.value.score(example, outcome.output)
-                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+                    scores = scorer.part.value.score(private_copy(example), output.copy())
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # noqa: BLE001 - the plugin boundary
                     scores = error
                 outcome.scores.append((scorer, scores))
     return outcome
@@ -102,16 +113,33 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
 
 async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example."""
-    if outcome.output is not None:
+    output = outcome.output
+    if output is not None:
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
-            elif scorer.can_score(example, outcome.output):
+            elif not scorer.automatic or scorer.can_score(example, output):
                 try:
-                    scores = await scorer.part.value.ascore(example, outcome.output)
-                except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin boundary
+                    scores = await scorer.part.value.ascore(private_copy(example), output.copy())
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:
+                    if is_cancelled(error):
+                        raise
                     scores = error
                 outcome.scores.append((scorer, scores))
     return outcome
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Whether the run cancelled this task; else a `CancelledError` is the component's own.
+
+    Python 3.10 cannot tell: there it always counts as the run's.
+    """
+    asyncio = sys.modules.get("asyncio")  # where it is not imported, nobody raised that
+    if asyncio is None or not isinstance(error, asyncio.CancelledError):
+        return False
+    cancelling = getattr(asyncio.current_task(), "cancelling", None)
+    return cancelling is None or cancelling() > 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cbcore._run import process
 from cbcore._run.ids import SeenIds
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError
@@ -84,18 +85,21 @@ def number(
     take = None if seen.are_unique else seen.take
     iterator = _iterator(examples, tag)
     index = 0
+    here = process.current
     while True:
         try:
             raw = next(iterator)
         except StopIteration:
             return
-        except CBError:
+        except (CBError, KeyboardInterrupt):
             raise
-        except Exception as error:  # the plugin boundary, plain as it is passed for every row
+        except BaseException as error:  # the plugin boundary, plain as it is passed for every row
             where = f"dataset {tag!r}" if tag else "the dataset"
             raise DataError(
                 f"{where} failed after {index} examples: {describe_exception(error)}"
             ) from error
+        if process.current != here:
+            process.leave_copy("a dataset")
         work = _prepare(raw, index, tag, seen, take)
         if work.problem is not None and warn is not None:
             of = f" of {tag}" if tag else ""
@@ -116,6 +120,11 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
             "which cannot be iterated over",
             hint="give a list of dicts, or anything that yields dicts",
         ) from error
+    except (CBError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        where = f"dataset {tag!r}" if tag else "the dataset"
+        raise DataError(f"{where} failed at once: {describe_exception(error)}") from error
 
 
 def _prepare(
@@ -159,14 +168,16 @@ def _prepare(
 def private_copy(value: Any) -> Any:
     """A copy that shares nothing mutable with the original; much faster than `deepcopy`."""
     kind = type(value)
-    if kind in _ATOMS:
-        return value
     # Exact types only: a subclass may keep more than its items, which `deepcopy` knows about.
     if kind is dict:
-        return {k: v if type(v) in _ATOMS else private_copy(v) for k, v in value.items()}
+        own = value.copy()
+        for key, item in value.items():
+            if type(item) not in _ATOMS:
+                own[key] = private_copy(item)
+        return own
     if kind is list:
-        return [v if type(v) in _ATOMS else private_copy(v) for v in value]
-    return copy.deepcopy(value)
+        return [item if type(item) in _ATOMS else private_copy(item) for item in value]
+    return value if kind in _ATOMS else copy.deepcopy(value)
 
 
 class Replayable:

@@ -59,6 +59,20 @@ class RunRecord:
             self.manifest["reason"] = reason
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the manifest has all that lists of runs show; damage may leave anything."""
+        manifest = self.manifest
+        config = manifest.get("config")
+        if not isinstance(config, dict) or not isinstance(manifest.get("host", {}), dict):
+            return False
+        parts = [config.get(kind) for kind in ("systems", "datasets")]
+        return isinstance(manifest.get("rows", {}), dict) and all(
+            isinstance(some, list)
+            and all(isinstance(part, dict) and "name" in part for part in some)
+            for some in parts
+        )
+
+    @property
     def shown_state(self) -> str:
         """The state, where a run that says it is running but whose process is gone has crashed."""
         host = self.manifest.get("host", {})

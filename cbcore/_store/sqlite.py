@@ -2,11 +2,13 @@
 
 Outputs and scores are content-addressed and kept apart. Writes are committed in batches, by
 number and by time; what was committed survives `kill -9`, and several processes may use one
-store at once. Everything has a checksum: what was damaged on the disk counts as not stored.
+store at once. A commit is on the disk when it is over, so that it survives a power cut too.
+Everything has a checksum: what was damaged on the disk counts as not stored.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import struct
 import threading
@@ -26,11 +28,15 @@ SCHEMA_VERSION = 2
 FILE_NAME = "store.sqlite3"
 TABLES = ("outputs", "scores")
 
+LARGEST_VALUE = 900_000_000
+"""Bytes of a value at most; SQLite refuses a billion, and with it the whole batch."""
 _BATCH_ROWS = 16384
+_MANY_ROWS = 64
+"""So many rows in the time of one commit come from calls that are not slow."""
 _SHORTEST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 _PAUSE_PER_COMMIT = 20
-"""How much longer than a commit the pause after it is: durability costs a twentieth at most."""
+"""How much longer than the work of a commit the pause after it is: durability costs a twentieth."""
 _KEYS_PER_QUERY = 256
 _LOCK_WAIT_S = 60.0
 _LOCK_RETRY_S = 0.005
@@ -42,13 +48,22 @@ class Store:
     """Keyed values in two tables. May be used from any thread.
 
     What was put waits in memory, where it is found at once, until its batch is committed: when
-    the batch is full, or a moment later even if nothing more is put. The moment is short while
-    little is put, and a second at most.
+    the batch is full, or a moment later even if nothing more is put. The moment is a twentieth
+    of a second while little is put, and a second at most.
     """
 
-    def __init__(self, folder: str | Path) -> None:
-        self.path = Path(folder).expanduser() / FILE_NAME
+    def __init__(self, folder: str | Path, *, read_only: bool = False) -> None:
+        """Open the store of a folder, which is made where there is none.
+
+        One that is `read_only` is as it is on the disk, which may forbid to write; where there
+        is no store, it is empty and nothing is made.
+        """
+        self.path = _absolute(folder) / FILE_NAME
+        # What was put is in `_waiting`, and from there in `_writing` until it is committed. The
+        # door is held for moments only: whoever puts never waits for the disk.
         self._waiting: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
+        self._writing: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
+        self._door = threading.Lock()
         self._damaged: dict[str, set[bytes]] = {table: set() for table in TABLES}
         self.n_damaged = 0
         # Up to this row, values come from a version that gave them no checksum.
@@ -57,13 +72,14 @@ class Store:
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._committer: threading.Thread | None = None
-        self._behind = False
+        self._behind = self.is_due = False
+        if read_only and self._open_as_it_is():
+            return
+        in_memory = read_only and not self.path.is_file()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(
-                self.path, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False
-            )
-            self._database.text_factory = _text
+            if not in_memory:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = _connected(":memory:" if in_memory else str(self.path))
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
         try:
@@ -73,6 +89,27 @@ class Store:
             if isinstance(error, sqlite3.Error):
                 raise self._failure("opened", error) from error
             raise
+
+    def _open_as_it_is(self) -> bool:
+        """Open the file for reading only; False where it is missing or of another schema."""
+        if not self.path.is_file():
+            return False
+        # Where its folder cannot be written, SQLite cannot make the files beside a database
+        # that readers agree by. It is then taken as one that nobody changes.
+        for options in ("mode=ro", "mode=ro&immutable=1"):
+            database = _connected(f"{self.path.as_uri()}?{options}", uri=True)
+            try:
+                (version,) = database.execute("PRAGMA user_version").fetchone()
+                if version == SCHEMA_VERSION:
+                    self._database = database
+                    self._read_unchecked()
+                    return True
+            except sqlite3.Error:
+                database.close()
+                continue
+            database.close()
+            break
+        return False
 
     def _prepare_patiently(self) -> None:
         # Where two processes make the store at once SQLite does not wait by itself: each
@@ -96,7 +133,7 @@ class Store:
                 hint="update cbcore, or name another folder with --cache-dir",
             )
         database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
+        database.execute("PRAGMA synchronous=FULL")
         database.execute("PRAGMA wal_autocheckpoint=16000")
         database.execute("PRAGMA cache_size=-16384")  # KiB: look-ups jump about the index
         if version < SCHEMA_VERSION:  # an up-to-date store opens without a write: disks are full
@@ -108,7 +145,10 @@ class Store:
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 raise
-        self._unchecked.update(database.execute("SELECT name, last FROM unchecked"))
+        self._read_unchecked()
+
+    def _read_unchecked(self) -> None:
+        self._unchecked.update(self._database.execute("SELECT name, last FROM unchecked"))
 
     def _make_tables(self) -> None:
         """Make what is missing. What older versions stored has no checksum, and stays."""
@@ -146,8 +186,10 @@ class Store:
                     found.update(self._look_up(table, missing[start : start + _KEYS_PER_QUERY]))
             except sqlite3.Error as error:
                 raise self._failure("read", error) from error
-            if waiting := self._waiting[table]:
-                found.update({key: waiting[key] for key in keys if key in waiting})
+            with self._door:
+                for waiting in (self._writing[table], self._waiting[table]):
+                    if waiting:
+                        found.update({key: waiting[key] for key in keys if key in waiting})
         return found
 
     def _read_on(self, table: str, wanted: set[bytes]) -> dict[bytes, bytes]:
@@ -193,16 +235,37 @@ class Store:
                 found = self._database.execute(query, (prefix, prefix + b"\xff" * 32)).fetchone()
             except sqlite3.Error as error:
                 raise self._failure("read", error) from error
-            return found is not None or any(k.startswith(prefix) for k in self._waiting[table])
+            with self._door:
+                waiting = (*self._writing[table], *self._waiting[table])
+            return found is not None or any(key.startswith(prefix) for key in waiting)
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """Store a value, with the next batch; at once when the last could not be written."""
-        with self._lock:
+        """Store a value, with the next batch. Never waits, and never fails."""
+        with self._door:
             waiting = self._waiting[table]
             waiting.setdefault(key, value)
-            if len(waiting) >= _BATCH_ROWS or self._behind:
-                self.commit()
+        if len(waiting) >= _BATCH_ROWS:
+            self.is_due = True
         if self._committer is None:
+            self._start_committing()
+
+    def keep_up(self) -> None:
+        """To be called when `is_due`, by who puts much, where it can wait and be told of a failure.
+
+        Commits what is waiting if it is a whole batch, or if the last could not be written; and
+        waits for a commit that is under way while much is put.
+        """
+        n_waiting = max(map(len, self._waiting.values()))
+        if n_waiting >= _BATCH_ROWS or self._behind:
+            self.commit()
+        elif n_waiting >= _MANY_ROWS:
+            with self._lock:  # two busy threads would only get in each other's way
+                pass
+
+    def _start_committing(self) -> None:
+        with self._door:
+            if self._committer is not None:
+                return
             self._committer = threading.Thread(
                 target=_commit_regularly,
                 args=(weakref.ref(self), self._closed),
@@ -214,11 +277,13 @@ class Store:
     def commit(self) -> None:
         """Write what is waiting, whole or not at all."""
         with self._lock:
-            if not any(self._waiting.values()):
+            self._take_waiting()
+            if not any(self._writing.values()):
                 return
+            self.is_due = True
             try:
                 self._database.execute("BEGIN IMMEDIATE")
-                for table, rows in self._waiting.items():
+                for table, rows in self._writing.items():
                     anew = [(key,) for key in self._damaged[table] if key in rows]
                     self._database.executemany(f"DELETE FROM {table} WHERE key = ?", anew)  # noqa: S608
                     # In front of the value, not in a column: that would take twice as long.
@@ -238,19 +303,30 @@ class Store:
                 if isinstance(error, sqlite3.Error):
                     raise self._failure("written", error) from error
                 raise
-            for rows in self._waiting.values():
-                rows.clear()
+            finally:
+                self.is_due = False
+            with self._door:
+                self._writing = {table: {} for table in TABLES}
             self._behind = False
 
+    def _take_waiting(self) -> None:
+        """Move what is waiting to what is written; what an earlier attempt left is there too."""
+        with self._door:
+            for table, waiting in self._waiting.items():
+                if waiting:
+                    left = self._writing[table]
+                    self._writing[table] = {**waiting, **left} if left else waiting
+                    self._waiting[table] = {}
+
     def commit_in_background(self) -> None:
-        """As `commit`, but a failure is left to the next `put`, whose caller can be told."""
+        """As `commit`, but a failure is left to `keep_up`, whose caller can be told."""
         with self._lock:
             if self._closed.is_set():
                 return
             try:
                 self.commit()
             except StoreError:
-                self._behind = True
+                self._behind = self.is_due = True
 
     def save_run(self, record: RunRecord) -> None:
         """Write down a run, at once, under its id."""
@@ -269,28 +345,30 @@ class Store:
             raise self._failure("written", error) from error
 
     def runs(self, prefix: str = "") -> list[RunRecord]:
-        """The runs whose id starts with a prefix, newest first; damaged records are left out."""
+        """The runs whose id starts with a prefix, newest first; damaged records are only named."""
         query = (
             "SELECT run_id, started, ended, state, manifest, checksum FROM runs "
-            "WHERE substr(run_id, 1, ?) = ? ORDER BY started DESC, rowid DESC"
+            "WHERE ?1 = '' OR substr(run_id, 1, length(?1)) = ?1 ORDER BY started DESC, rowid DESC"
         )
         try:
             with self._lock:
-                found = self._database.execute(query, (len(prefix), prefix)).fetchall()
+                found = self._database.execute(query, (prefix,)).fetchall()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
         records = []
         for run_id, started, ended, state, manifest, checksum in found:
-            try:
-                sound = _is_sound(run_id.encode(), manifest, checksum)
-                read = from_bytes(manifest) if sound else None
-            except ValueError:
-                read = None
+            read = None
+            if all(type(text) is str for text in (run_id, started, ended, state)):
+                with contextlib.suppress(ValueError, RecursionError):
+                    sound = _is_sound(run_id.encode(), manifest, checksum)
+                    read = from_bytes(manifest) if sound else None
             if isinstance(read, dict):
                 known = cast(Manifest, read)
                 records.append(RunRecord(run_id, started, known, state=state, ended=ended))
             else:
-                self.n_damaged += 1
+                from cbcore._logging import get_logger
+
+                get_logger().warning(f"the record of run {run_id!r} cannot be read")
         return records
 
     def close(self) -> None:
@@ -344,6 +422,26 @@ def _is_sound(key: Any, value: Any, checksum: int | None) -> bool:
     return checksum is None or checksum == _checksum(key, value)
 
 
+def _absolute(folder: str | Path) -> Path:
+    """Where a folder is, whatever becomes the working directory later."""
+    path = Path(folder).expanduser()
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise StoreError(
+            f"the store {path} cannot be opened: the working directory is gone",
+            hint="name a whole path with --cache-dir",
+        ) from error
+
+
+def _connected(path: str, *, uri: bool = False) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        path, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False, uri=uri
+    )
+    database.text_factory = _text
+    return database
+
+
 def _text(content: bytes) -> str:
     """Text as it stands; damage shows in the checksum, not as an error of the whole store."""
     return content.decode("utf-8", "replace")
@@ -356,9 +454,10 @@ def _commit_regularly(store: weakref.ref[Store], closed: threading.Event) -> Non
         alive = store()
         if alive is None:
             return
-        started = time.monotonic()
+        # The work, not the time: waiting for the disk keeps nobody from anything.
+        started = time.thread_time()
         alive.commit_in_background()
-        pause_s = _pause_after(time.monotonic() - started)
+        pause_s = _pause_after(time.thread_time() - started)
         del alive
 
 

@@ -125,10 +125,14 @@ def cli() -> None:
     Try:   cb run --system "identity | extractive" --dataset hotpotqa:sample
     Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed or stopped early
            5 a result cannot be read · 6 the store cannot be used · 7 no row has a score
-           130 interrupted
+           8 a report cannot be written · 130 interrupted
     """
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from cbcore.cli._streams import open_closed_streams
+
+        open_closed_streams()
     sys.exit(exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -43,7 +44,8 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
 def _fail(program: str, message: str, hint: str | None, code: int) -> int:
     from cbcore.secrets import redact
 
-    click.echo(f"{program}: error: {redact(message)}", err=True)
-    if hint:
-        click.echo(f"hint: {redact(hint)}", err=True)
+    with contextlib.suppress(OSError, ValueError):  # nobody may be there to read it any more
+        click.echo(f"{program}: error: {redact(message)}", err=True)
+        if hint:
+            click.echo(f"hint: {redact(hint)}", err=True)
     return code

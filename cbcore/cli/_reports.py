@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from cbcore.cli._settings import Settings
@@ -15,7 +19,16 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
 
-def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None]]:
+@attrs.frozen
+class Output:
+    """A reporter and where it writes: a whole path, as asked for in `shown`, or to the terminal."""
+
+    reporter: Any
+    path: Path | None = None
+    shown: str = ""
+
+
+def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
     """Reporters and where they write, made before anything is spent."""
     from cbcore._build.builder import Builder
     from cbcore.exceptions import UsageError
@@ -25,10 +38,12 @@ def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None
     outputs = []
     for text in wanted or ("table",):
         spec, file = parse_output(text)
-        path = Path(file) if file else None
+        path = None
         reporter = builder.build("reporter", spec).value
-        if path is not None:
+        if file:
             try:
+                # Now: components may go to another folder.
+                path = Path(file).absolute()
                 _try_to_write(path)
             except OSError as error:
                 raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
@@ -37,12 +52,17 @@ def make_outputs(settings: Settings, wanted: Any) -> list[tuple[Any, Path | None
                 f"the format {reporter.name!r} is not text and needs a file",
                 hint=f"--output {reporter.name}=FILE",
             )
-        outputs.append((reporter, path))
+        outputs.append(Output(reporter, path, file or ""))
     return outputs
 
 
 def _try_to_write(path: Path) -> None:
     """Make sure that a file can be written, and leave everything as it was."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # Whoever reads a pipe would take its closing for the end of the report.
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return
     made = [folder for folder in path.parents if not folder.exists()]
     is_new = not path.exists()
     try:
@@ -56,39 +76,95 @@ def _try_to_write(path: Path) -> None:
                 folder.rmdir()
 
 
-def report(result: EvalResult, outputs: Sequence[tuple[Any, Path | None]]) -> None:
-    """Write every report, to its file or to standard output; one that fails is told and left out.
+def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
+    """Carry a run out and report it, also when it ends early; raise what the exit code tells."""
+    from cbcore.cli._streams import output_for_reports_only
+    from cbcore.exceptions import ReportError, RunStoppedError
 
-    A reporter has a `name`, and `render(result) -> str` or `write(result, path)`.
+    try:
+        with output_for_reports_only():
+            result = execute()
+    except RunStoppedError as stopped:
+        if stopped.result is not None and stopped.result.rows:
+            with contextlib.suppress(ReportError):  # which is told, and not why the run ended
+                report(stopped.result, outputs)
+                stopped.hint = stopped.hint or "the reports cover them"
+        raise
+    report(result, outputs)
+    raise_if_nothing_worked(result)
+
+
+def report(result: EvalResult, outputs: Sequence[Output]) -> None:
+    """Write every report; one that fails does not keep the others from being written.
+
+    Raises `ReportError` at the end when one did.
     """
+    from cbcore.exceptions import ReportError
+
+    failures = {id(output): _failure(result, output) for output in outputs}
+    failed = [output for output in outputs if failures[id(output)] is not None]
+    gone = [f for f in failures.values() if isinstance(f, BrokenPipeError)]
+    if len(failed) > len(gone):
+        names = ", ".join(f"{o.reporter.name} ({o.shown or 'standard output'})" for o in failed)
+        raise ReportError(
+            f"not every report was written: {names}",
+            hint="run the same command again to have it: what is stored is not asked again",
+        )
+    if gone:
+        raise gone[0]  # the reader of our output went away
+
+
+def _failure(result: EvalResult, output: Output) -> BaseException | None:
+    """Write one report. What went wrong is told, and returned."""
     from cbcore._logging import get_logger
-    from cbcore.boundary import contained
+    from cbcore._run import process
+    from cbcore.components import describe_exception
 
-    for reporter, path in outputs:
-        document = ""
-        with contained() as tried:
-            if path is None:
-                document = _writable(reporter.render(result))
-            else:
-                _write(reporter, result, path)
-        if tried.error is not None:
-            get_logger().error(f"reporter {reporter.name!r} failed: {tried.reason}")
-        elif path is not None:
-            click.echo(f"{reporter.name} report: {path}", err=True)
-        else:  # outside of the above: a reader that went away is no fault of the reporter
-            click.echo(document.rstrip("\n"))
+    try:
+        with process.surviving_exits():
+            _write(result, output)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the plugin boundary
+        if not (isinstance(error, BrokenPipeError) and output.path is None):
+            described = describe_exception(error)
+            get_logger().error(f"reporter {output.reporter.name!r} failed: {described}")
+        return error
+    if output.path is not None:
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(f"{output.reporter.name} report: {output.shown}", err=True)
+    return None
 
 
-def _write(reporter: Any, result: EvalResult, path: Path) -> None:
+def _write(result: EvalResult, output: Output) -> None:
+    from cbcore._run import process
+    from cbcore.cli._written import replacing
+
+    reporter, path = output.reporter, output.path
+    here = process.current
+    if path is None:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "standard output is closed")
+        click.echo(_rendered(reporter, result).rstrip("\n"))
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    if hasattr(reporter, "write"):
-        reporter.write(result, path)
-    else:
-        path.write_text(_writable(reporter.render(result)), encoding="utf-8")
+    with replacing(path) as place:
+        if hasattr(reporter, "write"):
+            reporter.write(result, place)
+            if process.current != here:
+                process.leave_copy("a reporter")
+        else:
+            place.write_text(_rendered(reporter, result), encoding="utf-8")
 
 
-def _writable(document: str) -> str:
-    """Text of models may hold code points that no file can: they become question marks."""
+def _rendered(reporter: Any, result: EvalResult) -> str:
+    from cbcore._run import process
+
+    here = process.current
+    document: str = reporter.render(result)
+    if process.current != here:
+        process.leave_copy("a reporter")
+    # Text of models may hold code points that no file can: they become question marks.
     return document.encode("utf-8", "replace").decode()
 
 

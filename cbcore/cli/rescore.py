@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -35,17 +36,19 @@ def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -
     RUN_ID may be shortened to a beginning that only one run has.
     """
     from cbcore.api import rescore
-    from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
+    from cbcore.cli._reports import execute_and_report, make_outputs
+    from cbcore.cli.run import stop_on_signals
 
     settings.configure_logging()
     record = find_run(cache_dir, run_id)
     outputs = make_outputs(settings, chosen["outputs"])
-    result = rescore(
+    stop_on_signals()
+    scoring = functools.partial(
+        rescore,
         record,
         list(chosen["evaluators"]),
         cache_dir=cache_dir,
         host=settings.host(),
         argv=sys.argv[1:],
     )
-    report(result, outputs)
-    raise_if_nothing_worked(result)
+    execute_and_report(scoring, outputs)

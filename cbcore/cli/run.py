@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore.cli._brought import brought_words, with_brought
 from cbcore.cli._collector import preparing
 from cbcore.cli._options import options
-from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
+from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._shorthands import judges, proxies
 from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
 from cbcore.request._options import in_order_of_help, options_of
+
+if TYPE_CHECKING:
+    from cbcore.results import EvalResult
 
 
 class RunCommand(click.Command):
@@ -53,7 +55,6 @@ def _run(
 ) -> None:
     from cbcore._run.progress import live
     from cbcore.compose import compose
-    from cbcore.exceptions import RunStoppedError
 
     settings.configure_logging()
     if flags["locked"]:
@@ -70,33 +71,30 @@ def _run(
         return
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
-    try:
-        # Only reports belong on standard output, whatever components print.
-        with (
-            contextlib.redirect_stdout(sys.stderr),
-            live(enabled=settings.verbosity >= 0) as observers,
-        ):
+    progress = settings.verbosity >= 0
+
+    def execute() -> EvalResult:
+        with live(enabled=progress) as observers:
             run = compose(request, observers=observers)
             ready()
-            result = run.execute()
-    except RunStoppedError as stopped:
-        if stopped.result is not None and stopped.result.rows:
-            report(stopped.result, outputs)
-            stopped.hint = stopped.hint or "the reports cover them"
-        raise
-    report(result, outputs)
-    raise_if_nothing_worked(result)
+            return run.execute()
+
+    execute_and_report(execute, outputs)
 
 
 def stop_on_signals() -> None:
-    """Ctrl-C and SIGTERM end the run with what is done; a second one ends the process at once."""
+    """Ctrl-C, SIGTERM and SIGHUP end the run with what is done; a second one ends the process."""
+    handled = [signal.SIGINT, signal.SIGTERM]
+    # Whoever starts a run with `nohup` wants it to outlive the terminal.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handled.append(signal.SIGHUP)
 
     def stop(*_: object) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in handled:
         signal.signal(number, stop)
 
 
@@ -166,7 +164,8 @@ def _dry_run(request: Request) -> None:
     from cbcore.cli._text import echo_columns
     from cbcore.compose import compose
 
-    planned = plan(compose(request, warn=functools.partial(click.echo, err=True)))
+    warn = functools.partial(click.echo, err=True)
+    planned = plan(compose(request, warn=warn, read_only=True))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [

@@ -41,17 +41,17 @@ def find_run(cache_dir: str, run_id: str) -> RunRecord:
 
 
 def _records(cache_dir: str, prefix: str = "") -> list[RunRecord]:
-    from pathlib import Path
+    from cbcore._store.sqlite import Store
 
-    from cbcore._store.sqlite import FILE_NAME, Store
-
-    if not (Path(cache_dir).expanduser() / FILE_NAME).is_file():
-        return []
-    store = Store(cache_dir)
+    store = Store(cache_dir, read_only=True)
     try:
-        return store.runs(prefix)
+        found = store.runs(prefix)
     finally:
         store.close()
+    for record in found:
+        if not record.is_whole:
+            click.echo(f"cb: warning: the record of run {record.run_id!r} is not whole", err=True)
+    return [record for record in found if record.is_whole]
 
 
 @click.group("runs", invoke_without_command=True, short_help="List earlier runs, or show one.")

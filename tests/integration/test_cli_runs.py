@@ -602,3 +602,109 @@ def test_a_dry_run_says_what_a_run_then_does(place):
     assert total.startswith(f"{len(take_calls(place))} calls")
     _, total = planned(run(place, "--dry-run", "--repeats", "3"))
     assert total.startswith("0 calls with 0 input tokens")
+
+
+# -- a store that cannot be written, or not be read as a whole ---------------------------------
+
+
+@pytest.fixture
+def read_only(place):
+    """Make the folder of a store one that nobody may write to, root included."""
+    folder = place.folder / "store"
+    folder.mkdir()
+    mounted = False
+    if os.geteuid() == 0:
+        made = subprocess.run(["mount", "-t", "tmpfs", "cb", folder], check=False)
+        mounted = made.returncode == 0
+        if not mounted:
+            pytest.skip("may not mount")
+
+    def protect():
+        if mounted:
+            subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        else:
+            folder.chmod(0o500)
+
+    yield protect
+    if mounted:
+        subprocess.run(["umount", folder], check=True)
+    else:
+        folder.chmod(0o700)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_only_reads_works_on_a_store_that_cannot_be_written(place, read_only, killed):
+    """Also on one that a killed run left, with its log beside it."""
+    store = ("--cache-dir", "store")
+    run(place, *store)
+    if killed:
+        run(place, *store, system="py:mine:Ill", code=-signal.SIGKILL)
+    read_only()
+    listed = place.json("runs", *store)
+    assert [record["state"] for record in listed] == ["crashed", "finished"][not killed :]
+    run_id = listed[-1]["run_id"]
+    assert run_id in place.cb("runs", "show", run_id, *store).stdout
+    assert run_id in place.cb("provenance", run_id, *store).stdout
+    take_calls(place)
+    dry = run(place, *store, "--dry-run")
+    assert "0 calls with 0 input tokens" in dry.stdout
+    refused = fails(place, "run", "-s", "py:mine:Counted", "-d", "data.jsonl", *store, code=6)
+    assert "cannot be" in refused
+    assert take_calls(place) == []
+
+
+def test_a_dry_run_makes_no_store(place):
+    """Nothing is stored yet, and nothing is called."""
+    assert "10 calls" in run(place, "--dry-run").stdout
+    assert not (place.folder / ".cb").exists()
+
+
+@pytest.mark.parametrize("manifest", [b"{}", b'{"config": 7}', b'{"config": {"systems": [1]}}'])
+def test_a_record_that_is_no_run_is_named_and_passed_over(place, manifest):
+    """Whoever wrote it, with or without a checksum."""
+    run(place)
+    kept = only_run(place)["run_id"]
+    database = sqlite3.connect(place.folder / ".cb" / "store.sqlite3")
+    values = ("garbage", "2999", "", "finished", manifest, None)
+    database.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+    database.commit()
+    database.close()
+    listed = place.cb("runs", "--json")
+    assert listed.returncode == 0
+    assert [record["run_id"] for record in json.loads(listed.stdout)] == [kept]
+    assert listed.stderr == "cb: warning: the record of run 'garbage' is not whole\n"
+    assert kept in place.cb("provenance", kept).stdout
+
+
+# -- faults while a run is under way -----------------------------------------------------------
+
+LOCKING = '''
+import sqlite3
+
+from cbcore._store import sqlite
+
+sqlite._LOCK_WAIT_S = 0.1
+
+
+class Locking:
+    """Has another writer hold the store from one example on."""
+
+    name = "locking"
+
+    def process(self, example):
+        if example["id"] == 5:
+            Locking.other = sqlite3.connect(".cb/store.sqlite3", isolation_level=None)
+            Locking.other.execute("BEGIN IMMEDIATE")
+        return {"response": "Paris"}
+'''
+
+
+@pytest.mark.parametrize("workers", ["1", "3"])
+def test_a_store_that_stays_locked_ends_the_run_with_its_report(place, workers):
+    """Said, exit code 6, and every row that is done is in the report."""
+    place.write("locking.py", LOCKING)
+    output = ("--max-workers", workers, "-o", "json=r.json")
+    done = run(place, *output, "--import", "locking", system="py:locking:Locking", code=6)
+    assert "cannot be written: database is locked" in done.stderr
+    rows = json.loads((place.folder / "r.json").read_text())["rows"]
+    assert [row["error"] for row in rows] == [None] * 10

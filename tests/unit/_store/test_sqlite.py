@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 
 import pytest
 from hypothesis import given
@@ -274,9 +275,9 @@ def test_no_flipped_bit_goes_unnoticed(value, data):
 
 
 def test_a_damaged_record_of_a_run_leaves_the_others_readable(tmp_path, capsys):
-    """It is left out, and told."""
+    """It is left out, and named."""
     kept, lost = run(tmp_path).config["run_id"], run(tmp_path).config["run_id"]
-    for manifest in (b"{", b"[]", b"{}", "text"):
+    for manifest in (b"{", b"[]", b"{}", b"[" * 100_000, "text", 7):
         database = sqlite3.connect(tmp_path / FILE_NAME)
         database.execute("UPDATE runs SET manifest = ? WHERE run_id = ?", (manifest, lost))
         database.commit()
@@ -284,7 +285,76 @@ def test_a_damaged_record_of_a_run_leaves_the_others_readable(tmp_path, capsys):
         store = Store(tmp_path)
         assert [record.run_id for record in store.runs()] == [kept]
         store.close()
-        assert "1 value was damaged" in capsys.readouterr().err
+        told = f"cb: warning: the record of run {lost!r} cannot be read\n"
+        assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize("column", ["run_id", "started", "ended", "state"])
+@pytest.mark.parametrize("garbage", [None, 7, 1.5, b"\xff\x00"])
+def test_garbage_in_any_column_of_a_record_leaves_the_others_readable(
+    tmp_path, capsys, column, garbage
+):
+    """SQLite keeps whatever it is given, whatever type the column has."""
+    kept, lost = run(tmp_path).config["run_id"], run(tmp_path).config["run_id"]
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    database.execute(f"UPDATE runs SET {column} = ? WHERE run_id = ?", (garbage, lost))
+    database.commit()
+    database.close()
+    store = Store(tmp_path)
+    found = [record.run_id for record in store.runs()]
+    store.close()
+    # A number in a column of text is text to SQLite.
+    assert kept in found
+    assert len(found) + capsys.readouterr().err.count("cannot be read") == 2
+
+
+# -- reading only ------------------------------------------------------------------------------
+
+
+def test_a_store_that_is_only_read_is_left_as_it_is(tmp_path):
+    """Also where there is none: then it is empty."""
+    nothing = Store(tmp_path / "none", read_only=True)
+    assert (nothing.runs(), nothing.get("outputs", [b"k"])) == ([], {})
+    nothing.close()
+    assert list(tmp_path.iterdir()) == []
+    result = run(tmp_path)
+    before = (tmp_path / FILE_NAME).read_bytes()
+    store = Store(tmp_path, read_only=True)
+    assert [record.run_id for record in store.runs()] == [result.config["run_id"]]
+    assert store.count("outputs") == 10
+    store.close()
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+
+
+def test_a_store_of_an_older_schema_can_be_read_where_it_can_be_written(tmp_path):
+    """It is brought up to date first, as ever."""
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    database.executescript(OLD_SCHEMA)
+    database.close()
+    store = Store(tmp_path, read_only=True)
+    assert [record.run_id for record in store.runs()] == ["old"]
+    store.close()
+
+
+def test_what_is_put_while_a_commit_is_under_way_waits_for_the_next(tmp_path):
+    """Nobody who puts is kept waiting by the disk, and nothing is lost between two batches."""
+    store = Store(tmp_path)
+    store.put("outputs", b"first", b"1")
+    other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # so that the commit has to wait
+    committing = threading.Thread(target=store.commit)
+    committing.start()
+    while not store.is_due:
+        pass
+    store.put("outputs", b"second", b"2")
+    other.execute("COMMIT")
+    other.close()
+    committing.join()
+    assert store.get("outputs", [b"first", b"second"]) == {b"first": b"1", b"second": b"2"}
+    store.close()
+    store = Store(tmp_path)
+    assert store.get("outputs", [b"first", b"second"]) == {b"first": b"1", b"second": b"2"}
+    store.close()
 
 
 OLD_SCHEMA = """

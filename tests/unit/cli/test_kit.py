@@ -17,11 +17,13 @@ from cbcore.results import EvalResult
 def test_the_public_names():
     """One assertion holds what authors of commands may rely on."""
     assert kit.__all__ == [
+        "Output",
         "Settings",
         "clean",
         "echo_columns",
         "echo_indented",
         "echo_json",
+        "execute_and_report",
         "exit_code_of",
         "make_outputs",
         "offered_records",

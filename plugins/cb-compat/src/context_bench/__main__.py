@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cbcore.cli.kit import exit_code_of, raise_if_nothing_worked, report
-from cbcore.exceptions import RunStoppedError, UsageError
+from cbcore.cli.kit import Output, execute_and_report, exit_code_of
+from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
     from cbcore.request import Request
@@ -83,18 +82,9 @@ def _run(arguments: list[str]) -> None:
             hint="the flags of 0.1 are: context-bench --help",
         )
     flags = build_parser().parse_args(arguments)
-    outputs = [(_reporter(flags.output), None)]
+    outputs = [Output(_reporter(flags.output))]
     request = _request(flags)
-    try:
-        # Only the report belongs on standard output, whatever components print.
-        with contextlib.redirect_stdout(sys.stderr):
-            result = execute(request)
-    except RunStoppedError as stopped:
-        if stopped.result is not None and stopped.result.rows:
-            report(stopped.result, outputs)
-        raise
-    report(result, outputs)
-    raise_if_nothing_worked(result)
+    execute_and_report(lambda: execute(request), outputs)
 
 
 def _request(flags: argparse.Namespace) -> Request:

@@ -1,0 +1,105 @@
+"""One attempt at one example: called, kept and scored.
+
+Whatever a component does, an outcome comes of it; only the user's own interrupt passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import attrs
+
+from cbcore._run import process
+from cbcore._run.calls import AsyncCaller, SyncCaller
+from cbcore._run.memo import Memo
+from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.work import Work
+from cbcore.components import describe_exception
+
+
+@attrs.frozen
+class Attempt:
+    """Calls a system that blocks, and asks the evaluators that can score at once.
+
+    `memo` keeps the output when the call is over, and with `out_of_turn` the scores when they
+    are there: where rows are made in another thread, that may be long before their turn. Without
+    it, an attempt can be sent to another process.
+    """
+
+    called: SyncCaller
+    scorers: Sequence[Scorer]
+    memo: Memo | None = None
+    out_of_turn: bool = False
+
+    def __call__(self, work: Work) -> Outcome:
+        here = process.current
+        try:
+            outcome = self.called(work)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the plugin boundary
+            outcome = _failed(work, error)
+        memo = self.memo
+        if memo is not None:
+            memo.keep_output(outcome)
+        score(outcome, self.scorers)
+        if process.current != here:
+            process.leave_copy("a system or an evaluator")
+        return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome
+
+
+@attrs.frozen
+class AwaitedAttempt:
+    """Awaits a system. `memo` keeps the output when the call is over, on the event loop."""
+
+    called: AsyncCaller
+    memo: Memo | None = None
+
+    async def __call__(self, work: Work) -> Outcome:
+        here = process.current
+        try:
+            outcome = await self.called(work)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - the plugin boundary
+            outcome = _failed(work, error)
+        if process.current != here:
+            process.leave_copy("a system")
+        if self.memo is not None:
+            self.memo.keep_output(outcome)
+        return outcome
+
+
+@attrs.frozen
+class Scoring:
+    """Asks the evaluators that can score at once about an outcome, in any thread."""
+
+    scorers: Sequence[Scorer]
+    memo: Memo | None = None
+
+    def __call__(self, outcome: Outcome) -> Outcome:
+        here = process.current
+        score(outcome, self.scorers)
+        if process.current != here:
+            process.leave_copy("an evaluator")
+        return outcome if self.memo is None else self.memo.keep(outcome)
+
+
+@attrs.frozen
+class Judging:
+    """Asks the evaluators that wait for something about an outcome, on the event loop."""
+
+    scorers: Sequence[Scorer]
+    memo: Memo | None = None
+
+    async def __call__(self, outcome: Outcome) -> Outcome:
+        here = process.current
+        await ascore(outcome, self.scorers)
+        if process.current != here:
+            process.leave_copy("an evaluator")
+        return outcome if self.memo is None else self.memo.keep(outcome)
+
+
+def _failed(work: Work, error: BaseException) -> Outcome:
+    return Outcome(work, None, 0.0, describe_exception(error))
