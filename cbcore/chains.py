@@ -17,6 +17,7 @@ from cbcore.timing import _waits
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
 _ANSWERS = ("response", "tool_calls")
+_COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
 
 
 class Chain:
@@ -34,13 +35,23 @@ class Chain:
     def estimate_usd(self) -> Callable[[int, int], float] | None:
         """What calls would cost: the sum over the stages that have prices.
 
-        None where no stage has any, or where one does not know its own. Each stage is taken to
-        get what the first one is given, so that a stage that shortens makes it an upper bound.
+        None where one does not know its own; a chain in which no stage has any lacks this too.
+        Each stage is taken to get what the first one is given, so that a stage that shortens
+        makes it an upper bound.
         """
         estimates = [stage.estimate_usd for stage in self.stages if hasattr(stage, "estimate_usd")]
-        if not estimates or not all(map(callable, estimates)):
+        if not estimates:
+            raise AttributeError("estimate_usd")
+        if not all(map(callable, estimates)):
             return None
         return lambda calls, tokens: sum(estimate(calls, tokens) for estimate in estimates)
+
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The most tokens that all replies together can have; None where one has no limit."""
+        asking = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
+        limits = [stage.most_reply_tokens for stage in asking]
+        return sum(limits) if limits and None not in limits else None
 
     def warm_up(self) -> Awaitable[None] | None:
         """Let every stage prepare itself; to be awaited where one of them has to be."""
@@ -54,7 +65,7 @@ class Chain:
             try:
                 output = stage.process(passage.current)
             except (Exception, SystemExit) as error:
-                raise _blame(stage, error) from error
+                raise _blame(stage, error, passage) from error
             passage.take(stage, output)
         return passage.output()
 
@@ -76,7 +87,7 @@ class AsyncChain(Chain):
                 else:
                     output = await _in_a_thread(stage.process, passage.current)
             except (Exception, SystemExit) as error:
-                raise _blame(stage, error) from error
+                raise _blame(stage, error, passage) from error
             passage.take(stage, output)
         return passage.output()
 
@@ -113,6 +124,7 @@ class _Passage:
         self._example = example
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []
+        self._spent: dict[str, Any] = {}
 
     def take(self, stage: Any, output: Any) -> None:
         """Go on with what a stage returned."""
@@ -121,12 +133,32 @@ class _Passage:
         before = self.current
         merged = {**before, **output}
         self._set_usage_aside(stage, output, merged, before)
-        was, now = before.get("metadata"), merged.get("metadata")
-        # The facts of the last stage replace those before, but what was paid adds up.
-        if now is not was is not self._example.get("metadata") and isinstance(now, Mapping):
-            spent = _cost_usd(was)
-            merged["metadata"] = {**now, "cost_usd": spent + _cost_usd(now)} if spent else now
+        self._add_up(stage, before.get("metadata"), merged)
         self.current = with_rewritten_twin(before, merged)
+
+    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> None:
+        """The facts of the last stage replace those before, but what was paid adds up."""
+        now = merged.get("metadata")
+        told: Mapping[str, Any] | None = (
+            now if now is not was and isinstance(now, Mapping) else None
+        )
+        cost, unknown = _amount(told or {}, _COST), _amount(told or {}, _UNKNOWN)
+        if cost is None and callable(getattr(stage, "estimate_usd", None)):
+            unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
+        spent = _together(self._spent, {_COST: cost, _UNKNOWN: unknown})
+        if unknown or (told is not None and self._spent):
+            merged["metadata"] = {**(now if isinstance(now, Mapping) else {}), **spent}
+        self._spent = spent
+
+    def spent_with(self, stage: Any, error: BaseException) -> dict[str, Any]:
+        """What all stages took up to one that failed."""
+        spent = dict(error.spent) if isinstance(error, ProcessError) else {}
+        if not spent and callable(getattr(stage, "estimate_usd", None)):
+            spent = {_UNKNOWN: 1}
+        counts = [n for one in self._stage_usage for n in _tokens(one["usage"])]
+        if counts:
+            spent[_TOKENS] = sum(counts) + (_amount(spent, _TOKENS) or 0)
+        return {**spent, **_together(self._spent, spent)}
 
     def _set_usage_aside(
         self, stage: Any, output: Output, merged: dict[str, Any], before: Example
@@ -176,11 +208,31 @@ async def _all_of(awaitables: Iterable[Awaitable[Any]]) -> None:
     await asyncio.gather(*awaitables)
 
 
-def _cost_usd(metadata: Any) -> float:
-    cost = metadata.get("cost_usd") if isinstance(metadata, Mapping) else None
-    return float(cost) if isinstance(cost, int | float) else 0.0
+def _amount(facts: Mapping[str, Any], name: str) -> Any:
+    """An amount as it is told; None unless it is a number, and not less than nothing."""
+    amount: Any = facts.get(name)
+    is_number = type(amount) in (int, float)
+    return amount if is_number and 0 <= amount < float("inf") else None
 
 
-def _blame(stage: Any, error: BaseException) -> ProcessError:
+def _together(*told: Mapping[str, Any]) -> dict[str, Any]:
+    """What was paid in all, by what is known of it."""
+    added = {}
+    for name in (_COST, _UNKNOWN):
+        known = [amount for facts in told if (amount := _amount(facts, name)) is not None]
+        if known:
+            added[name] = sum(known)
+    return added
+
+
+def _tokens(usage: Any) -> list[int]:
+    """The counts of a usage, or of one for each turn."""
+    turns = usage if isinstance(usage, list | tuple) else [usage]
+    names = ("prompt_tokens", "completion_tokens")
+    found = [turn.get(name) for turn in turns if isinstance(turn, Mapping) for name in names]
+    return [n for n in found if type(n) is int and n > 0]
+
+
+def _blame(stage: Any, error: BaseException, passage: _Passage) -> ProcessError:
     told = error.message if isinstance(error, CBError) else describe_exception(error)
-    return ProcessError(f"stage {stage.name!r}: {told}")
+    return ProcessError(f"stage {stage.name!r}: {told}", spent=passage.spent_with(stage, error))

@@ -14,7 +14,7 @@ from typing import Any
 from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
-from cbcore.exceptions import CBError
+from cbcore.exceptions import CBError, ProcessError
 from cbcore.timing import _waits
 from cbcore.tokens import TEXT_FIELDS
 
@@ -219,7 +219,8 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
 
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:
-    return Outcome(work, None, max(0.0, latency), _explain(error, work, system))
+    spent = error.spent if isinstance(error, ProcessError) else {}
+    return Outcome(work, None, max(0.0, latency), _explain(error, work, system), spent)
 
 
 def _explain(error: BaseException, work: Work, system: Any) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 
+from cbcore._run.budget import Budget
 from cbcore._run.executors import LoopThread
 from cbcore._run.ids import SeenIds
-from cbcore._run.limits import Budget
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source

@@ -12,10 +12,10 @@ from collections.abc import Generator, Iterator, Sequence
 import attrs
 
 from cbcore._run import executors
+from cbcore._run.budget import Account
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
-from cbcore._run.limits import Budget
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
@@ -52,7 +52,7 @@ class Lane:
         self._source = source
         self._seen = seen
         self._memo = context.memo(part, source)
-        self._budget = context.budget if context.budget.limited else None
+        self._budget = context.budget.account(part) if context.budget.limited else None
         self._make_row = RowMaker(
             *(part.name, context.counter, context.secrets),
             scorers=source.scorers,
@@ -182,7 +182,7 @@ class Lane:
         """
         return outcomes if self._budget is None else self._settling(self._budget, outcomes)
 
-    def _settling(self, budget: Budget, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+    def _settling(self, budget: Account, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         try:
             for outcome in outcomes:
                 budget.settle(outcome.work, self._make_row(attrs.evolve(outcome, scores=[])))

@@ -157,7 +157,7 @@ class Run:
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
         if exhausted := self.context.budget.exhausted:
-            raise RunError(f"stopped: {exhausted}", hint="run again with a larger budget to go on")
+            raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
     def _keep(self, row: EvalRow) -> None:
         rows = self._rows[row.system]
@@ -187,7 +187,7 @@ class Run:
         if self.context.options.budget_usd is None:
             return
         for system in self.systems:
-            if not callable(getattr(system.value, "estimate_usd", None)):
+            if not hasattr(system.value, "estimate_usd"):
                 self.context.warn(
                     f"{system.name!r} does not know what its calls cost: the budget in dollars "
                     "holds only for what its rows report as cost_usd"

@@ -10,8 +10,10 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import attrs
+
 from cb_openai import addresses, pacing, transport
-from cb_openai.dialects import DIALECTS, Answer, Message
+from cb_openai.dialects import DIALECTS, Answer, Message, usage_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.keys import Blotter
 from cb_openai.parameters import check_extra_body
@@ -122,16 +124,19 @@ class ChatClient:
             body.update(check_extra_body(extra_body))
         payload = plain_bytes(body)
         line = self._line()
-        retries = 0
+        retries = lost = 0
         while True:
             try:
-                return await self._attempt(line, payload, max_tokens, retries, stream)
+                reply = await self._attempt(line, payload, max_tokens, retries, stream)
+                return attrs.evolve(reply, lost_attempts=lost) if lost else reply
             except EndpointError as error:
+                error.lost_attempts = lost
                 if not self.retry.allows(error, retries=retries, was_reached=self._was_reached):
                     if retries:
                         error.message += f", after {retries + 1} attempts"
                     raise
                 retries += 1
+                lost += error.may_be_billed and not error.usage
                 wait_s = self.retry.wait_s(error, retries=retries)
                 is_rate_limit = error.status == 429
             if is_rate_limit:
@@ -181,6 +186,7 @@ class ChatClient:
     ) -> tuple[Answer, transport.Response]:
         """One exchange, read. What goes wrong is told with the endpoint it is about."""
         response: transport.Response | None = None
+        data: Mapping[str, Any] = {}
         try:
             response = await transport.exchange(
                 line.session,
@@ -191,8 +197,10 @@ class ChatClient:
             )
             self._was_reached = True
             self._blotter.clean(response)
-            return self._dialect.read(transport.decoded(response)), response
+            data = transport.decoded(response)
+            return self._dialect.read(data), response
         except EndpointError as error:
+            error.usage = usage_of(data.get("usage"))
             if response is not None:
                 error.request_id = response.request_id
             error.message = self._blotter.clean_text(error.message)

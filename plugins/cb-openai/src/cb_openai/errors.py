@@ -1,6 +1,6 @@
 """What can come of a request, and the exceptions that say so.
 
-    EndpointError            outcome, request_id, status, retry_after_s
+    EndpointError            outcome, request_id, status, retry_after_s, usage, lost_attempts
     ├── TransportError       unreachable, dropped, timeout
     ├── StatusError          http_error, rate_limited, unauthorized, prompt_too_long, content_filter
     ├── BadReplyError        html_page, invalid_json, bad_encoding, too_large, unexpected
@@ -63,7 +63,11 @@ class Outcome(str, enum.Enum):
 
 
 class EndpointError(ProcessError):
-    """A request that brought no answer. `outcome` says what came of it instead."""
+    """A request that brought no answer. `outcome` says what came of it instead.
+
+    `usage` is what the endpoint counted all the same. `lost_attempts` is how many attempts
+    before this one may have been billed, although nobody knows what for.
+    """
 
     def __init__(
         self,
@@ -81,6 +85,8 @@ class EndpointError(ProcessError):
         self.status = status
         self.request_id = request_id
         self.retry_after_s = retry_after_s
+        self.usage: dict[str, int] = {}
+        self.lost_attempts = 0
 
     @property
     def worth_retrying(self) -> bool:
@@ -88,6 +94,11 @@ class EndpointError(ProcessError):
         if self.outcome in (Outcome.DROPPED, Outcome.TIMEOUT, Outcome.UNREACHABLE):
             return True
         return self.status is not None and (self.status in RETRIED_STATUSES or self.status >= 500)
+
+    @property
+    def may_be_billed(self) -> bool:
+        """Whether the model may have worked on it: it was sent, and not turned down."""
+        return self.outcome is not Outcome.UNREACHABLE and self.status in (None, 200)
 
 
 class TransportError(EndpointError):
