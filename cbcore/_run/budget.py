@@ -181,7 +181,8 @@ class Account:
         if self._budget.usd is None:
             return 0.0
         is_priced = hasattr(self._system, "estimate_usd")
-        if not is_priced and SPENT_TOKENS not in row.metadata:
+        is_free = not work.reserved_usd if is_priced else SPENT_TOKENS not in row.metadata
+        if is_free:
             return 0.0
         if not self._most_usd:
             self._unaccountable = (

@@ -359,6 +359,16 @@ def test_a_priced_system_that_tells_no_cost_is_stopped_after_its_first_answer(co
     assert "--budget-tokens" in limit._budget.hint
 
 
+def test_a_price_of_nothing_needs_no_cost():
+    """A model of one's own is free, whether it counts or not."""
+
+    class Free(Priced):
+        def estimate_usd(self, calls, tokens):
+            return 0.0
+
+    assert len(spend(account(Free(), usd=0.01), work(30), metadata={"spent_tokens": 9})) == 30
+
+
 def test_tokens_without_a_cost_stop_a_budget_in_dollars():
     """A model was asked, and nobody knows at what price."""
     limit = account(usd=5.0)
