@@ -6,8 +6,8 @@
     python -m cb_openai.testing --port 7878      # for trying things by hand
 
 What it does is chosen by the query of the base URL: `fault` names one of `FAULTS`, `times=2`
-limits it to the first two requests, `after=2` to those that follow, `key` counts separately. Streams are sent to those who ask
-for one. It runs in a process of its own.
+limits it to the first two requests, `after=2` to those that follow, `key` counts separately.
+Streams are sent to those who ask for one. It runs in a process of its own.
 """
 
 from __future__ import annotations
