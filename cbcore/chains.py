@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
+import contextvars
 import inspect
+import os
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
 from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
+from cbcore.timing._companions import Companion
+
+if TYPE_CHECKING:
+    import asyncio
 
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
@@ -76,7 +83,7 @@ class AsyncChain(Chain):
     def warm_up(self) -> Awaitable[None]:
         """As of any chain; the threads for stages that are called are started as well."""
         begun = super().warm_up()
-        return _all_of([asyncio.to_thread(int), *([begun] if begun is not None else [])])
+        return _all_of([_in_a_thread(dict, {}), *([begun] if begun is not None else [])])
 
     async def aprocess(self, example: Example) -> Output:
         passage = _Passage(example)
@@ -192,19 +199,72 @@ class _Passage:
 
 async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> Any:
     """Call a stage beside the event loop. Waiting for a thread is not the stage's time."""
+    import asyncio
+
     waits = _waits.current_waits()
     asked = time.perf_counter()
+    context = contextvars.copy_context()
 
-    def call() -> tuple[Any, float]:
+    def call(example: Example) -> tuple[Any, float]:
         waits.add(time.perf_counter() - asked)
-        return _waits.among_threads(function, example)
+        return context.run(_waits.among_threads, function, example)
 
-    output, waited = await asyncio.to_thread(call)
+    loop = asyncio.get_running_loop()
+    room = _ROOMS.get(loop)
+    if room is None:
+        room = _ROOMS[loop] = _Room()
+    output, waited = await room.run(call, example)
     waits.add(waited)
     return output
 
 
+class _Room:
+    """The threads beside one event loop: as many as the interpreter has use for.
+
+    A call that was cancelled is left behind with its thread, and another takes its place.
+    """
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self._places = asyncio.Semaphore(min(32, (os.cpu_count() or 1) + 4))
+        self._idle: list[Companion] = []
+
+    async def run(self, function: Callable[[Example], Any], example: Example) -> Any:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        async with self._places:
+            companion = self._idle.pop() if self._idle else Companion("cb-stage")
+            answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+            def tell(told: tuple[Any, BaseException | None]) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                    loop.call_soon_threadsafe(_set, answer, told)
+
+            companion.ask(function, example, tell)
+            try:
+                value, error = await answer
+            except asyncio.CancelledError:
+                companion.leave()
+                raise
+            self._idle.append(companion)
+        if error is not None:
+            raise error
+        return value
+
+
+def _set(answer: asyncio.Future[Any], told: Any) -> None:
+    if not answer.done():
+        answer.set_result(told)
+
+
+_ROOMS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = weakref.WeakKeyDictionary()
+
+
 async def _all_of(awaitables: Iterable[Awaitable[Any]]) -> None:
+    import asyncio
+
     await asyncio.gather(*awaitables)
 
 

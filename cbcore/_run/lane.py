@@ -149,13 +149,15 @@ class Lane:
         if self._budget is not None:
             work = gate = self._budget.admit(work)
         if is_async(system):
+            caller = AsyncCaller(system, options.timeout_s)
             outcomes = executors.run_async(
-                AsyncCaller(system, options.timeout_s),
+                caller,
                 work,
                 in_flight=self._in_flight,
                 loop=self._context.loop(),
                 unclaimed=self._unscored,
                 gate=gate,
+                give_up=caller.give_up,
             )
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
@@ -170,7 +172,12 @@ class Lane:
             return self._settled(executors.run_inline(call, work))
         return self._settled(
             executors.run_in_threads(
-                call, work, in_flight=self._in_flight, unclaimed=unclaimed, gate=gate
+                call,
+                work,
+                in_flight=self._in_flight,
+                unclaimed=unclaimed,
+                gate=gate,
+                warn=self._context.warn,
             )
         )
 

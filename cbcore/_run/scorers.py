@@ -73,10 +73,10 @@ class Outcome:
     output: dict[str, Any] | None
     latency: float
     error: str | None = None
-    spent: Mapping[str, Any] = _NOTHING_SPENT
     # Added to by one evaluator after another, never by two at once. What stands beside a scorer
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
+    spent: Mapping[str, Any] = _NOTHING_SPENT
 
     @property
     def known_scores(self) -> Mapping[int, Any]:

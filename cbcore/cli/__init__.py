@@ -141,7 +141,13 @@ def main(arguments: list[str] | None = None) -> None:
 
         hint = "this is a defect of cb; set CB_DEBUG=1 for the traceback"
         code = _fail(f"unexpected {describe_exception(error)}", hint, 1)
-    sys.exit(code if isinstance(code, int) else 0)
+    code = code if isinstance(code, int) else 0
+    if arguments is None and "cbcore._run" in sys.modules:
+        # The process is ours, and components ran in it that may have left something behind.
+        from cbcore.cli._ending import exit_soon
+
+        exit_soon(code)
+    sys.exit(code)
 
 
 def _fail(message: str, hint: str | None, code: int) -> int:

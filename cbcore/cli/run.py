@@ -67,6 +67,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
 
 def stop_on_signals() -> None:
     """Ctrl-C and SIGTERM end the run with what is done; a second one ends the process at once."""
+    from cbcore.cli._ending import die_at_the_second
 
     def stop(*_: object) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -75,6 +76,7 @@ def stop_on_signals() -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
+        die_at_the_second(number)
 
 
 def _merge(run_file: str | None, flags: dict[str, Any]) -> dict[str, Any]:
