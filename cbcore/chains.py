@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import inspect
+import os
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
 from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
+from cbcore.timing._companions import Companion
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ("chain",)
 
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
 _ANSWERS = ("response", "tool_calls")
+_COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
 
 
 class Chain:
@@ -35,13 +44,23 @@ class Chain:
     def estimate_usd(self) -> Callable[[int, int], float] | None:
         """What calls would cost: the sum over the stages that have prices.
 
-        None where no stage has any, or where one does not know its own. Each stage is taken to
-        get what the first one is given, so that a stage that shortens makes it an upper bound.
+        None where one does not know its own; a chain in which no stage has any lacks this too.
+        Each stage is taken to get what the first one is given, so that a stage that shortens
+        makes it an upper bound.
         """
         estimates = [stage.estimate_usd for stage in self.stages if hasattr(stage, "estimate_usd")]
-        if not estimates or not all(map(callable, estimates)):
+        if not estimates:
+            raise AttributeError("estimate_usd")
+        if not all(map(callable, estimates)):
             return None
         return lambda calls, tokens: sum(estimate(calls, tokens) for estimate in estimates)
+
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The most tokens that all replies together can have; None where one has no limit."""
+        asking = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
+        limits = [stage.most_reply_tokens for stage in asking]
+        return sum(limits) if limits and None not in limits else None
 
     def warm_up(self) -> Awaitable[None] | None:
         """Let every stage prepare itself; to be awaited where one of them has to be."""
@@ -55,7 +74,7 @@ class Chain:
             try:
                 output = stage.process(passage.current)
             except (Exception, SystemExit) as error:  # plain, as it is passed for every row
-                raise _blame(stage, error) from error
+                raise _blame(stage, error, passage) from error
             passage.take(stage, output)
         return passage.output()
 
@@ -65,10 +84,9 @@ class AsyncChain(Chain):
 
     def warm_up(self) -> Awaitable[None]:
         """As of any chain; the threads for stages that are called are started as well."""
-        import asyncio
 
         begun = super().warm_up()
-        return _all_of([asyncio.to_thread(int), *([begun] if begun is not None else [])])
+        return _all_of([_in_a_thread(dict, {}), *([begun] if begun is not None else [])])
 
     async def aprocess(self, example: Example) -> Output:
         passage = _Passage(example)
@@ -79,7 +97,7 @@ class AsyncChain(Chain):
                 else:
                     output = await _in_a_thread(stage.process, passage.current)
             except (Exception, SystemExit) as error:  # plain, as it is passed for every row
-                raise _blame(stage, error) from error
+                raise _blame(stage, error, passage) from error
             passage.take(stage, output)
         return passage.output()
 
@@ -116,6 +134,7 @@ class _Passage:
         self._example = example
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []
+        self._spent: dict[str, Any] = {}
 
     def take(self, stage: Any, output: Any) -> None:
         """Go on with what a stage returned."""
@@ -124,12 +143,32 @@ class _Passage:
         before = self.current
         merged = {**before, **output}
         self._set_usage_aside(stage, output, merged, before)
-        was, now = before.get("metadata"), merged.get("metadata")
-        # The facts of the last stage replace those before, but what was paid adds up.
-        if now is not was is not self._example.get("metadata") and isinstance(now, Mapping):
-            spent = _cost_usd(was)
-            merged["metadata"] = {**now, "cost_usd": spent + _cost_usd(now)} if spent else now
+        self._add_up(stage, before.get("metadata"), merged)
         self.current = with_rewritten_twin(before, merged)
+
+    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> None:
+        """The facts of the last stage replace those before, but what was paid adds up."""
+        now = merged.get("metadata")
+        told: Mapping[str, Any] | None = (
+            now if now is not was and isinstance(now, Mapping) else None
+        )
+        cost, unknown = _amount(told or {}, _COST), _amount(told or {}, _UNKNOWN)
+        if cost is None and callable(getattr(stage, "estimate_usd", None)):
+            unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
+        spent = _together(self._spent, {_COST: cost, _UNKNOWN: unknown})
+        if unknown or (told is not None and self._spent):
+            merged["metadata"] = {**(now if isinstance(now, Mapping) else {}), **spent}
+        self._spent = spent
+
+    def spent_with(self, stage: Any, error: BaseException) -> dict[str, Any]:
+        """What all stages took up to one that failed."""
+        spent = dict(error.spent) if isinstance(error, ProcessError) else {}
+        if not spent and callable(getattr(stage, "estimate_usd", None)):
+            spent = {_UNKNOWN: 1}
+        counts = [n for one in self._stage_usage for n in _tokens(one["usage"])]
+        if counts:
+            spent[_TOKENS] = sum(counts) + (_amount(spent, _TOKENS) or 0)
+        return {**spent, **_together(self._spent, spent)}
 
     def _set_usage_aside(
         self, stage: Any, output: Output, merged: dict[str, Any], before: Example
@@ -167,14 +206,63 @@ async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> 
 
     waits = _waits.current_waits()
     asked = time.perf_counter()
+    context = contextvars.copy_context()
 
-    def call() -> tuple[Any, float]:
+    def call(example: Example) -> tuple[Any, float]:
         waits.add(time.perf_counter() - asked)
-        return _waits.among_threads(function, example)
+        return context.run(_waits.among_threads, function, example)
 
-    output, waited = await asyncio.to_thread(call)
+    loop = asyncio.get_running_loop()
+    room = _ROOMS.get(loop)
+    if room is None:
+        room = _ROOMS[loop] = _Room()
+    output, waited = await room.run(call, example)
     waits.add(waited)
     return output
+
+
+class _Room:
+    """The threads beside one event loop: as many as the interpreter has use for.
+
+    A call that was cancelled is left behind with its thread, and another takes its place.
+    """
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self._places = asyncio.Semaphore(min(32, (os.cpu_count() or 1) + 4))
+        self._idle: list[Companion] = []
+
+    async def run(self, function: Callable[[Example], Any], example: Example) -> Any:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        async with self._places:
+            companion = self._idle.pop() if self._idle else Companion("cb-stage")
+            answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+            def tell(told: tuple[Any, BaseException | None]) -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                    loop.call_soon_threadsafe(_set, answer, told)
+
+            companion.ask(function, example, tell)
+            try:
+                value, error = await answer
+            except asyncio.CancelledError:
+                companion.leave()
+                raise
+            self._idle.append(companion)
+        if error is not None:
+            raise error
+        return value
+
+
+def _set(answer: asyncio.Future[Any], told: Any) -> None:
+    if not answer.done():
+        answer.set_result(told)
+
+
+_ROOMS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = weakref.WeakKeyDictionary()
 
 
 async def _all_of(awaitables: Iterable[Awaitable[Any]]) -> None:
@@ -183,11 +271,31 @@ async def _all_of(awaitables: Iterable[Awaitable[Any]]) -> None:
     await asyncio.gather(*awaitables)
 
 
-def _cost_usd(metadata: Any) -> float:
-    cost = metadata.get("cost_usd") if isinstance(metadata, Mapping) else None
-    return float(cost) if isinstance(cost, int | float) else 0.0
+def _amount(facts: Mapping[str, Any], name: str) -> Any:
+    """An amount as it is told; None unless it is a number, and not less than nothing."""
+    amount: Any = facts.get(name)
+    is_number = type(amount) in (int, float)
+    return amount if is_number and 0 <= amount < float("inf") else None
 
 
-def _blame(stage: Any, error: BaseException) -> ProcessError:
+def _together(*told: Mapping[str, Any]) -> dict[str, Any]:
+    """What was paid in all, by what is known of it."""
+    added = {}
+    for name in (_COST, _UNKNOWN):
+        known = [amount for facts in told if (amount := _amount(facts, name)) is not None]
+        if known:
+            added[name] = sum(known)
+    return added
+
+
+def _tokens(usage: Any) -> list[int]:
+    """The counts of a usage, or of one for each turn."""
+    turns = usage if isinstance(usage, list | tuple) else [usage]
+    names = ("prompt_tokens", "completion_tokens")
+    found = [turn.get(name) for turn in turns if isinstance(turn, Mapping) for name in names]
+    return [n for n in found if type(n) is int and n > 0]
+
+
+def _blame(stage: Any, error: BaseException, passage: _Passage) -> ProcessError:
     told = error.message if isinstance(error, CBError) else describe_exception(error)
-    return ProcessError(f"stage {stage.name!r}: {told}")
+    return ProcessError(f"stage {stage.name!r}: {told}", spent=passage.spent_with(stage, error))

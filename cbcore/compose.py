@@ -16,6 +16,7 @@ from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
+from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
@@ -92,6 +93,8 @@ def compose(
 def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
+    if request.budget_usd is not None:
+        check_dollars(systems)
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]

@@ -29,7 +29,7 @@ A message says what was tried, with which value; the hint says what to do next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -174,7 +174,18 @@ class DataError(RunError):
 
 
 class ProcessError(RunError):
-    """A system failed on an example."""
+    """A system failed on an example.
+
+    `spent` is what the call took all the same, for the row's metadata and the budget: dollars
+    as `cost_usd`, tokens as `spent_tokens`, and as `requests_of_unknown_cost` the number of
+    requests that may have been billed and told neither. Empty when nothing is known.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, spent: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.spent: Mapping[str, Any] = spent or {}
 
 
 class ScoringError(RunError):

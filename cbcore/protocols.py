@@ -50,6 +50,10 @@ class System(Protocol):
 
     The optional attributes `identity`, `identity_files` and `name_is_label` say what the store
     knows it by, and hold for evaluators too; see `cbcore.identity`.
+
+    One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
+    price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
+    cost is told by `ProcessError`.
     """
 
     @property

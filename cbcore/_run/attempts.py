@@ -5,15 +5,14 @@ Whatever a component does, an outcome comes of it; only the user's own interrupt
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 import attrs
 
 from cbcore._run import process
-from cbcore._run.calls import AsyncCaller, SyncCaller
+from cbcore._run.calls import AsyncCaller, NoThreadError, SyncCaller
 from cbcore._run.memo import Memo
-from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.scorers import Outcome, Scorer, ascore, is_cancelled, score
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
 
@@ -36,7 +35,7 @@ class Attempt:
         here = process.current
         try:
             outcome = self.called(work)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, NoThreadError):
             raise
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             outcome = _failed(work, error)
@@ -60,9 +59,11 @@ class AwaitedAttempt:
         here = process.current
         try:
             outcome = await self.called(work)
-        except (KeyboardInterrupt, asyncio.CancelledError):
+        except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - the plugin boundary
+        except BaseException as error:
+            if is_cancelled(error):
+                raise
             outcome = _failed(work, error)
         if process.current != here:
             process.leave_copy("a system")

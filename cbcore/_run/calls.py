@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cbcore._run.executors import MORE_ROOM
 from cbcore._run.scorers import Outcome, is_cancelled
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
-from cbcore.exceptions import CBError
+from cbcore.exceptions import CBError, ProcessError, RunError
 from cbcore.timing import _waits
+from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
+
+if TYPE_CHECKING:
+    import asyncio
 
 _of_this_call = _waits.of_this_call
 
@@ -68,7 +75,7 @@ class SyncCaller:
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started
-        except (KeyboardInterrupt, GeneratorExit):
+        except (KeyboardInterrupt, GeneratorExit, NoThreadError):
             raise
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             took = time.perf_counter() - started - _waits.taken_waits()
@@ -84,6 +91,7 @@ class AsyncCaller:
         self._timeout_s = timeout_s
         self._single = system.aprocess
         self._conversation = getattr(system, "aprocess_conversation", self._single)
+        self._begun: set[int] = set()
 
     async def __call__(self, work: Work) -> Outcome:
         settled = _settled(work)
@@ -97,7 +105,7 @@ class AsyncCaller:
             if self._timeout_s is None:
                 output = await call(example)
             else:
-                output = await self._limited(call(example))
+                output = await self._limited(call, example, work)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
@@ -107,24 +115,54 @@ class AsyncCaller:
             return _failed(error, work, self._system, took)
         return _checked(output, work, time.perf_counter() - started, waits.seconds)
 
-    async def _limited(self, awaitable: Awaitable[Any]) -> Any:
+    async def _limited(
+        self, call: Callable[[Any], Awaitable[Any]], example: Any, work: Work
+    ) -> Any:
         import asyncio
 
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(self._timeout_s or 0.0, _end, over)
+        task = loop.create_task(self._outcome(call, example, work))
+        task.add_done_callback(functools.partial(_end, over))
         try:
-            output, error = await asyncio.wait_for(_outcome(awaitable), self._timeout_s)
-        except asyncio.TimeoutError as late:
-            raise _TimeLimitError(self._timeout_s) from late
+            await over
+        finally:
+            timer.cancel()
+            self._begun.discard(id(work))
+            if not task.done():
+                task.cancel()  # which it may refuse, so that its end is not waited for
+        if not task.done():
+            raise _TimeLimitError(self._timeout_s)
+        output, error = task.result()
         if error is not None:
             raise error
         return output
 
+    async def _outcome(
+        self, call: Callable[[Any], Awaitable[Any]], example: Any, work: Work
+    ) -> tuple[Any, BaseException | None]:
+        """What came of it. Raised inside a task, some exceptions would end the whole loop."""
+        self._begun.add(id(work))
+        try:
+            return await call(example), None
+        except BaseException as error:  # raised outside
+            if is_cancelled(error):
+                raise
+            return None, error
 
-async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
-    """What came of it. Raised inside a task, some exceptions would end the whole event loop."""
-    try:
-        return await awaitable, None
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - raised outside
-        return None, error
+    def give_up(self, work: Work) -> Outcome | None:
+        """What is told of a call whose event loop is blocked; None if it was not yet made."""
+        if id(work) not in self._begun:
+            return None
+        limit_s = self._timeout_s or 0.0
+        told = f"{_TimeLimitError(limit_s)}: this call, or one beside it, blocks the event loop"
+        return Outcome(work, None, limit_s, told)
+
+
+def _end(over: asyncio.Future[None], _: object = None) -> None:
+    if not over.done():
+        over.set_result(None)
 
 
 class _TimeLimitError(Exception):
@@ -132,61 +170,70 @@ class _TimeLimitError(Exception):
         super().__init__(f"timed out after {timeout_s:g} s")
 
 
+_Told: TypeAlias = tuple[Any, BaseException | None]
+
+
 class _TimedCalls:
-    """Runs calls in a companion thread of each calling thread; one that hangs is abandoned."""
+    """Runs calls in companion threads. One that takes too long is abandoned with its thread.
+
+    Where no more threads can be started, calls wait for a companion that is free; when all are
+    abandoned, a `NoThreadError` ends the run.
+    """
 
     def __init__(self, function: Callable[[Any], Any], timeout_s: float) -> None:
         self._function = function
         self._timeout_s = timeout_s
-        self._local = threading.local()
+        self._idle: deque[tuple[Companion, SimpleQueue[_Told]]] = deque()
+        self._is_crowded = False
+        self._freed: SimpleQueue[None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._in_use = self._abandoned = 0
 
     def __call__(self, example: Any) -> Any:
-        companion = getattr(self._local, "companion", None)
-        if companion is None:
-            companion = self._local.companion = _Companion(self._function)
-        companion.inbox.put(example)
+        companion, outbox = found = self._companion()
+        companion.ask(self._function, example, outbox.put)
         try:
-            value, error = companion.outbox.get(timeout=self._timeout_s)
+            value, error = outbox.get(timeout=self._timeout_s)
         except queue.Empty:
-            # A thread cannot be stopped. Should it ever return, it finds that it may leave; what
-            # it puts into its outbox nobody reads.
-            companion.inbox.put(_LEAVE)
-            self._local.companion = None
+            companion.leave()
+            with self._lock:
+                self._in_use -= 1
+                self._abandoned += 1
             raise _TimeLimitError(self._timeout_s) from None
+        self._idle.append(found)
+        if self._is_crowded:
+            self._freed.put(None)
         if error is not None:
             raise error
         return value
 
+    def _companion(self) -> tuple[Companion, SimpleQueue[_Told]]:
+        """A thread that is free, and where it will put what came of a call."""
+        while True:
+            try:
+                return self._idle.pop()
+            except IndexError:
+                pass
+            try:
+                companion = Companion("cb-timed-call")
+            except RuntimeError as error:
+                if not self._in_use:
+                    raise NoThreadError(self._abandoned, error) from error
+                self._is_crowded = True
+                with contextlib.suppress(queue.Empty):
+                    self._freed.get(timeout=self._timeout_s)
+            else:
+                with self._lock:
+                    self._in_use += 1
+                return companion, SimpleQueue()
 
-_LEAVE = object()
 
+class NoThreadError(RunError):
+    """No thread can be started for a call. It ends the run: no call could be made any more."""
 
-class _Companion:
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.inbox: SimpleQueue[Any] = SimpleQueue()
-        self.outbox: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-        thread = threading.Thread(
-            target=_serve,
-            args=(function, self.inbox, self.outbox),
-            name="cb-timed-call",
-            daemon=True,
-        )
-        thread.start()
-
-    def __del__(self) -> None:
-        self.inbox.put(_LEAVE)
-
-
-def _serve(
-    function: Callable[[Any], Any],
-    inbox: SimpleQueue[Any],
-    outbox: SimpleQueue[tuple[Any, BaseException | None]],
-) -> None:
-    while (example := inbox.get()) is not _LEAVE:
-        try:
-            outbox.put((function(example), None))
-        except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
-            outbox.put((None, error))
+    def __init__(self, abandoned: int, error: BaseException) -> None:
+        told = f": {abandoned} calls that timed out still have theirs" if abandoned else ""
+        super().__init__(f"no thread could be started{told} ({error})", hint=MORE_ROOM)
 
 
 def _settled(work: Work) -> Outcome | None:
@@ -219,7 +266,8 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
 
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:
-    return Outcome(work, None, max(0.0, latency), _explain(error, work, system))
+    spent = error.spent if isinstance(error, ProcessError) else {}
+    return Outcome(work, None, max(0.0, latency), _explain(error, work, system), spent=spent)
 
 
 def _explain(error: BaseException, work: Work, system: Any) -> str:

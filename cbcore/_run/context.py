@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cbcore._run.executors import LoopThread
+from cbcore._run.budget import Budget
 from cbcore._run.ids import SeenIds
-from cbcore._run.limits import Budget
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source
@@ -18,6 +17,9 @@ from cbcore._run.work import Work, number
 from cbcore._store.sqlite import Store
 from cbcore.boundary import contained
 from cbcore.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from cbcore._run.event_loop import LoopThread
 
 
 @attrs.frozen
@@ -109,7 +111,9 @@ class RunContext:
     def loop(self) -> LoopThread:
         """The event loop of the run, started when it is first needed."""
         if self._loop is None:
-            self._loop = LoopThread()
+            from cbcore._run.event_loop import LoopThread
+
+            self._loop = LoopThread(self.options.timeout_s)
         return self._loop
 
     def warm_up(self, system: Part) -> None:
@@ -120,7 +124,7 @@ class RunContext:
         with contained() as tried:
             begun = system.value.warm_up()
             if inspect.isawaitable(begun):
-                self.loop().call(_awaited(begun))
+                self.loop().call(begun)
         if tried.error is not None:
             self.warn(f"warming up {system.name!r} failed: {tried.reason}")
 
@@ -136,7 +140,3 @@ class RunContext:
                 if tried.error is not None:
                     self.warn(f"closing {part.name!r} failed: {tried.reason}")
         self._loop.close()
-
-
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable

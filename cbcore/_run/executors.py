@@ -15,19 +15,26 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from cbcore.exceptions import RunError
+
 if TYPE_CHECKING:
     import asyncio
+
+    from cbcore._run.event_loop import AsyncPool, LoopThread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _WINDOW_PER_WORKER = 4
 """Examples held per worker, so that one slow call does not idle the others."""
+
+
+MORE_ROOM = "lower --max-workers, or raise what a process may have (ulimit -n, -u, -v)"
+"""What helps when the machine gives no more files or threads."""
 
 
 class Gate(Protocol):
@@ -48,14 +55,15 @@ def run_in_threads(
     in_flight: int,
     unclaimed: list[Result] | None = None,
     gate: Gate | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Iterator[Result]:
-    """Calls in `in_flight` threads.
+    """Calls in `in_flight` threads; in fewer, and `warn` is told, where no more can be started.
 
     The threads are daemons: when the run is interrupted, a call that hangs cannot keep the
     process alive.
     """
     tasks: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
-    finished = _Finished()
+    finished = Finished()
 
     def work() -> None:
         while (task := tasks.get()) is not None:
@@ -63,31 +71,57 @@ def run_in_threads(
             try:
                 finished.put(index, call(item))
             except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
-                finished.put(index, _Escaped(error))
+                finished.put(index, Escaped(error))
 
-    started, wanted = 0, in_flight
+    crew = _Crew(work, in_flight, dismiss=lambda: tasks.put(None))
 
     def submit(index: int, item: Item) -> None:
-        nonlocal started, wanted
         tasks.put((index, item))
-        if started < wanted:
-            thread = threading.Thread(target=work, name=f"cb-worker-{started + 1}", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the machine gives no more of them: go on with those there are
-                if not started:
-                    raise
-                wanted = started
-            else:
-                started += 1
+        if crew.is_short:
+            crew.grow()
 
     try:
         window = in_flight * _WINDOW_PER_WORKER
         yield from _in_order(items, submit, finished, window, unclaimed, gate)
+        if crew.most < in_flight and warn is not None:
+            # Not before: to tell something takes memory, too.
+            warn(f"only {crew.most} of {in_flight} threads could be used; {MORE_ROOM}")
     finally:
         _drain(tasks)
-        for _ in range(started):
-            tasks.put(None)
+        crew.leave()
+
+
+class _Crew:
+    """Daemon threads: `most`, or, where no more can be started, half of those there are.
+
+    The other half leaves, so that the work itself finds room.
+    """
+
+    def __init__(self, work: Callable[[], None], most: int, *, dismiss: Callable[[], None]) -> None:
+        self.most = most
+        self.is_short = True
+        self._work = work
+        self._dismiss = dismiss
+        self._started = 0
+
+    def grow(self) -> None:
+        """Start one more."""
+        name = f"cb-worker-{self._started + 1}"
+        try:
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+            self._started += 1
+        except RuntimeError as error:
+            if not self._started:
+                raise RunError(f"no thread could be started: {error}", hint=MORE_ROOM) from error
+            self.most = max(1, self._started // 2)
+            while self._started > self.most:
+                self._dismiss()
+                self._started -= 1
+        self.is_short = self._started < self.most
+
+    def leave(self) -> None:
+        for _ in range(self._started):
+            self._dismiss()
 
 
 def run_async(
@@ -98,109 +132,27 @@ def run_async(
     loop: LoopThread,
     unclaimed: list[Result] | None = None,
     gate: Gate | None = None,
+    give_up: Callable[[Item], Result | None] | None = None,
 ) -> Iterator[Result]:
-    """Awaitable calls, `in_flight` at a time, on an event loop in another thread."""
-    from asyncio import CancelledError
+    """Awaitable calls, `in_flight` at a time, on an event loop in another thread.
 
-    pending: deque[tuple[int, Item]] = deque()
-    parked: deque[asyncio.Future[None]] = deque()
-    finished = _Finished(loop.loop, max(1, in_flight // 2))
+    When a loop that has a time limit is blocked, `give_up` makes the results of the calls that
+    were under way; those it makes none for are made again.
+    """
+    from cbcore._run.event_loop import AsyncPool
 
-    async def work() -> None:
-        while True:
-            try:
-                index, item = pending.popleft()
-            except IndexError:
-                nap = loop.loop.create_future()
-                parked.append(nap)
-                await nap
-                continue
-            try:
-                finished.put(index, await call(item))
-            except CancelledError:
-                raise
-            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
-                finished.put(index, _Escaped(error))
-
-    workers: list[asyncio.Task[None]] = []
-
-    def wake() -> None:
-        """Runs on the loop: rouse parked workers, or start new ones, for what is pending."""
-        roused = min(len(pending), len(parked))
-        for _ in range(roused):
-            parked.popleft().set_result(None)
-        missing = min(len(pending) - roused, in_flight - len(workers))
-        workers.extend(loop.loop.create_task(work()) for _ in range(missing))
-
-    def submit(index: int, item: Item) -> None:
-        was_empty = not pending
-        pending.append((index, item))
-        # A running worker takes the next item by itself; only an empty queue can have left
-        # one asleep, and only a short pool needs another worker.
-        if was_empty or len(workers) < in_flight:
-            loop.loop.call_soon_threadsafe(wake)
-
-    def stop() -> None:
-        for worker in workers:
-            worker.cancel()
-
+    pool = AsyncPool(call, in_flight, loop, give_up)
     try:
         window = in_flight * _WINDOW_PER_WORKER
-        yield from _in_order(items, submit, finished, window, unclaimed, gate)
+        yield from _in_order(items, pool.submit, pool, window, unclaimed, gate)
     finally:
-        loop.loop.call_soon_threadsafe(stop)
-
-
-def _new_event_loop() -> asyncio.AbstractEventLoop:
-    """The faster event loop where it is installed: plugins that talk to networks bring it."""
-    try:
-        import uvloop
-    except ImportError:
-        import asyncio
-
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
-
-
-class LoopThread:
-    """An event loop in a daemon thread, so that a run works inside a running loop too."""
-
-    def __init__(self) -> None:
-        self.loop = _new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="cb-event-loop", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        import asyncio
-
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
-        # Tasks cancelled at the end get their turn to clean up.
-        tasks = asyncio.all_tasks(self.loop)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
-        self.loop.close()
-
-    def call(self, awaitable: Any, timeout_s: float | None = None) -> Any:
-        """Run one coroutine on the loop and wait for it."""
-        import asyncio
-
-        return asyncio.run_coroutine_threadsafe(awaitable, self.loop).result(timeout_s)
-
-    def close(self, timeout_s: float = 2.0) -> None:
-        """Stop the loop; a task that refuses to end is abandoned with its daemon thread."""
-        if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self.loop.stop)
-            self._thread.join(timeout_s)
+        pool.stop()
 
 
 _END: Any = object()
 
 
-class _Escaped:
+class Escaped:
     """A `BaseException` on its way from a worker to the thread that runs the benchmark."""
 
     def __init__(self, error: BaseException) -> None:
@@ -210,7 +162,7 @@ class _Escaped:
 _A_MOMENT_S = 0.001
 
 
-class _Finished:
+class Finished:
     """Results on their way to the thread that collects them, by the index of their item.
 
     Those of an event loop are handed over `together` so many at a time, or after a moment:
@@ -239,9 +191,9 @@ class _Finished:
             self._handed_over.put(self._waiting)
             self._waiting = []
 
-    def get(self) -> list[tuple[int, Any]]:
-        """What was finished meanwhile; waits for it if there is nothing."""
-        return self._handed_over.get()
+    def get(self, timeout_s: float | None = None) -> list[tuple[int, Any]]:
+        """What was finished meanwhile; waits for it if there is nothing. Raises `Empty`."""
+        return self._handed_over.get(timeout=timeout_s)
 
     def drain(self) -> list[tuple[int, Any]]:
         """All that is finished, without waiting."""
@@ -251,7 +203,7 @@ class _Finished:
 def _in_order(
     items: Iterable[Item],
     submit: Callable[[int, Item], None],
-    finished: _Finished,
+    finished: Finished | AsyncPool,
     window: int,
     unclaimed: list[Result] | None,
     gate: Gate | None,
@@ -289,7 +241,7 @@ def _in_order(
             while wanted not in ready:
                 ready.update(finished.get())
             result = ready.pop(wanted)
-            if isinstance(result, _Escaped):
+            if isinstance(result, Escaped):
                 raise result.error
             wanted += 1
             yield result
@@ -298,7 +250,7 @@ def _in_order(
         if unclaimed is not None:
             ready.update(finished.drain())
             in_order = (ready[index] for index in sorted(ready))
-            unclaimed += [result for result in in_order if not isinstance(result, _Escaped)]
+            unclaimed += [result for result in in_order if not isinstance(result, Escaped)]
 
 
 def _drain(queue: SimpleQueue[Any]) -> list[Any]:

@@ -12,10 +12,10 @@ import attrs
 
 from cbcore._run import executors
 from cbcore._run.attempts import Attempt, AwaitedAttempt, Judging, Scoring
+from cbcore._run.budget import Account
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
-from cbcore._run.limits import Budget
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, score
@@ -42,7 +42,7 @@ class Lane:
         self._source = source
         self._seen = seen
         self._memo = context.memo(part, source)
-        self._budget = context.budget if context.budget.limited else None
+        self._budget = context.budget.account(part) if context.budget.limited else None
         self._make_row = RowMaker(
             *(part.name, context.counter, context.secrets),
             scorers=source.scorers,
@@ -140,13 +140,15 @@ class Lane:
         if self._budget is not None:
             work = gate = self._budget.admit(work)
         if is_async(system):
+            awaited = AsyncCaller(system, options.timeout_s)
             outcomes = executors.run_async(
-                AwaitedAttempt(AsyncCaller(system, options.timeout_s), self._memo),
+                AwaitedAttempt(awaited, self._memo),
                 work,
                 in_flight=self._in_flight,
                 loop=self._context.loop(),
                 unclaimed=self._unscored,
                 gate=gate,
+                give_up=awaited.give_up,
             )
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
@@ -167,6 +169,7 @@ class Lane:
                 in_flight=self._in_flight,
                 unclaimed=unclaimed,
                 gate=gate,
+                warn=self._context.warn,
             )
         )
 
@@ -178,7 +181,7 @@ class Lane:
         """
         return outcomes if self._budget is None else self._settling(self._budget, outcomes)
 
-    def _settling(self, budget: Budget, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+    def _settling(self, budget: Account, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         try:
             for outcome in outcomes:
                 budget.settle(outcome.work, self._make_row(attrs.evolve(outcome, scores=[])))

@@ -59,6 +59,8 @@ class RowMaker:
             row.input_tokens = self._counter.visible(work.example)
             if output is None:
                 row.error = redact(outcome.error or "", self._secrets)
+                if outcome.spent:
+                    row.metadata.update(self._plain(outcome.spent))
                 return row
             self._keep_output(row, work.example, output)
         except Exception as error:  # noqa: BLE001 - all that is made of outputs passes here
@@ -234,8 +236,8 @@ def _added_up(usage: Any) -> Mapping[str, Any]:
 
 
 def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
-    """The tokens of prompt and completion, as far as they were reported."""
-    return {key: usage[key] for key in _COUNTED if isinstance(usage.get(key), int)}
+    """The tokens of prompt and completion, as far as they were reported; never less than none."""
+    return {key: n for key in _COUNTED if type(n := usage.get(key)) is int and n >= 0}
 
 
 def _reason(error: BaseException) -> str:

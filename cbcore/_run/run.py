@@ -174,7 +174,7 @@ class Run:
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
         if exhausted := self.context.budget.exhausted:
-            raise RunError(f"stopped: {exhausted}", hint="run again with a larger budget to go on")
+            raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
     def _commit_first(self) -> None:
         """Before anything else is done at an early end: a second Ctrl-C may come at any time."""
@@ -212,7 +212,7 @@ class Run:
         if self.context.options.budget_usd is None:
             return
         for system in self.systems:
-            if not callable(getattr(system.value, "estimate_usd", None)):
+            if not hasattr(system.value, "estimate_usd"):
                 self.context.warn(
                     f"{system.name!r} does not know what its calls cost: the budget in dollars "
                     "holds only for what its rows report as cost_usd"

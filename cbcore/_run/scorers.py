@@ -13,6 +13,7 @@ from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
 
 _NOTHING: Mapping[int, Any] = {}
+_NOTHING_SPENT: Mapping[str, Any] = {}
 # Counted up in the process that wires a run, and sent along from there: a copy that comes back
 # from another process has the key of its original, which its address could not tell.
 _next_key = itertools.count().__next__
@@ -67,7 +68,7 @@ class Scorer:
 
 @attrs.define
 class Outcome:
-    """What came of one call: an output, or the error in its place."""
+    """What came of one call: an output, or the error in its place and what that took."""
 
     work: Work
     output: dict[str, Any] | None
@@ -76,6 +77,7 @@ class Outcome:
     # Added to by one evaluator after another, never by two at once. What stands beside a scorer
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
+    spent: Mapping[str, Any] = _NOTHING_SPENT
     # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
     # whether a secret was taken out of that, and how many of the scores are stored.
     payload: bytes = b""

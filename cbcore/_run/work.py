@@ -45,8 +45,9 @@ class Work:
     digest: bytes = b""
     key: bytes = b""
     recalled: StoredOutput | None = None
-    # `Budget.take` writes this, and `Budget.settle` reads it:
+    # `Account.take` writes these, and `Account.settle` reads them:
     reserved_tokens: int = 0
+    reserved_usd: float = 0.0
 
 
 @attrs.frozen

@@ -135,4 +135,10 @@ def main(arguments: list[str] | None = None) -> None:
         from cbcore.cli._streams import open_closed_streams
 
         open_closed_streams()
-    sys.exit(exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False)))
+    code = exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False))
+    if arguments is None and "cbcore._run" in sys.modules:
+        # The process is ours, and components ran in it that may have left something behind.
+        from cbcore.cli._ending import exit_soon
+
+        exit_soon(code)
+    sys.exit(code)

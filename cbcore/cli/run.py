@@ -84,6 +84,8 @@ def _run(
 
 def stop_on_signals() -> None:
     """Ctrl-C, SIGTERM and SIGHUP end the run with what is done; a second one ends the process."""
+    from cbcore.cli._ending import die_at_the_second
+
     handled = [signal.SIGINT, signal.SIGTERM]
     # Whoever starts a run with `nohup` wants it to outlive the terminal.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -96,6 +98,7 @@ def stop_on_signals() -> None:
 
     for number in handled:
         signal.signal(number, stop)
+        die_at_the_second(number)
 
 
 def _merge(

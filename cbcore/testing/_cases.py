@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import attrs
 
 from cbcore import binding
-from cbcore._run.executors import LoopThread
+from cbcore._run.event_loop import LoopThread
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
 from cbcore.introspection import parameters_of, signature_of

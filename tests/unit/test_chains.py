@@ -156,7 +156,7 @@ class Priced(Stage):
 def test_a_chain_is_estimated_to_cost_what_its_stages_do(prices, usd):
     """Unknown when nobody has prices, or one of the stages does not know its own."""
     priced = [Priced(f"p{index}", price) for index, price in enumerate(prices)]
-    estimate = chain([Stage("free"), *priced]).estimate_usd
+    estimate = getattr(chain([Stage("free"), *priced]), "estimate_usd", None)
     assert (None if estimate is None else estimate(4, 100)) == usd
 
 
@@ -166,6 +166,54 @@ def test_what_the_stages_cost_adds_up():
     made = chain(stages).process({"id": 1, "metadata": {"cost_usd": 9.0}})
     assert made["metadata"] == {"cost_usd": 0.75, "by": "two"}
     assert stages[1].fields["metadata"] == {"cost_usd": 0.5, "by": "one"}
+
+
+def test_a_chain_says_nothing_of_prices_when_no_stage_does():
+    """Which is not the same as a price that is not known: nothing may have to be paid."""
+    assert not hasattr(chain([Stage("free"), Stage("local")]), "estimate_usd")
+    assert chain([Stage("free"), Priced("p", None)]).estimate_usd is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "together"), [([], None), ([5], 5), ([5, 7], 12), ([5, None], None)]
+)
+def test_replies_of_a_chain_are_as_long_as_those_of_its_stages(limits, together):
+    """Without a limit in one of them there is none in all."""
+    stages = [Stage("free"), *[Stage(f"s{index}") for index, _ in enumerate(limits)]]
+    for stage, limit in zip(stages[1:], limits, strict=True):
+        stage.most_reply_tokens = limit
+    assert chain(stages).most_reply_tokens == together
+
+
+@pytest.mark.parametrize("cost", [None, -1.0, float("nan"), float("inf"), "much", True])
+def test_a_stage_that_has_a_price_and_tells_no_cost_is_of_unknown_cost(cost):
+    """What the others tell does not stand for all; less than nothing is no cost."""
+    silent = Priced("two", 0.25)
+    silent.fields = {"metadata": {"cost_usd": cost}}
+    made = chain([Priced("one", 0.5), silent]).process({"id": 1})
+    assert made["metadata"] == {"cost_usd": 0.5, "requests_of_unknown_cost": 1}
+
+
+@pytest.mark.parametrize(
+    ("last", "spent"),
+    [
+        (Raising(ValueError("no")), {"cost_usd": 0.5, "spent_tokens": 30}),
+        (
+            Raising(ProcessError("no", spent={"cost_usd": 0.25, "spent_tokens": 12})),
+            {"cost_usd": 0.75, "spent_tokens": 42},
+        ),
+        (
+            Raising(ProcessError("no", spent={"requests_of_unknown_cost": 2})),
+            {"cost_usd": 0.5, "spent_tokens": 30, "requests_of_unknown_cost": 2},
+        ),
+    ],
+)
+def test_a_chain_that_fails_tells_what_its_stages_took(last, spent):
+    """Those before the one that failed were paid, and so may have been that one."""
+    paid = Stage("paid", metadata={"cost_usd": 0.5}, usage={"prompt_tokens": 30})
+    with pytest.raises(ProcessError) as caught:
+        chain([paid, last]).process({"id": 1})
+    assert caught.value.spent == spent
 
 
 class Handing(Stage):

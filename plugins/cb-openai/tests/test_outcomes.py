@@ -59,7 +59,7 @@ def test_a_reply_without_an_answer_is_an_error_with_its_own_outcome(
 def test_every_fault_of_the_server_is_tried():
     """A fault that is added to the server is added to the tests."""
     answered = {"ok", "parts", "truncated", "tool_calls", "broken_tool_call", "gzip"}
-    answered |= {"no_usage", "odd_usage"}
+    answered |= {"no_usage", "odd_usage", "zero_usage"}
     elsewhere = {"status", "large", "responses_truncated", "responses_refusal", "responses_calls"}
     elsewhere |= set(STREAM_FAULTS)  # all of them in test_streams.py
     assert {fault for fault, *_ in NO_ANSWER} | answered | elsewhere == set(FAULTS)

@@ -8,7 +8,8 @@ from collections import deque
 
 import pytest
 
-from cbcore._run.executors import LoopThread, run_async, run_in_threads, run_inline
+from cbcore._run.event_loop import LoopThread
+from cbcore._run.executors import run_async, run_in_threads, run_inline
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import attrs
+
 from cb_openai import addresses, pacing, transport
-from cb_openai.dialects import DIALECTS, Answer, Message
+from cb_openai.dialects import DIALECTS, Answer, Message, usage_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.keys import Blotter
 from cb_openai.parameters import check_extra_body
@@ -122,19 +124,24 @@ class ChatClient:
             body.update(check_extra_body(extra_body))
         payload = plain_bytes(body)
         line = self._line()
-        retries = 0
+        retries = lost = 0
         while True:
             try:
-                return await self._attempt(line, payload, max_tokens, retries, stream)
+                reply = await self._attempt(line, payload, max_tokens, retries, stream)
+                return attrs.evolve(reply, lost_attempts=lost) if lost else reply
             except EndpointError as error:
-                if not self.retry.allows(error, retries=retries, was_reached=self._was_reached):
-                    if retries:
-                        error.message += f", after {retries + 1} attempts"
-                    raise
-                retries += 1
-                wait_s = self.retry.wait_s(error, retries=retries)
-                is_rate_limit = error.status == 429
-            if is_rate_limit:
+                error.lost_attempts = lost
+                is_crowded = error.outcome is Outcome.NO_FILES and line.limit.most > 1
+                if not is_crowded:
+                    if not self.retry.allows(error, retries=retries, was_reached=self._was_reached):
+                        if retries:
+                            error.message += f", after {retries + 1} attempts"
+                        raise
+                    retries += 1
+                lost += error.may_be_billed and not error.usage
+                wait_s = self.retry.wait_s(error, retries=max(1, retries))
+                is_for_room = is_crowded or error.status == 429
+            if is_for_room:
                 with waiting():
                     await asyncio.sleep(wait_s)
             else:
@@ -158,6 +165,8 @@ class ChatClient:
         except EndpointError as error:
             if error.status == 429:
                 line.limit.refused(entered)
+            elif error.outcome is Outcome.NO_FILES:
+                line.limit.lower(entered)
             self._log(error.outcome, error.request_id, error.status, started, retries)
             raise
         else:
@@ -181,6 +190,7 @@ class ChatClient:
     ) -> tuple[Answer, transport.Response]:
         """One exchange, read. What goes wrong is told with the endpoint it is about."""
         response: transport.Response | None = None
+        data: Mapping[str, Any] = {}
         try:
             response = await transport.exchange(
                 line.session,
@@ -191,8 +201,10 @@ class ChatClient:
             )
             self._was_reached = True
             self._blotter.clean(response)
-            return self._dialect.read(transport.decoded(response)), response
+            data = transport.decoded(response)
+            return self._dialect.read(data), response
         except EndpointError as error:
+            error.usage = usage_of(data.get("usage"))
             if response is not None:
                 error.request_id = response.request_id
             error.message = self._blotter.clean_text(error.message)
@@ -237,11 +249,19 @@ class ChatClient:
         await loop.getaddrinfo("127.0.0.1", 80)  # no name to look up, but the threads that do
 
     async def aclose(self) -> None:
-        """Close the connections that were opened on this event loop, and tell of refusals."""
+        """Close the connections that were opened on this event loop, and tell what slowed it."""
         line = self._lines.pop(asyncio.get_running_loop(), None)
         if line is None:
             return
         await line.session.close()
+        if line.limit.most < self.limits.max_in_flight:
+            # Not before: to tell something takes files, too.
+            logger.warning(
+                "%s: this process could open no more files, so that only %d requests at once were "
+                "sent; lower --max-workers, or raise ulimit -n",
+                addresses.host_and_port(self.base_url),
+                line.limit.most,
+            )
         if line.limit.times_refused:
             logger.warning(
                 "%s answered 429 to %d requests, so that at times only %d at once were sent; "

@@ -1,7 +1,7 @@
 """What can come of a request, and the exceptions that say so.
 
-    EndpointError            outcome, request_id, status, retry_after_s
-    ├── TransportError       unreachable, dropped, timeout
+    EndpointError            outcome, request_id, status, retry_after_s, usage, lost_attempts
+    ├── TransportError       unreachable, dropped, timeout, no_files
     ├── StatusError          http_error, rate_limited, unauthorized, prompt_too_long, content_filter
     ├── BadReplyError        html_page, invalid_json, bad_encoding, too_large, unexpected
     └── NoAnswerError        refused, content_filter, empty, truncated
@@ -58,12 +58,22 @@ class Outcome(str, enum.Enum):
     """The connection ended before the reply did."""
     TIMEOUT = "timeout"
     """The whole reply was not there after `timeout_s`."""
+    NO_FILES = "no_files"
+    """This process has no file left for a connection: it is not the endpoint's fault."""
 
     __str__ = str.__str__
 
 
+_NOT_SENT = (Outcome.UNREACHABLE, Outcome.NO_FILES)
+_OF_THE_EXCHANGE = (*_NOT_SENT, Outcome.DROPPED, Outcome.TIMEOUT)
+
+
 class EndpointError(ProcessError):
-    """A request that brought no answer. `outcome` says what came of it instead."""
+    """A request that brought no answer. `outcome` says what came of it instead.
+
+    `usage` is what the endpoint counted all the same. `lost_attempts` is how many attempts
+    before this one may have been billed, although nobody knows what for.
+    """
 
     def __init__(
         self,
@@ -81,13 +91,20 @@ class EndpointError(ProcessError):
         self.status = status
         self.request_id = request_id
         self.retry_after_s = retry_after_s
+        self.usage: dict[str, int] = {}
+        self.lost_attempts = 0
 
     @property
     def worth_retrying(self) -> bool:
         """Whether the same request may succeed later."""
-        if self.outcome in (Outcome.DROPPED, Outcome.TIMEOUT, Outcome.UNREACHABLE):
+        if self.outcome in _OF_THE_EXCHANGE:
             return True
         return self.status is not None and (self.status in RETRIED_STATUSES or self.status >= 500)
+
+    @property
+    def may_be_billed(self) -> bool:
+        """Whether the model may have worked on it: it was sent, and not turned down."""
+        return self.outcome not in _NOT_SENT and self.status in (None, 200)
 
 
 class TransportError(EndpointError):

@@ -71,6 +71,13 @@ class AdaptiveLimit:
             self.current = max(1.0, min(self.current, self.under_way) * _SLOWER)
             self.lowest = min(self.lowest, int(self.current))
 
+    def lower(self, entered: int) -> None:
+        """As `refused`, but for good: there is no room for more on this side."""
+        if entered == self._refusals:
+            self._refusals += 1
+            self.most = max(1, min(self.most, self.under_way) // 2)
+            self.current = min(self.current, self.most)
+
     def _wake(self) -> None:
         free = int(self.current) - self.under_way
         while free > 0 and self._waiting:

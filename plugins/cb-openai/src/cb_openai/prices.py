@@ -37,9 +37,12 @@ class Price:
     )
 
     def cost_usd(self, usage: Mapping[str, int]) -> float | None:
-        """What a call cost by its usage; None when the usage does not tell."""
+        """What a call cost by its usage; None when the usage does not tell.
+
+        A prompt without a token cannot be: an endpoint that says so counts nothing.
+        """
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if prompt is None or completion is None:
+        if not prompt or completion is None:
             return None
         cached = min(usage.get("cached_tokens", 0), prompt)
         cached_price = self.input if self.cached_input is None else self.cached_input

@@ -18,8 +18,9 @@ class Reply:
     `arguments` (a dict, or the raw text where that is no JSON object) and `id`. `usage` has
     `prompt_tokens`, `completion_tokens` and `cached_tokens` (a part of the prompt's) as far as
     the endpoint reported them. `latency_s` is the time of the request that succeeded, without
-    waiting for a turn and without failed attempts; `retries` counts those. `first_token_s` is
-    how much of it passed until the first piece of the answer came; None unless it was streamed.
+    waiting for a turn and without failed attempts; `retries` counts those, and `lost_attempts`
+    the ones that may have been billed all the same. `first_token_s` is how much of the latency
+    passed until the first piece of the answer came; None unless it was streamed.
     `raw` is the reply itself; of a stream, what was put together.
     """
 
@@ -32,6 +33,7 @@ class Reply:
     first_token_s: float | None = None
     model: str | None = None
     retries: int = 0
+    lost_attempts: int = 0
     raw: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     @property

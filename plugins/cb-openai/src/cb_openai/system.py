@@ -25,6 +25,8 @@ logger = logging.getLogger("cb.openai")
 DEFAULT_MODEL = "gpt-4o-mini"
 _USUAL_REPLY_TOKENS = 256
 """What an estimate assumes of replies that `max_tokens` does not limit."""
+_REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""What the limit of a reply is called by one API or another."""
 
 
 class OpenAI:
@@ -112,6 +114,9 @@ class OpenAI:
                 messages = conversation.send(replies[-1].text or "")
         except StopIteration:
             pass
+        except EndpointError as error:
+            error.spent = self._spent(error, replies)
+            raise
         if not replies:
             raise DataError(
                 f"example {example.get('id')!r}: no turn of its conversation waits for a reply"
@@ -162,6 +167,7 @@ class OpenAI:
             )
         except EndpointError as error:
             self._outcomes[error.outcome] += 1
+            error.spent = self._spent(error)
             raise
         except (TypeError, ValueError) as error:  # nothing was sent: the request cannot be made
             raise DataError(str(error)) from error
@@ -182,15 +188,32 @@ class OpenAI:
             facts["outcome"] = Outcome.TRUNCATED.value
         if retries := sum([reply.retries for reply in replies]):
             facts["retries"] = retries
+        if lost := sum([reply.lost_attempts for reply in replies]):
+            facts["requests_of_unknown_cost"] = lost
         cost = self._cost_usd(replies)
         if cost is not None:
             facts["cost_usd"] = cost
         return facts
 
+    def _spent(self, error: EndpointError, before: Sequence[Reply] = ()) -> dict[str, Any]:
+        """What a failure took, after the replies that came before it in a conversation."""
+        usages = [*(reply.usage for reply in before), error.usage]
+        unknown = error.lost_attempts + sum(reply.lost_attempts for reply in before)
+        unknown += sum(not _is_whole(reply.usage) for reply in before)
+        unknown += error.may_be_billed and not _is_whole(error.usage)
+        spent: dict[str, Any] = {"spent_tokens": sum(sum(_counts(usage)) for usage in usages)}
+        if unknown:
+            spent["requests_of_unknown_cost"] = unknown
+        if self._price is not None:
+            spent["cost_usd"] = sum(self._price.cost_usd(usage) or 0.0 for usage in usages)
+        return spent
+
     def _cost_usd(self, replies: Sequence[Reply]) -> float | None:
         if self._price is None:
             return None
-        costs = [self._price.cost_usd(reply.usage) for reply in replies]
+        costs = [
+            self._price.cost_usd(reply.usage) if _is_told(reply) else None for reply in replies
+        ]
         known = [cost for cost in costs if cost is not None]
         if len(known) < len(costs):
             self._lacked_usage = True
@@ -206,13 +229,25 @@ class OpenAI:
         price = self._price
         if price is None:
             return None
-        limit = self.generation.max_tokens
+        limit = self.most_reply_tokens
         reply_tokens = _USUAL_REPLY_TOKENS if limit is None else limit
 
         def estimate(calls: int, input_tokens: int) -> float:
             return (input_tokens * price.input + calls * reply_tokens * price.output) / 1e6
 
         return estimate
+
+    @property
+    def most_reply_tokens(self) -> int | None:
+        """The most tokens that a reply can have; None where nothing limits it."""
+        more = self.generation.extra_body or {}
+        limit = self.generation.max_tokens
+        for name in _REPLY_LIMITS:
+            limit = more.get(name, limit)
+        choices = more.get("n", 1)
+        if type(limit) is not int or type(choices) is not int:
+            return None
+        return limit * choices
 
     async def warm_up(self) -> None:
         """Set up the client. Nothing is sent."""
@@ -234,6 +269,21 @@ def _usage(reply: Reply) -> dict[str, Any]:
     """What the endpoint counted, and in which encoding, where the model that answered tells."""
     encoding = encoding_of(reply.model) if reply.usage else None
     return {**reply.usage, "tokenizer": encoding} if encoding is not None else dict(reply.usage)
+
+
+def _counts(usage: Mapping[str, int]) -> list[int]:
+    return [usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)]
+
+
+def _is_whole(usage: Mapping[str, int]) -> bool:
+    """Whether a usage tells what a request took."""
+    return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
+
+
+def _is_told(reply: Reply) -> bool:
+    """Whether the usage can be that of the reply: an answer has at least one token."""
+    has_answer = bool(reply.text or reply.tool_calls)
+    return not has_answer or reply.usage.get("completion_tokens") != 0
 
 
 def _output(reply: Reply) -> dict[str, Any]:

@@ -6,8 +6,8 @@
     python -m cb_openai.testing --port 7878      # for trying things by hand
 
 What it does is chosen by the query of the base URL: `fault` names one of `FAULTS`, `times=2`
-limits it to the first two requests, `key` counts separately. Streams are sent to those who ask
-for one. It runs in a process of its own.
+limits it to the first two requests, `after=2` to those that follow, `key` counts separately.
+Streams are sent to those who ask for one. It runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _Server:
             await asyncio.sleep(float(behaviour.get("delay", 0)))
             if under_way > int(behaviour.get("capacity", sys.maxsize)):
                 behaviour |= {"fault": "status", "status": "429"}
-            elif len(before) > int(behaviour.get("times", sys.maxsize)):
+            elif not _is_due(behaviour, len(before)):
                 behaviour["fault"] = "ok"
             return await self._answer(writer, behaviour, parts.path, asked, headers)
         finally:
@@ -160,6 +160,12 @@ class _Server:
         if fault in ("hang", "drip", "endless", "large", "drop", "drop_at_once"):
             return await _misbehave(writer, fault, good)
         return await _send(writer, 200, good, extra)
+
+
+def _is_due(behaviour: Mapping[str, str], number: int) -> bool:
+    """Whether the fault is for the request of this number."""
+    first, last = int(behaviour.get("after", 0)), int(behaviour.get("times", sys.maxsize))
+    return first < number <= first + last
 
 
 def _refusal(behaviour: Mapping[str, str]) -> tuple[int, bytes, dict[str, str]]:

@@ -67,6 +67,10 @@ REPLIES: dict[str, Any] = {
     "not_an_object": [1, 2],
     "error_object": {"error": {"message": "the upstream model is gone", "code": 500}},
     "no_usage": {"choices": [{"message": {"content": "Paris"}, "finish_reason": "stop"}]},
+    "zero_usage": {
+        **_message(content="Paris"),
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0},
+    },
     "odd_usage": {**_message(content="Paris"), "usage": {"prompt_tokens": "many", "x": -1}},
     "responses_truncated": {
         "status": "incomplete",

@@ -15,8 +15,9 @@ _BREAKS: dict[str, bytes] = {
     "stream_list": b"[1, 2]",
 }
 """Events that come in the middle of a reply, instead of the rest."""
-_BROKEN_OFF = ("stream_cut", "stream_drop", "stream_endless", "stream_large")
-"""A reply breaks off: the stream ends, the connection drops, or only noise follows."""
+_BROKEN_OFF = ("stream_cut", "stream_drop", "stream_endless", "stream_large", "stream_bad_chunk")
+"""A reply breaks off: the stream ends, the connection drops, only noise follows, or what follows
+is no chunk, on a connection that stays open."""
 _UNUSUAL = (
     "stream_bytes",
     "stream_comments",
@@ -100,7 +101,11 @@ async def stream(
     while fault in ("stream_endless", "stream_large"):
         await _write(writer, b": still here\n\n" * (1 if fault == "stream_endless" else 10_000))
         await asyncio.sleep(0.01 if fault == "stream_endless" else 0)
-    if fault == "stream_open":
+    if fault == "stream_bad_chunk":
+        await asyncio.sleep(0.05)  # so that it comes by itself
+        writer.write(b"ZZZ\r\nno chunk\r\n")
+        await writer.drain()
+    if fault in ("stream_open", "stream_bad_chunk"):
         await asyncio.sleep(3600)
     if fault != "stream_drop":
         writer.write(b"0\r\n\r\n")

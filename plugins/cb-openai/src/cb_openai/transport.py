@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -75,12 +77,13 @@ async def exchange(
     try:
         data = body if len(body) < _LARGE_BODY else io.BytesIO(body)  # which is sent in pieces
         async with session.post(url, data=data, allow_redirects=False) as response:
-            if streamed is None or response.status != 200:
-                whole = await _whole(response, max_bytes)
-                first_token_s = None
-            else:
-                whole = await _streamed(response, max_bytes, streamed)
-                first_token_s = streamed.first_token_s
+            with _ended_with_its_connection(response):
+                if streamed is None or response.status != 200:
+                    whole = await _whole(response, max_bytes)
+                    first_token_s = None
+                else:
+                    whole = await _streamed(response, max_bytes, streamed)
+                    first_token_s = streamed.first_token_s
             request_id = _request_id(response.headers)
             return Response(response.status, response.headers, whole, request_id, first_token_s)
     except asyncio.TimeoutError as error:
@@ -88,22 +91,96 @@ async def exchange(
             Outcome.TIMEOUT, f"the whole reply was not there after {session.timeout.total:g} s"
         ) from error
     except aiohttp.ClientConnectorError as error:
-        number = error.os_error.errno or 0  # negative when a name cannot be resolved
-        reason = os.strerror(number) if number > 0 else error.os_error.strerror
-        raise TransportError(
-            Outcome.UNREACHABLE,
-            f"cannot connect: {excerpt(reason or str(error.os_error))}",
-            hint="is it running, and is this its address?",
-        ) from error
+        raise _not_connected(error) from error
     except aiohttp.ClientPayloadError as error:
         raise TransportError(
             Outcome.DROPPED, "the connection ended in the middle of the reply"
         ) from error
     except (aiohttp.ClientError, OSError) as error:
-        told = excerpt(str(error)) or type(error).__name__
+        said = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+        told = excerpt(said) or type(error).__name__
         raise TransportError(
             Outcome.DROPPED, f"the connection ended before the reply: {told}"
         ) from error
+
+
+def _not_connected(error: aiohttp.ClientConnectorError) -> TransportError:
+    """Why there is no connection: the endpoint, its certificate, or no room on this side."""
+    import ssl
+
+    cause = getattr(error, "certificate_error", None) or error.os_error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return TransportError(
+            Outcome.UNREACHABLE,
+            f"its certificate is not trusted: {excerpt(cause.verify_message)}",
+            hint="SSL_CERT_FILE can name the certificate of who issued it",
+        )
+    if isinstance(cause, ssl.SSLError):
+        told = (cause.reason or str(cause)).replace("_", " ").lower()
+        return TransportError(
+            Outcome.UNREACHABLE,
+            f"no encrypted connection could be made: {excerpt(told)}",
+            hint="does it speak https, or only http?",
+        )
+    if cause.errno in (errno.EMFILE, errno.ENFILE) or not _has_a_file_left():
+        return TransportError(
+            Outcome.NO_FILES,
+            "this process can open no more files",
+            hint="lower --max-workers, or raise ulimit -n",
+        )
+    number = cause.errno or 0  # negative when a name cannot be resolved
+    reason = os.strerror(number) if number > 0 else cause.strerror
+    return TransportError(
+        Outcome.UNREACHABLE,
+        f"cannot connect: {excerpt(reason or str(cause))}",
+        hint="is it running, and is this its address?",
+    )
+
+
+def _has_a_file_left() -> bool:
+    """Whether this process may open one more file: looking up a name does not tell why not."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno not in (errno.EMFILE, errno.ENFILE)
+    return True
+
+
+_LOOKED_AFTER: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The ends of connections that somebody looks at, so that asyncio does not complain of one."""
+
+
+def _forget(closed: Any) -> None:
+    closed.cancelled() or closed.exception()
+
+
+@contextlib.contextmanager
+def _ended_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """Let reading end when the connection does.
+
+    aiohttp closes a connection on which a chunk is broken, and tells that to nobody who is
+    waiting for the rest of the body.
+    """
+    import aiohttp
+
+    connection = response.connection  # None when all of the body is there
+    closed = getattr(connection and connection.protocol, "closed", None)
+    if closed is None or not response.headers.get("transfer-encoding"):
+        yield
+        return
+    if closed not in _LOOKED_AFTER:
+        _LOOKED_AFTER.add(closed)
+        closed.add_done_callback(_forget)
+
+    def end(_: object) -> None:
+        if not response.content.is_eof() and response.content.exception() is None:
+            response.content.set_exception(aiohttp.ClientPayloadError("a chunk is broken"))
+
+    closed.add_done_callback(end)
+    try:
+        yield
+    finally:
+        closed.remove_done_callback(end)
 
 
 async def _whole(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
