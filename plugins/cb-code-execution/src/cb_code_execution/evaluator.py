@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cb_code_execution import machine
-from cb_code_execution.extraction import program
+from cb_code_execution.extraction import defines, program
 from cb_code_execution.limits import Limits
-from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError
+from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError, Tests
 from cb_code_execution.testplan import planned
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
@@ -68,12 +68,12 @@ class CodeExecution:
         prompt = _text(original.get("prompt")) or _text(original.get("context"))
         entry_point = _text(original.get("entry_point"))
         sandbox = self._sandbox()
-        plan = planned(tests, entry_point)
+        asked = _asked(tests, prompt, entry_point)
         outcomes = []
         for sample in samples:
             solution = program(sample, prompt, entry_point)
             with _slots:
-                outcomes.append(sandbox.run(solution, tests, plan))
+                outcomes.append(sandbox.run(solution, asked))
         return self._scored(outcomes, sandbox)
 
     def _sandbox(self) -> Sandbox:
@@ -141,6 +141,16 @@ def _tests(original: Mapping[str, Any]) -> str:
     if published:
         return published
     raise MissingScoreError("the example has no tests")
+
+
+def _asked(tests: str, prompt: str | None, entry_point: str | None) -> Tests:
+    """The tests with what the example says about the solution."""
+    plan = planned(tests, entry_point)
+    head = defines(prompt, entry_point) if prompt and entry_point else None
+    if not prompt or head is None:
+        return Tests(tests, plan, entry_point)
+    entry_is = "class" if head[1] == "class" else "def"
+    return Tests(tests, plan, entry_point, entry_is, prompt[: head.start()])
 
 
 def _text(value: Any) -> str | None:

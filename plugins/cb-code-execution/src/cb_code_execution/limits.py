@@ -18,6 +18,7 @@ class Limits:
     processes: int = 64
     output_bytes: int = 1_000_000
     file_mb: int = 64
+    files: int = 10_000
 
     @property
     def memory_bytes_of_all(self) -> int:
@@ -40,4 +41,7 @@ class Limits:
             "FSIZE": self.file_mb << 20,
             "NOFILE": 256,
             "CORE": 0,
+            "NPROC": self.processes,
+            "SIGPENDING": 4096,
+            "MSGQUEUE": 0,
         }

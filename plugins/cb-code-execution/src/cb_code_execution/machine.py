@@ -14,7 +14,8 @@ import threading
 from pathlib import Path
 
 from cb_code_execution.limits import Limits
-from cb_code_execution.sandbox import SYSTEM_PATHS, Sandbox, SandboxError
+from cb_code_execution._server import SYSTEM_PATHS
+from cb_code_execution.sandbox import Sandbox, SandboxError
 
 MECHANISMS = ("bubblewrap", "landlock")
 """The strongest first."""
@@ -40,7 +41,7 @@ for path in ({secret!r}, "/etc/passwd", "/proc/1/environ"):
     except OSError:
         continue
     raise AssertionError(f"{{path}} can be read")
-assert [name for _, name in socket.if_nameindex() if name != "lo"] == [], "there is a network"
+
 """
 
 

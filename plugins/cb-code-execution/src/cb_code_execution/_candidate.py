@@ -1,0 +1,229 @@
+"""The process of the solution: runs it, then does what the tests' process asks for.
+
+Whatever the code here believes, says or refuses, the solution may have changed: nothing it
+says is more than the solution's answer.
+"""
+# ruff: noqa: S102
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import os
+import sys
+
+from cb_code_execution import _peer, _wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LONGEST_CHAIN = 20
+_MUTABLE = frozenset("dsBv")
+
+
+class Candidate(_peer.Peer):
+    """The solution's side."""
+
+    def __init__(
+        self, channel: _wire.Channel, source: str, imports: list[str], output_bytes: int
+    ) -> None:
+        super().__init__(channel)
+        self._source = source
+        self._imports = imports
+        self._printed = _Printed(output_bytes)
+        self._program = type(sys)("__main__")
+        self._patched: dict[tuple[str, str], Any] = {}
+
+    def serve(self) -> None:
+        """Until nobody asks any more."""
+        sys.modules["__main__"] = sys.modules["solution"] = self._program
+        sys.stdout = _text(self._printed)
+        sys.stdin = _Asked(self)
+        builtins.input = lambda prompt="": self.ask("input", str(prompt))
+        while True:
+            self.answer(self._channel.receive())
+
+    def pending(self) -> str:
+        try:
+            sys.stdout.flush()
+        except Exception:  # noqa: BLE001 - the solution may have put anything there
+            return ""
+        return self._printed.taken()
+
+    def may_refer(self, value: Any) -> bool:
+        return isinstance(value, type) and value.__module__.partition(".")[0] in _wire.VALUE_MODULES
+
+    def about(self, error: BaseException) -> Any:
+        return lacking(error)
+
+    def perform(self, what: str, *parts: Any) -> tuple[Any, Any]:
+        if what == "call":
+            return self._call(*parts)
+        return getattr(self, f"_{what}")(*parts), None
+
+    def _load(self) -> list[str]:
+        space = self._program.__dict__
+        space["__name__"] = "solution"
+        exec(compile(self._source, "solution.py", "exec", dont_inherit=True), space)
+        space["__name__"] = "__main__"
+        for statement in self._imports:
+            with contextlib.suppress(ImportError):
+                exec(statement, space)
+        return [name for name in space if isinstance(name, str) and not name.startswith("__")]
+
+    def _fetch(self, name: str) -> Any:
+        return self._program.__dict__[name]
+
+    def _assign(self, name: str, value: Any) -> None:
+        self._program.__dict__[name] = self.decode(value)
+
+    def _call(self, number: int, args: list[Any], named: dict[str, Any]) -> tuple[Any, Any]:
+        values = [self.decode(one) for one in args]
+        names = {name: self.decode(one) for name, one in named.items()}
+        result = self.given(number)(*values, **names)
+        changes: dict[str, Any] = {}
+        for index, (text, value) in enumerate(zip(args, values, strict=True)):
+            self._note(changes, str(index), text, value, result)
+        for name, text in named.items():
+            self._note(changes, f"={name}", text, names[name], result)
+        return result, changes or None
+
+    def _note(self, changes: dict[str, Any], key: str, text: Any, value: Any, result: Any) -> None:
+        """Whether a call changed an argument, or returned it."""
+        if not (type(text) is list or (type(text) is dict and not _MUTABLE.isdisjoint(text))):
+            return
+        after = self.encode(value)
+        if after != text or repr(after) != repr(text):
+            changes[key] = after
+        if value is result:
+            changes["same"] = key
+
+    def _get(self, number: int, name: str) -> Any:
+        return getattr(self.given(number), name)
+
+    def _set(self, number: int, name: str, value: Any) -> None:
+        setattr(self.given(number), name, self.decode(value))
+
+    def _del(self, number: int, name: str) -> None:
+        delattr(self.given(number), name)
+
+    def _do(self, number: int, name: str, args: list[Any]) -> Any:
+        target = self.given(number)
+        if name == "__instancecheck__":
+            return isinstance(self.decode(args[0]), target)
+        if name == "__subclasscheck__":
+            return issubclass(self.decode(args[0]), target)
+        return getattr(target, name)(*[self.decode(one) for one in args])
+
+    def _copy(self, number: int, deep: bool) -> Any:
+        import copy
+
+        return (copy.deepcopy if deep else copy.copy)(self.given(number))
+
+    def _dir(self, number: int) -> list[str]:
+        return dir(self.given(number))
+
+    def _await(self, number: int) -> Any:
+        import asyncio
+
+        async def wait() -> Any:
+            return await self.given(number)
+
+        return asyncio.run(wait())
+
+    def _seed(self, args: Any) -> None:
+        import random
+
+        random.seed(*self.decode(args))
+
+    def _patch(self, module: str, name: str, value: Any) -> None:
+        """Have something else where the tests put something else; `_unpatch` undoes it."""
+        import importlib
+
+        target = self._program if module == "__main__" else importlib.import_module(module)
+        self._patched.setdefault((module, name), (target, target.__dict__.get(name, self)))
+        setattr(target, name, self.decode(value))
+
+    def _unpatch(self, module: str, name: str) -> None:
+        target, before = self._patched.pop((module, name))
+        if before is self:
+            delattr(target, name)
+        else:
+            setattr(target, name, before)
+
+
+class _Printed(io.BytesIO):
+    """What the solution prints, until the tests are told; what is too much goes to the watcher."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def write(self, data: Any) -> int:
+        written = super().write(data)
+        if self.tell() > self._most:
+            os.write(1, self.getvalue())
+            self._empty()
+        return written
+
+    def fileno(self) -> int:
+        return 1
+
+    def taken(self) -> str:
+        text = self.getvalue().decode("utf-8", "replace")
+        if text:
+            self._empty()
+        return text
+
+    def _empty(self) -> None:
+        self.seek(0)
+        self.truncate()
+
+
+def _text(kept: _Printed) -> io.TextIOWrapper:
+    return io.TextIOWrapper(kept, encoding="utf-8", errors="replace", write_through=True)
+
+
+class _Asked(io.TextIOBase):
+    """Standard input is that of the tests."""
+
+    def __init__(self, peer: Candidate) -> None:
+        self._peer = peer
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> str:
+        return str(self._peer.ask("stdin", "read", -1 if size is None else size))
+
+    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
+        return str(self._peer.ask("stdin", "readline", -1 if size is None else size))
+
+    def fileno(self) -> int:
+        return 0
+
+    @property
+    def buffer(self) -> io.BytesIO:
+        return io.BytesIO(self.read().encode())
+
+
+def lacking(error: BaseException | None) -> str:
+    """The package that was missing when this was raised; empty when none was."""
+    for _ in range(_LONGEST_CHAIN):
+        package = missing_package(error)
+        if package or error is None:
+            return package
+        error = error.__context__ if error.__cause__ is None else error.__cause__
+    return ""
+
+
+def missing_package(error: BaseException | None) -> str:
+    """The package that this exception is about, if it says that one is missing and it is."""
+    from importlib.util import find_spec
+
+    if not isinstance(error, ModuleNotFoundError) or not isinstance(error.name, str):
+        return ""
+    package = error.name.partition(".")[0]
+    return "" if package in sys.modules or not package or find_spec(package) else package

@@ -1,0 +1,268 @@
+"""The process of the tests: runs them, with the solution in another process, and judges.
+
+The tests see the names of the solution as if both were one module. Behind them are handles:
+a call goes to the solution's process, plain values go there and come back.
+"""
+# ruff: noqa: S102
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+
+from cb_code_execution import _peer, _wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# By them a test asks what it expects. An object that a solution made up must not answer that.
+_ASKING = frozenset(
+    "startswith endswith count index find rindex rfind isdisjoint issubset issuperset equals".split()
+)
+_RUNNERS = ("unittest", "pytest", "_pytest")
+_GENERATOR = ("send", "throw", "close")
+_CHANGING_MOCKS = ("attach_mock", "configure_mock", "mock_add_spec", "reset_mock")
+
+
+class Examiner(_peer.Peer):
+    """The tests' side. What the solution can ask of it is little."""
+
+    broken: BaseException | None = None
+    """Why the solution's process cannot be asked any more: tests may have caught it."""
+
+    def ask_all(self, *message: Any) -> tuple[Any, Any]:
+        try:
+            return super().ask_all(*message)
+        except (_wire.ClosedError, _wire.WireError) as error:
+            self.broken = self.broken or error
+            raise
+
+    # what tests do with the solution's objects
+
+    def call(self, proxy: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        texts = [self.encode(one) for one in args]
+        names = {name: self.encode(one) for name, one in named.items()}
+        originals = {str(index): one for index, one in enumerate(args)}
+        originals |= {f"={name}": one for name, one in named.items()}
+        try:
+            value, changes = self.ask_all("call", proxy._cb_id, texts, names)
+        except BaseException as error:
+            self._change(originals, error.__dict__.pop("_cb_changes", None))
+            raise
+        self._change(originals, changes)
+        if changes and changes.get("same") in originals:
+            return originals[changes["same"]]
+        if isinstance(value, _peer.Proxy) and proxy._cb_named:
+            object.__setattr__(value, "_cb_made", True)
+        return value
+
+    def _change(self, originals: dict[str, Any], changes: Any) -> None:
+        """Do to the arguments what the call did to its copies of them."""
+        if changes is None:
+            return
+        if not isinstance(changes, dict):
+            raise _wire.WireError("no changes")
+        for key, text in changes.items():
+            if key != "same" and key in originals:
+                _update(originals[key], self.decode(text))
+
+    def get(self, proxy: Any, name: str) -> Any:
+        # The same by another name: what an operator may not tell, its method may not.
+        hidden = _peer.COMPARISONS | _peer.ARITHMETIC | {"__contains__"}
+        made = isinstance(proxy, _peer.Proxy) and proxy._cb_made
+        if name in hidden or (name in _ASKING and not made):
+            kind = type(proxy).__name__
+            raise AttributeError(f"{kind!r} object of the solution has no attribute {name!r} here")
+        return super().get(proxy, name)
+
+    def dunder(self, proxy: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """An operator: between objects of the solution, it decides; with plain values, it may not.
+
+        Else an object that is equal to everything would be every answer.
+        """
+        with_plain = not all(isinstance(one, _peer.Proxy) for one in args)
+        if with_plain and name in _peer.COMPARISONS:
+            return NotImplemented
+        if with_plain and name == "__contains__" and not proxy._cb_made:
+            return any(one is args[0] or one == args[0] for one in iter(proxy))
+        if proxy._cb_mixed and name in _peer.NUMBERS:
+            raise TypeError(f"a {type(proxy).__name__} of the solution is no number")
+        value = super().dunder(proxy, name, args, named)
+        if with_plain and name in _peer.ARITHMETIC and value is not NotImplemented:
+            if not isinstance(value, _peer.Proxy):
+                raise TypeError(f"a {type(proxy).__name__} of the solution is no plain value")
+            object.__setattr__(value, "_cb_mixed", True)
+        return value
+
+    def no_base(self, proxy: Any, bases: Any) -> Any:
+        raise UnmeasuredError("the tests derive from a class of the solution")
+
+    def printed(self, text: Any) -> None:
+        if text and isinstance(text, str):
+            sys.stdout.write(text)
+
+    # what the solution can name here
+
+    def referred(self, module: str, name: str) -> Any:
+        top = str(module).partition(".")[0]
+        found = super().referred(module, name) if top not in _RUNNERS else None
+        if not isinstance(found, type) and found is not None:
+            raise _wire.WireError(f"{module}.{name} is no type")
+        if found is None or issubclass(found, BaseException):
+            if found is SystemExit or (found and issubclass(found, Exception)):
+                return found
+            # Those that runners of tests take for a skip or an interruption.
+            return type(str(name), (Exception,), {"__module__": "solution"})
+        if top not in _wire.VALUE_MODULES:
+            raise _wire.WireError(f"{module}.{name} is not known to be a value's type")
+        return found
+
+    def module(self, name: Any) -> Any:
+        if str(name).partition(".")[0] in ("__main__", "cb_code_execution"):
+            raise _wire.WireError(f"no module {name}")
+        return super().module(name)
+
+    # what the solution can ask for
+
+    def perform(self, what: str, *parts: Any) -> tuple[Any, Any]:
+        if what not in ("call", "get", "set", "del", "do", "input", "stdin", "dir"):
+            raise TypeError(f"an object of the tests cannot do that: {what}")
+        return getattr(self, f"_{what}")(*parts), None
+
+    def _call(self, number: int, args: list[Any], named: dict[str, Any]) -> Any:
+        values = [self.decode(one) for one in args]
+        return self.given(number)(*values, **{k: self.decode(v) for k, v in named.items()})
+
+    def _get(self, number: int, name: str) -> Any:
+        target = self.given(number)
+        if name in ("__name__", "__doc__") or self._shows(target, name):
+            return getattr(target, name)
+        raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
+
+    def _set(self, number: int, name: str, value: Any) -> None:
+        target = self.given(number)
+        kind = type(target)
+        # An instance may be filled; what its class can do stays as the tests have it.
+        if not self._is_own(kind) or name.startswith("_") or callable(getattr(kind, name, None)):
+            raise AttributeError(f"{kind.__name__!r} object attribute {name!r} cannot be set here")
+        setattr(target, name, self.decode(value))
+
+    def _del(self, number: int, name: str) -> None:
+        target = self.given(number)
+        if not self._is_own(type(target)) or name.startswith("_"):
+            raise AttributeError(f"attribute {name!r} cannot be deleted here")
+        delattr(target, name)
+
+    def _do(self, number: int, name: str, args: list[Any]) -> Any:
+        target = self.given(number)
+        if name == "__instancecheck__":
+            return isinstance(self.decode(args[0]), target)
+        if name not in _peer.DUNDERS and name not in _peer.ALWAYS:
+            raise TypeError(f"an object of the tests cannot do that: {name}")
+        return getattr(target, name)(*[self.decode(one) for one in args])
+
+    def _dir(self, number: int) -> list[str]:
+        target = self.given(number)
+        return [name for name in dir(target) if self._shows(target, name)]
+
+    def _input(self, prompt: str) -> Any:
+        return builtins.input(str(prompt))
+
+    def _stdin(self, method: str, size: int) -> Any:
+        read = sys.stdin.readline if method == "readline" else sys.stdin.read
+        return read(int(size))
+
+    def _is_own(self, kind: type) -> bool:
+        return kind.__module__ == "__main__"
+
+    def _shows(self, target: Any, name: str) -> bool:
+        """Whether the solution may see an attribute: of what tests made up to be used by it."""
+        kind = type(target)
+        if not isinstance(name, str) or name.startswith("_"):
+            return False
+        if issubclass(kind, types.GeneratorType):
+            return name in _GENERATOR
+        if issubclass(kind, type):
+            return self._is_own(target)
+        if kind.__module__ == "unittest.mock":
+            return name not in _CHANGING_MOCKS
+        return self._is_own(kind) or kind.__module__ in ("_io", "io")
+
+
+class UnmeasuredError(Exception):
+    """Tests that cannot be run say nothing about the solution."""
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a name is that of a class, as people write them."""
+    return name[:1].isupper() and "_" not in name and not name.isupper()
+
+
+def _update(old: Any, new: Any) -> None:
+    """Make a mutable value equal to another of its type, its mutable parts in place."""
+    if type(old) is not type(new) or old is new:
+        return
+    if isinstance(old, list):
+        if len(old) == len(new):
+            new = [_merged(one, other) for one, other in zip(old, new, strict=True)]
+        old[:] = new
+    elif isinstance(old, dict):
+        merged = {key: _merged(old.get(key), value) for key, value in new.items()}
+        old.clear()
+        old.update(merged)
+    elif isinstance(old, set):
+        old.clear()
+        old.update(new)
+    elif isinstance(old, bytearray):
+        old[:] = new
+    elif type(old).__name__ == "deque":
+        old.clear()
+        old.extend(new)
+    elif type(old).__name__ in ("ndarray", "array"):
+        old[...] = new
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if type(old) is type(new) and isinstance(old, list | dict | set | bytearray):
+        _update(old, new)
+        return old
+    return new
+
+
+class Solution(types.ModuleType):
+    """The solution as a module, for tests that import it.
+
+    `functions` are names that are functions, whatever the solution says.
+    """
+
+    def __init__(self, peer: Examiner, names: list[str], functions: frozenset[str]) -> None:
+        super().__init__("solution")
+        self.__dict__.update(_cb_peer=peer, _cb_seen={}, _cb_before={}, _cb_functions=functions)
+        self.__dict__["_cb_names"] = {name for name in names if isinstance(name, str)}
+        self.__dict__["__all__"] = [name for name in names if not str(name).startswith("_")]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._cb_names:
+            raise AttributeError(f"module 'solution' has no attribute {name!r}")
+        if name not in self._cb_seen:
+            value = self._cb_peer.ask("fetch", name)
+            if isinstance(value, _peer.Proxy) and name not in self._cb_functions:
+                object.__setattr__(value, "_cb_named", is_class_name(name))
+            self._cb_seen[name] = value
+        return self._cb_seen[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._cb_names:
+            self._cb_before.setdefault(name, getattr(self, name))
+        self._cb_peer.ask("assign", name, self._cb_peer.encode(value))
+        self._cb_names.add(name)
+        self._cb_seen[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        """Undo what was set, as those who put something else there for a while do."""
+        if name not in self._cb_before:
+            raise AttributeError(name)
+        setattr(self, name, self._cb_before.pop(name))
+        del self._cb_before[name]

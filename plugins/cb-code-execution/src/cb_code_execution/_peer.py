@@ -1,0 +1,436 @@
+"""Two processes that use each other's objects: what cannot cross by value crosses as a handle.
+
+Runs inside the sandbox, on both sides. Each side keeps its own objects and does with them
+what the other asks for; what may be asked for is the business of each side (`perform`).
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import types
+
+from cb_code_execution import _wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
+_SYMBOLS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
+ARITHMETIC = frozenset(f"__{kind}{name}__" for kind in ("", "r", "i") for name in _SYMBOLS)
+NUMBERS = frozenset(
+    f"__{name}__"
+    for name in "bool int float complex index abs neg pos invert round trunc floor ceil".split()
+)
+_OTHERS = frozenset(
+    f"__{name}__"
+    for name in (
+        "call len iter next reversed contains getitem setitem delitem enter exit bytes format "
+        "aiter anext aenter aexit hash"
+    ).split()
+)
+DUNDERS = COMPARISONS | ARITHMETIC | NUMBERS | _OTHERS
+ALWAYS = ("__str__", "__repr__")
+_BUILT_IN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+
+
+class Proxy:
+    """Stands for an object of the other side."""
+
+    __slots__ = ("_cb_id", "_cb_made", "_cb_mixed", "_cb_named", "_cb_peer")
+    _cb_id: int
+    _cb_peer: Peer
+    __module__ = "solution"
+
+    def __getattr__(self, name: str) -> Any:
+        return self._cb_peer.get(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._cb_peer.ask("set", self._cb_id, name, self._cb_peer.encode(value))
+
+    def __delattr__(self, name: str) -> None:
+        self._cb_peer.ask("del", self._cb_id, name)
+
+    def __copy__(self) -> Any:
+        return self._cb_peer.ask("copy", self._cb_id, False)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self._cb_peer.ask("copy", self._cb_id, True)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an object of another process cannot be pickled")
+
+    def __dir__(self) -> Any:
+        return self._cb_peer.ask("dir", self._cb_id)
+
+    def __eq__(self, other: object) -> Any:
+        return self is other or NotImplemented
+
+    __hash__ = object.__hash__
+
+
+class Valued:
+    """Stands for an object of the other side that is also a value, as a named tuple is."""
+
+    _cb_id: int
+    _cb_peer: Peer
+    __module__ = "solution"
+
+    def __getattr__(self, name: str) -> Any:
+        return self._cb_peer.get(self, name)
+
+
+def _forwarded(name: str) -> Any:
+    def method(self: Any, *args: Any, **named: Any) -> Any:
+        return self._cb_peer.dunder(self, name, args, named)
+
+    method.__name__ = name
+    return method
+
+
+class Peer(_wire.Codec):
+    """One of two sides."""
+
+    def __init__(self, channel: _wire.Channel) -> None:
+        self._channel = channel
+        self._lock = _thread.RLock()
+        self._given: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}
+        self._described: set[int] = set()
+        self._taken: dict[int, Any] = {}
+        self._classes: dict[int, type] = {}
+
+    # asking
+
+    def ask(self, *message: Any) -> Any:
+        """Have the other side do something, and do what it asks for meanwhile."""
+        value, _ = self.ask_all(*message)
+        return value
+
+    def ask_all(self, *message: Any) -> tuple[Any, Any]:
+        """The value, and what the other side says about the arguments it was given."""
+        with self._lock:
+            self._channel.send(message)
+            while True:
+                answer = self._channel.receive()
+                if not isinstance(answer, list) or not answer:
+                    raise _wire.WireError("no answer")
+                if answer[0] in ("ok", "raised"):
+                    break
+                self.answer(answer)
+            if len(answer) != 4:
+                raise _wire.WireError("no whole answer")
+            status, text, changes, printed = answer
+            self.printed(printed)
+            value = self.decode(text)
+            if status == "raised":
+                if not isinstance(value, BaseException):
+                    raise _wire.WireError("what was raised is no exception")
+                value.__dict__.update(_cb_crossed=True, _cb_changes=changes)
+                raise value
+        return value, changes
+
+    def answer(self, message: Any) -> None:
+        """Do what the other side asks for, and tell what came of it."""
+        changes = None
+        try:
+            value, changes = self.perform(*message)
+            answer = ["ok", self.encode(value), changes]
+        except (_wire.ClosedError, _wire.WireError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
+            answer = ["raised", self.encode_raised(error), changes]
+        with self._lock:
+            self._channel.send([*answer, self.pending()])
+
+    def perform(self, what: str, *parts: Any) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def printed(self, text: Any) -> None:
+        """What the other side printed meanwhile."""
+
+    def pending(self) -> str:
+        """What this side printed and the other was not told yet."""
+        return ""
+
+    def get(self, proxy: Any, name: str) -> Any:
+        return self.ask("get", proxy._cb_id, name)
+
+    def dunder(self, proxy: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if name == "__call__":
+            return self.call(proxy, args, named)
+        return self.ask("do", proxy._cb_id, name, [self.encode(one) for one in args])
+
+    def call(self, proxy: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        texts = [self.encode(one) for one in args]
+        return self.ask(
+            "call", proxy._cb_id, texts, {k: self.encode(v) for k, v in named.items()}
+        )
+
+    # objects as handles
+
+    def encode_object(self, value: Any) -> Any:
+        # By its type: an object may have anything for an attribute.
+        kind = type(value)
+        if issubclass(kind, Proxy | Valued) or (
+            issubclass(kind, BaseException) and "_cb_id" in value.__dict__
+        ):
+            return {"o": value.__dict__["_cb_id"] if kind.__dictoffset__ else value._cb_id}
+        if issubclass(kind, BaseException):
+            return self.encode_raised(value)
+        if issubclass(kind, types.ModuleType):
+            return {"M": str(value.__name__)}
+        if issubclass(kind, type) and issubclass(value, BaseException):
+            return self._encode_raised_class(value)
+        if issubclass(kind, type | types.FunctionType | types.BuiltinFunctionType):
+            found = _reference(value)
+            if found and self.may_refer(value):
+                return {"m": found}
+        if issubclass(kind, types.GeneratorType):
+            return {"g": self._handle(value)}
+        if issubclass(kind, types.CoroutineType):
+            return {"w": self._handle(value)}
+        for base in _BUILT_IN:
+            if issubclass(kind, base):
+                return {"p": [self.encode(_built_in(base, value)), self._handle(value)]}
+        return {"h": self._handle(value)}
+
+    def may_refer(self, value: Any) -> bool:
+        """Whether the other side takes a type or function of a library by its name."""
+        return True
+
+    def _handle(self, value: Any) -> list[Any]:
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = self._numbers[id(value)] = len(self._given) + 1
+            self._given[number] = value
+        kind = type(value)
+        key = id(kind)
+        if key in self._described:
+            return [number, key, None]
+        self._described.add(key)
+        self._given[-key] = kind  # so that no other type gets its number
+        return [number, key, [str(kind.__name__), _dunders(kind), issubclass(kind, type)]]
+
+    def given(self, number: Any) -> Any:
+        """The object of this side that the other was given under a number."""
+        if not isinstance(number, int) or number <= 0 or number not in self._given:
+            raise _wire.WireError(f"there is no object {number!r}")
+        return self._given[number]
+
+    def decode_object(self, tag: str, parts: Any) -> Any:
+        try:
+            if tag == "o":
+                return self.given(parts)
+            if tag == "h":
+                return self._proxy(parts)
+            if tag == "p":
+                return self._valued(parts)
+            if tag == "x":
+                return self._raised(*parts)
+            if tag == "X":
+                return self._raised_class(parts)
+            if tag == "m":
+                return self.referred(*parts)
+            if tag == "M":
+                return self.module(parts)
+            if tag == "g":
+                return _generator(self._proxy(parts))
+            if tag == "w":
+                return _coroutine(self._proxy(parts))
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise _wire.WireError(f"no object: {type(error).__name__}: {error}") from None
+        raise _wire.WireError(f"no value is tagged {tag!r}")
+
+    def _class(self, key: Any, described: Any) -> type:
+        if described is None:
+            return self._classes[key]
+        name, dunders, is_type = described
+        methods = {one: _forwarded(one) for one in dunders if one in DUNDERS}
+        methods |= {one: _forwarded(one) for one in ALWAYS}
+        if is_type:
+            methods |= {one: _forwarded(one) for one in ("__instancecheck__", "__subclasscheck__")}
+            methods["__mro_entries__"] = self.no_base
+        elif "__eq__" in dunders and "__hash__" not in dunders:
+            methods["__hash__"] = None
+        if "__hash__" not in methods:
+            methods["__hash__"] = object.__hash__
+        made = type(str(name), (Proxy,), {**methods, "__slots__": (), "__module__": "solution"})
+        self._classes[key] = made
+        return made
+
+    def no_base(self, proxy: Any, bases: Any) -> Any:
+        """A class of the other side cannot be derived from here."""
+        raise TypeError("a class of another process cannot be derived from")
+
+    def _proxy(self, parts: Any) -> Any:
+        number, key, described = parts
+        kind = self._class(key, described)
+        if number not in self._taken:
+            made = object.__new__(kind)
+            for name, value in (
+                ("_cb_id", int(number)),
+                ("_cb_peer", self),
+                ("_cb_made", False),
+                ("_cb_mixed", False),
+                ("_cb_named", False),
+            ):
+                object.__setattr__(made, name, value)
+            self._taken[number] = made
+        return self._taken[number]
+
+    def _valued(self, parts: Any) -> Any:
+        text, (number, key, described) = parts
+        kind = self._class(key, described)
+        value = self.decode(text)
+        base = type(value)
+        if base not in _BUILT_IN:
+            raise _wire.WireError(f"a value of type {base.__name__}")
+        known = self._taken.get(number)
+        if known is not None and type(known).__bases__[-1] is base and known == value:
+            return known
+        made_type = type(kind.__name__, (Valued, base), {"__module__": "solution"})
+        made: Any = made_type(value)
+        made._cb_id, made._cb_peer = int(number), self
+        self._taken[number] = made
+        return made
+
+    # exceptions
+
+    def encode_raised(self, error: BaseException) -> Any:
+        if "_cb_id" in error.__dict__:
+            return {"o": error.__dict__["_cb_id"]}
+        try:
+            text = str(error)
+        except BaseException:  # noqa: BLE001 - of an exception that cannot be shown
+            text = ""
+        args = error.args if isinstance(error.args, tuple) else ()
+        own = {k: v for k, v in error.__dict__.items() if isinstance(k, str)}
+        handle = self._handle(error)
+        return {
+            "x": [
+                handle[0],
+                self._encode_raised_class(type(error)),
+                [self.encode(one) for one in args],
+                text,
+                self.encode(own),
+                self.about(error),
+            ]
+        }
+
+    def about(self, error: BaseException) -> Any:
+        """What else is to be told of an exception."""
+        return None
+
+    def _encode_raised_class(self, kind: Any) -> Any:
+        found = _reference(kind)
+        if found:
+            return {"m": found}
+        bases = [base for base in kind.__bases__ if issubclass(base, BaseException)]
+        number = self._handle(kind)[0]
+        return {"X": [number, str(kind.__name__), [self._encode_raised_class(b) for b in bases]]}
+
+    def _raised_class(self, parts: Any) -> Any:
+        number, name, bases = parts
+        if number not in self._taken:
+            found = tuple(dict.fromkeys(self.decode(base) for base in bases)) or (Exception,)
+            space = {"__module__": "solution", "__str__": _text_of_raised}
+            try:
+                self._taken[number] = type(str(name), found, space)
+            except TypeError:  # bases that do not go together
+                self._taken[number] = type(str(name), (Exception,), space)
+        return self._taken[number]
+
+    def _raised(self, number: int, kind: Any, args: Any, text: Any, own: Any, about: Any) -> Any:
+        known = self._taken.get(number)
+        if isinstance(known, BaseException):
+            return known
+        found = self.decode(kind)
+        if not (isinstance(found, type) and issubclass(found, BaseException)):
+            raise _wire.WireError("what was raised is no exception")
+        values = tuple(self.decode(args))
+        try:
+            error = found(*values)
+        except Exception:  # noqa: BLE001 - whatever its own class wants: this one has to be made
+            error = type(found.__name__, (Exception,), {"__str__": _text_of_raised})(*values)
+        for name, value in self.decode(own).items():
+            if not str(name).startswith("_"):
+                error.__dict__[name] = value
+        error.__dict__.update(_cb_id=int(number), _cb_text=str(text), _cb_about=about)
+        self._taken[number] = error
+        return error
+
+    # libraries
+
+    def referred(self, module: str, name: str) -> Any:
+        """A type or function of a library, by name."""
+        import importlib
+
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+    def module(self, name: Any) -> Any:
+        import importlib
+
+        return importlib.import_module(str(name))
+
+
+def _text_of_raised(self: Any) -> str:
+    text = self.__dict__.get("_cb_text")
+    return text if isinstance(text, str) else BaseException.__str__(self)
+
+
+def _built_in(base: type, value: Any) -> Any:
+    """The value that an object has as a built-in type, whatever its own class says."""
+    if base in (int, complex):
+        return base.__add__(value, base())  # type: ignore[operator]
+    if base is float:
+        return float.__pos__(value)
+    if base is str:
+        return str.__str__(value)
+    if base is dict:
+        return dict(dict.items(value))
+    return base(base.__iter__(value))  # type: ignore[attr-defined]
+
+
+def _dunders(kind: type) -> list[str]:
+    """What operators a type has, beside those that every object has."""
+    return [
+        name
+        for name in DUNDERS
+        if getattr(kind, name, None) is not None
+        and getattr(kind, name) is not getattr(object, name, None)
+    ]
+
+
+def _reference(value: Any) -> list[str] | None:
+    """Where in a library a type or function is found; None for one of the program itself."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not (isinstance(module, str) and isinstance(name, str)) or module in (
+        "__main__",
+        "solution",
+    ):
+        return None
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return [module, name] if found is value and not module.startswith("cb_code_execution") else None
+
+
+def _generator(proxy: Any) -> Any:
+    """A generator here that goes on with one of the other side, as far as it is asked to."""
+    sent = None
+    while True:
+        try:
+            item = proxy.send(sent)
+        except StopIteration as end:
+            return end.value
+        sent = yield item
+
+
+async def _coroutine(proxy: Any) -> Any:
+    return proxy._cb_peer.ask("await", proxy._cb_id)
