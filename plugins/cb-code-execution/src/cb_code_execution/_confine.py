@@ -160,6 +160,11 @@ def fork_with_own_processes() -> int:
     return _check(_libc.syscall(_CLONE[platform.machine()], flags, *nothing), "clone")
 
 
+def own_processes_for_next_fork() -> None:
+    """The next fork is the first process of a namespace of processes. This works once."""
+    _check(_libc.unshare(_CLONE_NEWPID), "unshare")
+
+
 def _mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
     done = _libc.mount(
         source.encode(), target.encode(), kind and kind.encode(), flags, options.encode() or None

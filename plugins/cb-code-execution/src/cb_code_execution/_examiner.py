@@ -44,28 +44,25 @@ class Examiner(_peer.Peer):
     def call(self, proxy: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         texts = [self.encode(one) for one in args]
         names = {name: self.encode(one) for name, one in named.items()}
-        originals = {str(index): one for index, one in enumerate(args)}
-        originals |= {f"={name}": one for name, one in named.items()}
+        originals = {**{str(index): one for index, one in enumerate(args)}, **named}
         try:
             value, changes = self.ask_all("call", proxy._cb_id, texts, names)
         except BaseException as error:
-            self._change(originals, error.__dict__.pop("_cb_changes", None))
+            self._change(originals, error.__dict__.pop("_cb_changes", {}))
             raise
         self._change(originals, changes)
-        if changes and changes.get("same") in originals:
-            return originals[changes["same"]]
+        if changes.get("") in originals:
+            return originals[changes[""]]
         if isinstance(value, _peer.Proxy) and proxy._cb_named:
             object.__setattr__(value, "_cb_made", True)
         return value
 
     def _change(self, originals: dict[str, Any], changes: Any) -> None:
         """Do to the arguments what the call did to its copies of them."""
-        if changes is None:
-            return
         if not isinstance(changes, dict):
             raise _wire.WireError("no changes")
         for key, text in changes.items():
-            if key != "same" and key in originals:
+            if key and key in originals:
                 _update(originals[key], self.decode(text))
 
     def get(self, proxy: Any, name: str) -> Any:
@@ -96,7 +93,7 @@ class Examiner(_peer.Peer):
             object.__setattr__(value, "_cb_mixed", True)
         return value
 
-    def no_base(self, proxy: Any, bases: Any) -> Any:
+    def no_base(self, bases: Any) -> Any:
         raise UnmeasuredError("the tests derive from a class of the solution")
 
     def printed(self, text: Any) -> None:
@@ -126,10 +123,10 @@ class Examiner(_peer.Peer):
 
     # what the solution can ask for
 
-    def perform(self, what: str, *parts: Any) -> tuple[Any, Any]:
+    def perform(self, changes: dict[str, Any], what: str, *parts: Any) -> Any:
         if what not in ("call", "get", "set", "del", "do", "input", "stdin", "dir"):
             raise TypeError(f"an object of the tests cannot do that: {what}")
-        return getattr(self, f"_{what}")(*parts), None
+        return getattr(self, f"_{what}")(*parts)
 
     def _call(self, number: int, args: list[Any], named: dict[str, Any]) -> Any:
         values = [self.decode(one) for one in args]
@@ -237,21 +234,31 @@ class Solution(types.ModuleType):
     `functions` are names that are functions, whatever the solution says.
     """
 
-    def __init__(self, peer: Examiner, names: list[str], functions: frozenset[str]) -> None:
+    def __init__(
+        self,
+        peer: Examiner,
+        names: set[str],
+        known: dict[str, Any],
+        functions: frozenset[str],
+    ) -> None:
         super().__init__("solution")
-        self.__dict__.update(_cb_peer=peer, _cb_seen={}, _cb_before={}, _cb_functions=functions)
-        self.__dict__["_cb_names"] = {name for name in names if isinstance(name, str)}
-        self.__dict__["__all__"] = [name for name in names if not str(name).startswith("_")]
+        self.__dict__.update(_cb_peer=peer, _cb_names=names, _cb_seen={}, _cb_before={})
+        self.__dict__.update(_cb_functions=functions)
+        self.__dict__["__all__"] = [name for name in names if not name.startswith("_")]
+        for name, value in known.items():
+            self._keep(name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._cb_names:
             raise AttributeError(f"module 'solution' has no attribute {name!r}")
         if name not in self._cb_seen:
-            value = self._cb_peer.ask("fetch", name)
-            if isinstance(value, _peer.Proxy) and name not in self._cb_functions:
-                object.__setattr__(value, "_cb_named", is_class_name(name))
-            self._cb_seen[name] = value
+            self._keep(name, self._cb_peer.ask("fetch", name))
         return self._cb_seen[name]
+
+    def _keep(self, name: str, value: Any) -> None:
+        if isinstance(value, _peer.Proxy) and name not in self._cb_functions:
+            object.__setattr__(value, "_cb_named", is_class_name(name))
+        self._cb_seen[name] = value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._cb_names:

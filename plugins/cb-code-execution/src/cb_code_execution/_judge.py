@@ -50,13 +50,13 @@ def _run(job: dict[str, Any], examiner: _examiner.Examiner) -> list[str]:
     tests = job["tests"]
     program = types.ModuleType("__main__")
     sys.modules["__main__"] = program
-    names = examiner.ask("load")
+    names, known = _loaded(examiner)
     try:
         compiled = compile(tests, "tests.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         return ["not measured", f"the tests are no Python: {_described(error)}"]
     functions = frozenset({job["entry_point"]} if job["entry_is"] == "def" else ())
-    solution = _examiner.Solution(examiner, names, functions)
+    solution = _examiner.Solution(examiner, names, known, functions)
     sys.modules["solution"] = solution
     program.__dict__.update(_seen_by_tests(job, solution))
     remaining = _remaining.Remaining(job["plan"]) if job["plan"] else None
@@ -72,6 +72,15 @@ def _run(job: dict[str, Any], examiner: _examiner.Examiner) -> list[str]:
             raise
     unmeasured = remaining.run() if remaining else ""
     return ["not measured", unmeasured] if unmeasured else ["passed", ""]
+
+
+def _loaded(examiner: _examiner.Examiner) -> tuple[set[str], dict[str, Any]]:
+    """What the solution defines, once it has been run: all names, and the meaning of some."""
+    told = examiner.ask("load")
+    if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict)):
+        raise _wire.WireError("no names")
+    names, known = told
+    return set(map(str, names)), {str(name): value for name, value in known.items()}
 
 
 def _seen_by_tests(job: dict[str, Any], solution: _examiner.Solution) -> dict[str, Any]:

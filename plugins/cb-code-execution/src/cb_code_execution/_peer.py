@@ -134,18 +134,18 @@ class Peer(_wire.Codec):
 
     def answer(self, message: Any) -> None:
         """Do what the other side asks for, and tell what came of it."""
-        changes = None
+        changes: dict[str, Any] = {}
         try:
-            value, changes = self.perform(*message)
-            answer = ["ok", self.encode(value), changes]
+            answer = ["ok", self.encode(self.perform(changes, *message))]
         except (_wire.ClosedError, _wire.WireError):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
-            answer = ["raised", self.encode_raised(error), changes]
+            answer = ["raised", self.encode_raised(error)]
         with self._lock:
-            self._channel.send([*answer, self.pending()])
+            self._channel.send([*answer, changes, self.pending()])
 
-    def perform(self, what: str, *parts: Any) -> tuple[Any, Any]:
+    def perform(self, changes: dict[str, Any], what: str, *parts: Any) -> Any:
+        """Do it. What a call does to its arguments goes into `changes`."""
         raise NotImplementedError
 
     def printed(self, text: Any) -> None:
@@ -261,7 +261,7 @@ class Peer(_wire.Codec):
         self._classes[key] = made
         return made
 
-    def no_base(self, proxy: Any, bases: Any) -> Any:
+    def no_base(self, bases: Any) -> Any:
         """A class of the other side cannot be derived from here."""
         raise TypeError("a class of another process cannot be derived from")
 

@@ -96,8 +96,8 @@ def _lock_up(config: dict[str, Any], job: dict[str, Any]) -> int:
     was_root = os.getuid() == 0
     user = _confine.leave_machine(config["proc"])
     if not was_root:
-        # Those of the three that keep the program are the same user in the same namespace.
-        job["limits"]["NPROC"] += 3
+        # The two that keep the program are the same user in the same namespace.
+        job["limits"]["NPROC"] += 2
     os.close(config["proc"])
     _confine.mount_scratch(job["scratch_bytes"], job["scratch_files"], user)
     return user
@@ -110,26 +110,37 @@ def _start(
     role: str,
     descriptors: tuple[int, int, int],
 ) -> int:
-    """A process that runs one cell and ends with it. With it ends all that the cell started."""
+    """A process with which a cell ends, and all that the cell started.
+
+    A solution has a process above it, which takes the first place in its namespace: there,
+    signals do not do what they do elsewhere. Tests can live with that.
+    """
     confined = config["mechanism"] != "none"
-    first = _confine.fork_with_own_processes() if confined else os.fork()
+    above = confined and role == "solution"
+    if confined and not above:
+        _confine.own_processes_for_next_fork()
+    first = _confine.fork_with_own_processes() if above else os.fork()
     if first:
         return first
     try:
         if confined:
             _confine.end_with_parent()
-            worker = os.fork()
-            if worker:
-                os.closerange(0, _HIGH_FD)
-                while True:
-                    ended, status = os.wait()
-                    if ended == worker:
-                        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+        worker = os.fork() if above else 0
+        if worker:
+            os.closerange(0, _HIGH_FD)
+            _wait_for(worker)
         _enter(config, job, user, role, descriptors)
     except BaseException:  # noqa: BLE001 - a cell that could not be locked up runs nothing
         with contextlib.suppress(OSError):
             os.write(descriptors[0], traceback.format_exc().encode())
     os._exit(1)
+
+
+def _wait_for(worker: int) -> NoReturn:
+    while True:
+        ended, status = os.wait()
+        if ended == worker:
+            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def _enter(

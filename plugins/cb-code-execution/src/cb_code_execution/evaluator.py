@@ -11,7 +11,7 @@ from typing import Any, Literal
 from cb_code_execution import machine
 from cb_code_execution.extraction import defines, program
 from cb_code_execution.limits import Limits
-from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError, Tests
+from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError, Examination
 from cb_code_execution.testplan import planned
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
@@ -143,14 +143,14 @@ def _tests(original: Mapping[str, Any]) -> str:
     raise MissingScoreError("the example has no tests")
 
 
-def _asked(tests: str, prompt: str | None, entry_point: str | None) -> Tests:
+def _asked(tests: str, prompt: str | None, entry_point: str | None) -> Examination:
     """The tests with what the example says about the solution."""
     plan = planned(tests, entry_point)
     head = defines(prompt, entry_point) if prompt and entry_point else None
     if not prompt or head is None:
-        return Tests(tests, plan, entry_point)
+        return Examination(tests, plan, entry_point)
     entry_is = "class" if head[1] == "class" else "def"
-    return Tests(tests, plan, entry_point, entry_is, prompt[: head.start()])
+    return Examination(tests, plan, entry_point, entry_is, prompt[: head.start()])
 
 
 def _text(value: Any) -> str | None:

@@ -44,7 +44,7 @@ class Outcome:
 
 
 @attrs.frozen
-class Tests:
+class Examination:
     """The tests of an example, and what is known about the solution they are for.
 
     `preamble` is what the example puts in front of the solution: tests use it as it stands
@@ -70,14 +70,14 @@ class Sandbox:
     prefixes: tuple[str, ...] = ()
     limits: Limits = attrs.Factory(Limits)
 
-    def run(self, solution: str, tests: str | Tests) -> Outcome:
+    def run(self, solution: str, tests: str | Examination) -> Outcome:
         """Run a solution, and its tests in another process.
 
         With a plan, tests that are defined and not called are called then, and it is no pass
         when there are none at all. When it returns, every process of the program has ended.
         Raises `SandboxError` when the program could not be locked up; it was not run then.
         """
-        asked = Tests(tests) if isinstance(tests, str) else tests
+        asked = Examination(tests) if isinstance(tests, str) else tests
         scratch = tempfile.mkdtemp(prefix="cb-code-") if self.mechanism == "none" else ""
         spec = _server.Spec(self.mechanism, self.python, self.prefixes)
         try:
@@ -110,7 +110,7 @@ class Sandbox:
         }
 
 
-def _sources(solution: str, tests: Tests) -> tuple[bytes, bytes]:
+def _sources(solution: str, tests: Examination) -> tuple[bytes, bytes]:
     """What each of the two processes is told; the solution's hears nothing of the tests."""
     told = {
         "tests": tests.source,
