@@ -79,7 +79,9 @@ CHEATS = {
     "searches all objects for the tests": (
         "import gc, types\ndef add(a, b):\n    for one in gc.get_objects():\n"
         "        if isinstance(one, types.FunctionType) and one.__name__ in ('check', 'test_add'):\n            return a + b\n"
-        "    return any('candidate(1' in repr(one) for one in gc.get_objects() if isinstance(one, (list, dict)) and len(one) < 100) and a + b\n"
+        "    wanted = ''.join(['def te', 'st_add', '(self)'])\n"
+        "    held = [one for one in gc.get_objects() if isinstance(one, (list, dict)) and len(one) < 100]\n"
+        "    return any(wanted in repr(one) for one in held) and a + b\n"
     ),
     "replaces exec": "import builtins\nbuiltins.exec = lambda *_: None\n" + WRONG,
     "replaces compile": (
