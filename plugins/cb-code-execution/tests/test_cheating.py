@@ -59,7 +59,8 @@ CHEATS = {
         "threading.Thread(target=run, daemon=True).start()\n" + WRONG
     ),
     "writes to every descriptor": (
-        "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'passed')\n    except OSError:\n        pass\n" + WRONG
+        "import os\nfor fd in range(3, 64):\n    try:\n        os.write(fd, b'passed')\n    except OSError:\n        pass\n"
+        + WRONG
     ),
     "looks for a word in the main module": (
         "import __main__, os\nfor value in list(vars(__main__).values()):\n"
@@ -85,20 +86,27 @@ CHEATS = {
     ),
     "replaces exec": "import builtins\nbuiltins.exec = lambda *_: None\n" + WRONG,
     "replaces compile": (
-        "import builtins\nreal = builtins.compile\nbuiltins.compile = lambda s, *a, **k: real('', *a, **k)\n" + WRONG
+        "import builtins\nreal = builtins.compile\nbuiltins.compile = lambda s, *a, **k: real('', *a, **k)\n"
+        + WRONG
     ),
-    "replaces open": "import builtins, io\nbuiltins.open = lambda *_, **__: io.StringIO('')\n" + WRONG,
-    "replaces AssertionError": "import builtins\nbuiltins.AssertionError = type('X', (Warning,), {})\n" + WRONG,
+    "replaces open": "import builtins, io\nbuiltins.open = lambda *_, **__: io.StringIO('')\n"
+    + WRONG,
+    "replaces AssertionError": "import builtins\nbuiltins.AssertionError = type('X', (Warning,), {})\n"
+    + WRONG,
     "replaces built-ins of its module": "__builtins__ = {'print': print}\n" + WRONG,
-    "replaces os.write": "import os\nreal = os.write\nos.write = lambda fd, data: real(fd, b'passed')\n" + WRONG,
+    "replaces os.write": "import os\nreal = os.write\nos.write = lambda fd, data: real(fd, b'passed')\n"
+    + WRONG,
     "replaces unittest.main": "import unittest\nunittest.main = lambda *_, **__: None\n" + WRONG,
     "replaces assertEqual": (
-        "import unittest\nunittest.TestCase.assertEqual = unittest.TestCase.assertTrue = lambda *_, **__: None\n" + WRONG
+        "import unittest\nunittest.TestCase.assertEqual = unittest.TestCase.assertTrue = lambda *_, **__: None\n"
+        + WRONG
     ),
-    "replaces json": "import json\njson.loads = lambda *_: ['passed', '']\njson.dumps = lambda *_: '[\"passed\", \"\"]'\n" + WRONG,
+    "replaces json": "import json\njson.loads = lambda *_: ['passed', '']\njson.dumps = lambda *_: '[\"passed\", \"\"]'\n"
+    + WRONG,
     "traces and jumps": (
         "import sys\ndef trace(frame, event, arg):\n    if event == 'line' and frame.f_code.co_name in ('check', 'test_add'):\n"
-        "        frame.f_lineno = frame.f_code.co_firstlineno + 3\n    return trace\nsys.settrace(trace)\n" + WRONG
+        "        frame.f_lineno = frame.f_code.co_firstlineno + 3\n    return trace\nsys.settrace(trace)\n"
+        + WRONG
     ),
     "acts at the end": "import atexit, os\natexit.register(os._exit, 0)\n" + WRONG,
     "reads the arguments in memory": (
@@ -107,12 +115,13 @@ CHEATS = {
         "for i in range(n.value):\n    os.write(1, str(v[i]).encode())\n" + WRONG
     ),
     "leaves a child that answers": (
-        "import os\nif os.fork() == 0:\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b'[\"passed\",\"\"]')\n"
+        'import os\nif os.fork() == 0:\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b\'["passed",""]\')\n'
         "        except OSError:\n            pass\n    os._exit(0)\n" + WRONG
     ),
     "opens a quote": "def add(a, b):\n    '''\n    return 0\n",
     "brings a check of its own": WRONG + "def check(candidate):\n    pass\n",
-    "means something else by built-ins": WRONG + "range = lambda *_: []\nisinstance = all = any = lambda *_: True\n",
+    "means something else by built-ins": WRONG
+    + "range = lambda *_: []\nisinstance = all = any = lambda *_: True\n",
     "skips": "import unittest\ndef add(a, b):\n    raise unittest.SkipTest('no')\n",
     "raises what is called a skip": "class SkipTest(Exception):\n    pass\ndef add(a, b):\n    raise SkipTest\n",
     "interrupts": "def add(a, b):\n    raise KeyboardInterrupt\n",
@@ -180,7 +189,10 @@ def test_no_cheat_passes(code, cheat):
         ("assert -1e-3 < f(2) - 1.4142 < 1e-3", "def f(x):\n    return E()"),
         ("assert round(f(2), 3) == 1.414", "def f(x):\n    return E()"),
         ("assert 3 in f(2)", "def f(x):\n    return E()"),
-        ("assert f(2).startswith('ab')", "E.startswith = lambda *_: True\ndef f(x):\n    return E()"),
+        (
+            "assert f(2).startswith('ab')",
+            "E.startswith = lambda *_: True\ndef f(x):\n    return E()",
+        ),
         ("assert f(2).__eq__(3) is True", "def f(x):\n    return E()"),
         ("assert f(2).__contains__(3)", "def f(x):\n    return E()"),
         ("assert [f(2)] == [3]", "def f(x):\n    return E()"),
@@ -189,10 +201,22 @@ def test_no_cheat_passes(code, cheat):
         ("assert 3 == f(2)", "def f(x):\n    return E()"),
         ("assert set(f(2)) == {1}", "def set(x):\n    return E()\ndef f(x):\n    return 0"),
         ("assert set(f(2)) == {1}", "set = lambda x: 0\ndef f(x):\n    return [2]"),
-        ("import math\nassert math.isclose(f(2), 5)", "import math\nmath.isclose = lambda *_: True\ndef f(x):\n    return 0"),
-        ("assert math.isclose(f(2), 5)", "import types\nmath = types.ModuleType('m')\nmath.isclose = lambda *_: True\ndef f(x):\n    return 0"),
-        ("try:\n    f(2)\nexcept Exception:\n    pass\nelse:\n    raise AssertionError", "import os\ndef f(x):\n    os._exit(0)"),
-        ("def g(x):\n    return x\nassert f(g) == 7", "def f(g):\n    return g.__globals__['EXPECTED']\nEXPECTED = 7"),
+        (
+            "import math\nassert math.isclose(f(2), 5)",
+            "import math\nmath.isclose = lambda *_: True\ndef f(x):\n    return 0",
+        ),
+        (
+            "assert math.isclose(f(2), 5)",
+            "import types\nmath = types.ModuleType('m')\nmath.isclose = lambda *_: True\ndef f(x):\n    return 0",
+        ),
+        (
+            "try:\n    f(2)\nexcept Exception:\n    pass\nelse:\n    raise AssertionError",
+            "import os\ndef f(x):\n    os._exit(0)",
+        ),
+        (
+            "def g(x):\n    return x\nassert f(g) == 7",
+            "def f(g):\n    return g.__globals__['EXPECTED']\nEXPECTED = 7",
+        ),
         (
             "EXPECTED = 7\ndef g(x):\n    return x\nassert f(g) == EXPECTED",
             "def f(g):\n    return g.__globals__['EXPECTED']",

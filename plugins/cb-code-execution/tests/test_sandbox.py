@@ -321,7 +321,9 @@ def test_a_home_with_an_interpreter_in_it_is_not_shown(sandbox, open_folder, mon
         (open_folder / name / "secret").write_text("secret")
     python = str(open_folder / "bin" / "python")
     inside = find(LIMITS, python, (sandbox.mechanism,))
-    assert inside.run("import ctypes, json, sys", f"assert sys.prefix == {str(open_folder)!r}").passed
+    assert inside.run(
+        "import ctypes, json, sys", f"assert sys.prefix == {str(open_folder)!r}"
+    ).passed
     for name in ("bin", "lib", ".ssh", "."):
         outcome = inside.run(f"open({str(open_folder / name / 'secret')!r})", "")
         assert outcome.message.startswith(("FileNotFoundError", "PermissionError"))

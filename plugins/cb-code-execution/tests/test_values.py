@@ -145,23 +145,27 @@ def mirror(node):
 USES = {
     "objects of its own class": (
         STACK,
-        "s = Stack()\ns.push(1).push(2)\nassert len(s) == 2 and s.top == 2 and s.pop() == 2\n"
-        "assert list(s) == [1] and s[0] == 1 and 1 in s and 5 not in s\n"
-        "assert s == Stack([1]) and s != Stack([2]) and s != [1]\n"
-        "assert s + Stack([2]) == Stack.of(1, 2) and s + 2 == Stack([1, 2])\n"
-        "assert repr(s) == 'Stack([1])' and str(s) == f'{s}' and isinstance(s, Stack)\n"
-        "assert type(s).__name__ == 'Stack' and not isinstance(1, Stack)\n"
-        "s.items = [7]\nassert s.pop() == 7 and not s and Stack.limit == 3\n",
+        (
+            "s = Stack()\ns.push(1).push(2)\nassert len(s) == 2 and s.top == 2 and s.pop() == 2\n"
+            "assert list(s) == [1] and s[0] == 1 and 1 in s and 5 not in s\n"
+            "assert s == Stack([1]) and s != Stack([2]) and s != [1]\n"
+            "assert s + Stack([2]) == Stack.of(1, 2) and s + 2 == Stack([1, 2])\n"
+            "assert repr(s) == 'Stack([1])' and str(s) == f'{s}' and isinstance(s, Stack)\n"
+            "assert type(s).__name__ == 'Stack' and not isinstance(1, Stack)\n"
+            "s.items = [7]\nassert s.pop() == 7 and not s and Stack.limit == 3\n"
+        ),
         "return self.items.pop()",
         "return None",
     ),
     "its own exceptions": (
         STACK,
-        "import unittest\nclass T(unittest.TestCase):\n    def test_full(self):\n"
-        "        s = Stack([1, 2, 3])\n        with self.assertRaises(StackError) as caught:\n            s.push(4)\n"
-        "        self.assertEqual(str(caught.exception), 'full at 3')\n"
-        "        self.assertEqual(caught.exception.size, 3)\n"
-        "        self.assertIsInstance(caught.exception, ValueError)\n",
+        (
+            "import unittest\nclass T(unittest.TestCase):\n    def test_full(self):\n"
+            "        s = Stack([1, 2, 3])\n        with self.assertRaises(StackError) as caught:\n            s.push(4)\n"
+            "        self.assertEqual(str(caught.exception), 'full at 3')\n"
+            "        self.assertEqual(caught.exception.size, 3)\n"
+            "        self.assertIsInstance(caught.exception, ValueError)\n"
+        ),
         "raise StackError",
         "raise KeyError",
     ),
@@ -179,8 +183,10 @@ USES = {
     ),
     "arguments that are changed": (
         "def f(a, b, *, c):\n    a.sort()\n    b['k'] = a[0]\n    c.add(1)\n    a[0] = 9\n",
-        "a, inner = [3, 1], [5]\nb, c = {'old': inner}, set()\nassert f(a, b, c=c) is None\n"
-        "assert a == [9, 3] and b == {'old': [5], 'k': 1} and c == {1} and b['old'] is inner\n",
+        (
+            "a, inner = [3, 1], [5]\nb, c = {'old': inner}, set()\nassert f(a, b, c=c) is None\n"
+            "assert a == [9, 3] and b == {'old': [5], 'k': 1} and c == {1} and b['old'] is inner\n"
+        ),
         "a.sort()",
         "a = sorted(a)",
     ),
@@ -198,8 +204,10 @@ USES = {
     ),
     "generators": (
         "def count(n):\n    for i in range(n):\n        got = yield i\n        if got: yield got\ndef endless():\n    while True: yield 1\n",
-        "import inspect, itertools\nassert list(count(3)) == [0, 1, 2]\ng = count(2)\nassert next(g) == 0 and g.send('x') == 'x'\n"
-        "assert inspect.isgenerator(g) and list(itertools.islice(endless(), 3)) == [1, 1, 1]\n",
+        (
+            "import inspect, itertools\nassert list(count(3)) == [0, 1, 2]\ng = count(2)\nassert next(g) == 0 and g.send('x') == 'x'\n"
+            "assert inspect.isgenerator(g) and list(itertools.islice(endless(), 3)) == [1, 1, 1]\n"
+        ),
         "yield i",
         "yield -i",
     ),
@@ -217,11 +225,13 @@ USES = {
     ),
     "functions that it is given": (
         "def apply(f, xs):\n    return [f(x) for x in xs]\n",
-        "calls = []\ndef square(x):\n    calls.append(x)\n    return x * x\n"
-        "assert apply(square, [1, 2]) == [1, 4] and calls == [1, 2]\n"
-        "assert apply(len, ['ab']) == [2] and apply(str.upper, ['a']) == ['A']\n"
-        "def fails(x):\n    raise LookupError(x)\n"
-        "try:\n    apply(fails, [1])\nexcept LookupError as error:\n    assert error.args == (1,)\nelse:\n    raise AssertionError\n",
+        (
+            "calls = []\ndef square(x):\n    calls.append(x)\n    return x * x\n"
+            "assert apply(square, [1, 2]) == [1, 4] and calls == [1, 2]\n"
+            "assert apply(len, ['ab']) == [2] and apply(str.upper, ['a']) == ['A']\n"
+            "def fails(x):\n    raise LookupError(x)\n"
+            "try:\n    apply(fails, [1])\nexcept LookupError as error:\n    assert error.args == (1,)\nelse:\n    raise AssertionError\n"
+        ),
         "[f(x) for",
         "[x for",
     ),
@@ -233,9 +243,11 @@ USES = {
     ),
     "objects of classes that the tests define": (
         TREE.split("def total")[1].join(["def total", ""]),
-        "class Node:\n    def __init__(self, value, left=None, right=None):\n        self.value, self.left, self.right = value, left, right\n"
-        "root = Node(1, Node(2), Node(3, Node(4)))\nassert total(root) == 10\n"
-        "assert mirror(root) is root and root.left.value == 3 and root.left.right.value == 4\n",
+        (
+            "class Node:\n    def __init__(self, value, left=None, right=None):\n        self.value, self.left, self.right = value, left, right\n"
+            "root = Node(1, Node(2), Node(3, Node(4)))\nassert total(root) == 10\n"
+            "assert mirror(root) is root and root.left.value == 3 and root.left.right.value == 4\n"
+        ),
         "mirror(node.right), mirror(node.left)",
         "mirror(node.left), mirror(node.right)",
     ),
@@ -246,12 +258,16 @@ USES = {
         "node.value",
     ),
     "named tuples, data classes, enumerations": (
-        "from collections import namedtuple\nfrom dataclasses import dataclass\nimport enum\n"
-        "P = namedtuple('P', 'x y')\n@dataclass\nclass D:\n    x: int\nclass Color(enum.Enum):\n    RED = 1\n    BLUE = 2\nclass N(enum.IntEnum):\n    ONE = 1\n"
-        "def p():\n    return P(1, 2)\ndef d():\n    return D(1)\ndef c():\n    return Color.RED\ndef n():\n    return N.ONE\n",
-        "assert p() == (1, 2) and p().x == 1 and isinstance(p(), tuple) and p()._asdict() == {'x': 1, 'y': 2}\n"
-        "assert d() == D(1) and d().x == 1 and d() != D(2)\n"
-        "assert c() is Color.RED and c() == Color['RED'] and c() != Color.BLUE and c().name == 'RED'\nassert n() == 1 and n().name == 'ONE'\n",
+        (
+            "from collections import namedtuple\nfrom dataclasses import dataclass\nimport enum\n"
+            "P = namedtuple('P', 'x y')\n@dataclass\nclass D:\n    x: int\nclass Color(enum.Enum):\n    RED = 1\n    BLUE = 2\nclass N(enum.IntEnum):\n    ONE = 1\n"
+            "def p():\n    return P(1, 2)\ndef d():\n    return D(1)\ndef c():\n    return Color.RED\ndef n():\n    return N.ONE\n"
+        ),
+        (
+            "assert p() == (1, 2) and p().x == 1 and isinstance(p(), tuple) and p()._asdict() == {'x': 1, 'y': 2}\n"
+            "assert d() == D(1) and d().x == 1 and d() != D(2)\n"
+            "assert c() is Color.RED and c() == Color['RED'] and c() != Color.BLUE and c().name == 'RED'\nassert n() == 1 and n().name == 'ONE'\n"
+        ),
         "P(1, 2)",
         "P(1, 3)",
     ),
@@ -263,8 +279,10 @@ USES = {
     ),
     "what it reads": (
         "import sys\ndef add():\n    a = int(input('a? '))\n    return a + sum(map(int, sys.stdin))\n",
-        "import io, sys\nsys.stdin = io.StringIO('1\\n2\\n3\\n')\nassert add() == 6\n"
-        "from unittest.mock import patch\nwith patch('builtins.input', side_effect=['5']):\n    assert add() == 5\n",
+        (
+            "import io, sys\nsys.stdin = io.StringIO('1\\n2\\n3\\n')\nassert add() == 6\n"
+            "from unittest.mock import patch\nwith patch('builtins.input', side_effect=['5']):\n    assert add() == 5\n"
+        ),
         "return a +",
         "return 1 +",
     ),
@@ -294,8 +312,10 @@ USES = {
     ),
     "patches": (
         "import time\ndef f():\n    return time.time() + helper()\ndef helper():\n    return 1\n",
-        "from unittest.mock import patch\nwith patch('time.time', return_value=5) as fake:\n    assert f() == 6\n    fake.assert_called_once_with()\nassert f() > 1000\n"
-        "with patch('solution.helper', lambda: -5), patch('time.time', return_value=5):\n    assert f() == 0\nassert helper() == 1\n",
+        (
+            "from unittest.mock import patch\nwith patch('time.time', return_value=5) as fake:\n    assert f() == 6\n    fake.assert_called_once_with()\nassert f() > 1000\n"
+            "with patch('solution.helper', lambda: -5), patch('time.time', return_value=5):\n    assert f() == 0\nassert helper() == 1\n"
+        ),
         "time.time() +",
         "5 +",
     ),

@@ -3,7 +3,7 @@
 Whatever the code here believes, says or refuses, the solution may have changed: nothing it
 says is more than the solution's answer.
 """
-# ruff: noqa: S102
+# ruff: noqa: PTH108, PTH123, S102, SIM115
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_CHAIN = 20
 _MUTABLE = frozenset("dsBv")
+_input = builtins.input
 
 
 class Candidate(_peer.Peer):
@@ -33,12 +34,12 @@ class Candidate(_peer.Peer):
         self._source = source
         self._imports = imports
         self._printed = _Printed(output_bytes)
-        self._program = type(sys)("__main__")
+        self._module = type(sys)("__main__")
         self._patched: dict[tuple[str, str], Any] = {}
 
     def serve(self) -> None:
         """Until nobody asks any more."""
-        sys.modules["__main__"] = sys.modules["solution"] = self._program
+        sys.modules["__main__"] = sys.modules["solution"] = self._module
         sys.stdout = _text(self._printed)
         sys.stdin = _Asked(self)
         builtins.input = lambda prompt="": self.ask("input", str(prompt))
@@ -64,7 +65,7 @@ class Candidate(_peer.Peer):
         return getattr(self, f"_{what}")(*parts)
 
     def _load(self) -> tuple[list[str], dict[str, Any]]:
-        space = self._program.__dict__
+        space = self._module.__dict__
         space["__name__"] = "solution"
         exec(compile(self._source, "solution.py", "exec", dont_inherit=True), space)
         space["__name__"] = "__main__"
@@ -75,11 +76,22 @@ class Candidate(_peer.Peer):
         # What the tests will most likely want, so that they need not ask.
         return names, {name: space[name] for name in names if _is_own(space[name])}
 
+    def _program(self, given: str) -> None:
+        """Run the solution as a program, with this on its standard input."""
+        with open("stdin", "w+b") as file:
+            file.write(given.encode("utf-8", "surrogateescape"))
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+        os.unlink("stdin")
+        sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
+        builtins.input = _input
+        exec(compile(self._source, "solution.py", "exec", dont_inherit=True), self._module.__dict__)
+
     def _fetch(self, name: str) -> Any:
-        return self._program.__dict__[name]
+        return self._module.__dict__[name]
 
     def _assign(self, name: str, value: Any) -> None:
-        self._program.__dict__[name] = self.decode(value)
+        self._module.__dict__[name] = self.decode(value)
 
     def _call(
         self, changes: dict[str, Any], number: int, args: list[Any], named: dict[str, Any]
@@ -144,7 +156,7 @@ class Candidate(_peer.Peer):
         """Have something else where the tests put something else; `_unpatch` undoes it."""
         import importlib
 
-        target = self._program if module == "__main__" else importlib.import_module(module)
+        target = self._module if module == "__main__" else importlib.import_module(module)
         self._patched.setdefault((module, name), (target, target.__dict__.get(name, self)))
         setattr(target, name, self.decode(value))
 

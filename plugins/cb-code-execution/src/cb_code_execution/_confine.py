@@ -3,7 +3,6 @@
 Runs in the process that is locked up. What cannot be done raises: nothing untrusted may run
 then.
 """
-# ruff: noqa: PTH123
 
 from __future__ import annotations
 
@@ -58,8 +57,8 @@ def set_limits(limits: dict[str, int]) -> None:
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         most = resource.getrlimit(kind)[1]
-        value = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.setrlimit(kind, (value, value))
+        least = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(kind, (least, least))
 
 
 def restrict_files(readable: list[str], writable: str) -> None:
@@ -140,8 +139,10 @@ def leave_machine(proc: int, *, only_mounts: bool = False) -> int:
     user, group = os.getuid(), os.getgid()
     if user == 0:
         _check(_libc.unshare(kinds), "unshare")
+        _hide_name(only_mounts)
         return 100_000 + os.getpid()
     _check(_libc.unshare(kinds | _CLONE_NEWUSER), "unshare")
+    _hide_name(only_mounts)
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{INSIDE} {user} 1"),
@@ -151,6 +152,11 @@ def leave_machine(proc: int, *, only_mounts: bool = False) -> int:
         os.write(opened, text.encode())
         os.close(opened)
     return INSIDE
+
+
+def _hide_name(still_that_of_the_machine: bool) -> None:
+    if not still_that_of_the_machine:
+        _check(_libc.sethostname(b"sandbox", ctypes.c_size_t(7)), "sethostname")
 
 
 def fork_with_own_processes() -> int:
@@ -183,16 +189,14 @@ def _set_attributes(path: str, attributes: int, flags: int = 0) -> None:
 def change_root(readable: list[str], devices: list[str]) -> None:
     """Have nothing but some paths, which cannot be written to, and an empty folder to work in."""
     # What they are is found out here: links lead elsewhere when there is another root.
-    shown = [(path, os.path.realpath(path)) for path in (*readable, *devices)]  # noqa: PTH116
+    shown = [(path, os.path.realpath(path)) for path in (*readable, *devices)]
     links = {path: os.readlink(path) for path in readable if os.path.islink(path)}  # noqa: PTH114, PTH115
     _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-private")
     # Where it is put together does not matter: only this process sees it there.
     root = "/tmp"  # noqa: S108
     _mount("tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=1m,nr_inodes=1k")
     os.mkdir(f"{root}/old")  # noqa: PTH102
-    pivot = _libc.syscall(
-        _PIVOT_ROOT[platform.machine()], root.encode(), f"{root}/old".encode()
-    )
+    pivot = _libc.syscall(_PIVOT_ROOT[platform.machine()], root.encode(), f"{root}/old".encode())
     _check(pivot, "pivot_root")
     os.chdir("/")
     for path, real in shown:
@@ -208,7 +212,7 @@ def _show(path: str, source: str, link: str | None, is_device: bool) -> None:
         return  # one of those that it lies in is shown already, or there is none
     os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
     if link is not None:
-        os.symlink(link, path)
+        os.symlink(link, path)  # noqa: PTH211
         return
     if os.path.isdir(source):  # noqa: PTH112
         os.mkdir(path)  # noqa: PTH102

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import io
 import re
 import sys
 import types
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _TOLD_CHARACTERS = 2000
 _LONGEST_CHAIN = 20
+_SHOWN = 100
 _INDIRECT = frozenset({"__import__", "eval", "exec", "getattr", "globals", "locals", "vars"})
 
 
@@ -27,7 +29,9 @@ def judge(job: dict[str, Any], channel: _wire.Channel) -> list[str]:
     """The verdict on a solution behind a channel."""
     examiner = _examiner.Examiner(channel)
     try:
-        verdict = _run(job, examiner)
+        verdict = (
+            _run(job, examiner) if job["case"] is None else _run_program(job["case"], examiner)
+        )
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the verdict
         unmeasured = _lacking(error) or (
             str(error) if isinstance(error, _examiner.UnmeasuredError) else ""
@@ -72,6 +76,29 @@ def _run(job: dict[str, Any], examiner: _examiner.Examiner) -> list[str]:
             raise
     unmeasured = remaining.run() if remaining else ""
     return ["not measured", unmeasured] if unmeasured else ["passed", ""]
+
+
+def _run_program(case: list[str], examiner: _examiner.Examiner) -> list[str]:
+    """Run the solution as a program there; what it prints is compared here."""
+    given, expected = case
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            examiner.ask("program", given)
+        except SystemExit as left:
+            if left.code not in (None, 0):
+                raise
+    if _lines(printed.getvalue()) == _lines(expected):
+        return ["passed", ""]
+    shown = [
+        text if len(text) < _SHOWN else f"{text[:_SHOWN]}…"
+        for text in (printed.getvalue(), expected)
+    ]
+    return ["failed", f"it printed {shown[0]!r}, not {shown[1]!r}"]
+
+
+def _lines(text: str) -> list[str]:
+    """What is printed, without white space at the ends of lines and empty lines at the end."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
 def _loaded(examiner: _examiner.Examiner) -> tuple[set[str], dict[str, Any]]:

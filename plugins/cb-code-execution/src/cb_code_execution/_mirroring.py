@@ -44,7 +44,7 @@ def _mirror_seeds(examiner: Examiner) -> None:
 def _mirror_patches(examiner: Examiner) -> None:
     from unittest import mock
 
-    patch: Any = mock._patch  # type: ignore[attr-defined]
+    patch: Any = mock._patch
     enter, leave = patch.__enter__, patch.__exit__
 
     def entered(self: Any) -> Any:

@@ -17,18 +17,63 @@ if TYPE_CHECKING:
     from typing import Any
 
 COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
-_SYMBOLS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
+_SYMBOLS = [
+    "add",
+    "sub",
+    "mul",
+    "matmul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "divmod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and",
+    "xor",
+    "or",
+]
 ARITHMETIC = frozenset(f"__{kind}{name}__" for kind in ("", "r", "i") for name in _SYMBOLS)
 NUMBERS = frozenset(
     f"__{name}__"
-    for name in "bool int float complex index abs neg pos invert round trunc floor ceil".split()
+    for name in [
+        "bool",
+        "int",
+        "float",
+        "complex",
+        "index",
+        "abs",
+        "neg",
+        "pos",
+        "invert",
+        "round",
+        "trunc",
+        "floor",
+        "ceil",
+    ]
 )
 _OTHERS = frozenset(
     f"__{name}__"
-    for name in (
-        "call len iter next reversed contains getitem setitem delitem enter exit bytes format "
-        "aiter anext aenter aexit hash"
-    ).split()
+    for name in [
+        "call",
+        "len",
+        "iter",
+        "next",
+        "reversed",
+        "contains",
+        "getitem",
+        "setitem",
+        "delitem",
+        "enter",
+        "exit",
+        "bytes",
+        "format",
+        "aiter",
+        "anext",
+        "aenter",
+        "aexit",
+        "hash",
+    ]
 )
 DUNDERS = COMPARISONS | ARITHMETIC | NUMBERS | _OTHERS
 ALWAYS = ("__str__", "__repr__")
@@ -165,9 +210,7 @@ class Peer(_wire.Codec):
 
     def call(self, proxy: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         texts = [self.encode(one) for one in args]
-        return self.ask(
-            "call", proxy._cb_id, texts, {k: self.encode(v) for k, v in named.items()}
-        )
+        return self.ask("call", proxy._cb_id, texts, {k: self.encode(v) for k, v in named.items()})
 
     # objects as handles
 
@@ -269,7 +312,7 @@ class Peer(_wire.Codec):
         number, key, described = parts
         kind = self._class(key, described)
         if number not in self._taken:
-            made = object.__new__(kind)
+            made: Any = object.__new__(kind)
             for name, value in (
                 ("_cb_id", int(number)),
                 ("_cb_peer", self),
@@ -291,8 +334,8 @@ class Peer(_wire.Codec):
         known = self._taken.get(number)
         if known is not None and type(known).__bases__[-1] is base and known == value:
             return known
-        made_type = type(kind.__name__, (Valued, base), {"__module__": "solution"})
-        made: Any = made_type(value)
+        made_type: Any = type(kind.__name__, (Valued, base), {"__module__": "solution"})
+        made = made_type(value)
         made._cb_id, made._cb_peer = int(number), self
         self._taken[number] = made
         return made

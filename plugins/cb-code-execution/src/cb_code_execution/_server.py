@@ -33,9 +33,17 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-_MODULES = (
-    "_wire _peer _candidate _examiner _mirroring _remaining _judge _confine _warden".split()
-)
+_MODULES = [
+    "_wire",
+    "_peer",
+    "_candidate",
+    "_examiner",
+    "_mirroring",
+    "_remaining",
+    "_judge",
+    "_confine",
+    "_warden",
+]
 """What runs inside, in the order in which they need each other."""
 _BOOT = """
 import json, sys, types

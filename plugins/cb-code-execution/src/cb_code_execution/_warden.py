@@ -28,10 +28,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_OFTEN_USED = (
-    "bisect collections copy datetime functools heapq inspect itertools math operator random re "
-    "string types typing unittest"
-).split()
+_OFTEN_USED = [
+    "bisect",
+    "collections",
+    "copy",
+    "datetime",
+    "functools",
+    "heapq",
+    "inspect",
+    "itertools",
+    "math",
+    "operator",
+    "random",
+    "re",
+    "string",
+    "types",
+    "typing",
+    "unittest",
+]
 _HIGH_FD = 200
 _GRACE_S = 10.0
 """How much longer than its time a program may live when nobody ends it."""
@@ -162,9 +176,9 @@ def _enter(
         if config["mechanism"] == "landlock":
             _confine.restrict_files([*config["readable"], *config["devices"]], ".")
         _confine.restrict_calls(bytes.fromhex(config["filter"]))
-    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: PTH123, SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: PTH123, SIM115
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     _set_stack(job["thread_stack_bytes"])
     told = _wire.Channel(socket.socket(fileno=source))
     talking = _wire.Channel(socket.socket(fileno=channel))
@@ -172,7 +186,8 @@ def _enter(
     if role == "solution":
         os.close(source)
         with contextlib.suppress(_wire.ClosedError):
-            _candidate.Candidate(talking, *given, job["output_bytes"]).serve()
+            source_text, imports = given
+            _candidate.Candidate(talking, source_text, imports, job["output_bytes"]).serve()
         os._exit(0)
     verdict = _judge.judge(given, talking)
     with contextlib.suppress(Exception):
@@ -203,19 +218,21 @@ def _set_stack(size: int) -> None:
 def _supervise(control: socket.socket, cells: list[int], deadline: float) -> None:
     """Tell when a cell has ended, until told to end them; then end all of it."""
     handles = {os.pidfd_open(cell): cell for cell in cells}
-    waiting = [control, *handles]
-    while control in waiting:
+    waiting = [control.fileno(), *handles]
+    while control.fileno() in waiting:
         remaining = deadline - time.monotonic()
         ready = select.select(waiting, [], [], max(0.0, remaining))[0]
         if not ready:
             break
         for one in ready:
             waiting.remove(one)
-            if one is not control:
+            if one in handles:
                 _, status = os.waitpid(handles[one], 0)
                 code = os.waitstatus_to_exitcode(status) & 0xFF
                 with contextlib.suppress(OSError):
-                    control.send(json.dumps({"ended": cells.index(handles[one]), "code": code}).encode())
+                    control.send(
+                        json.dumps({"ended": cells.index(handles[one]), "code": code}).encode()
+                    )
     _end_all(cells)
 
 

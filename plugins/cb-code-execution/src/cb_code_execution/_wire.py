@@ -136,7 +136,7 @@ def _is_simple(values: list[Any]) -> bool:
     kinds = set(map(type, values))
     if kinds <= _SAME:
         return True
-    return kinds == {int} and -_SMALL < min(values) and max(values) < _SMALL
+    return kinds == {int} and min(values) > -_SMALL and max(values) < _SMALL
 
 
 _TAGS: dict[type, str] = {
@@ -252,8 +252,22 @@ _STANDARD: dict[str, tuple[Any, Any]] = {
     "numpy.generic": (_array_parts, lambda parts: _array(parts)[()]),
 }
 VALUE_MODULES = frozenset(
-    "builtins collections datetime decimal enum fractions io numbers numpy pathlib string types "
-    "typing uuid".split()
+    [
+        "builtins",
+        "collections",
+        "datetime",
+        "decimal",
+        "enum",
+        "fractions",
+        "io",
+        "numbers",
+        "numpy",
+        "pathlib",
+        "string",
+        "types",
+        "typing",
+        "uuid",
+    ]
 )
 """Types of these are known to both sides by name."""
 

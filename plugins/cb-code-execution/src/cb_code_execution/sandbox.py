@@ -49,6 +49,7 @@ class Examination:
 
     `preamble` is what the example puts in front of the solution: tests use it as it stands
     there. `entry_is` says what the example calls the entry point: "def", "class", or nothing.
+    With a `case`, what a program reads and what it is to print, there is no source.
     """
 
     source: str
@@ -56,6 +57,7 @@ class Examination:
     entry_point: str | None = None
     entry_is: str | None = None
     preamble: str = ""
+    case: tuple[str, str] | None = None
 
 
 @attrs.frozen
@@ -118,6 +120,7 @@ def _sources(solution: str, tests: Examination) -> tuple[bytes, bytes]:
         "entry_point": tests.entry_point,
         "entry_is": tests.entry_is,
         "preamble": tests.preamble,
+        "case": tests.case,
         "solution": solution if "solution.py" in tests.source else None,
     }
     # A solution may use what its tests import: benchmarks run both as one module.

@@ -61,8 +61,9 @@ def imports_of(tests: str) -> tuple[tuple[str, str], ...]:
         module = ast.parse(tests)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return ()
-    found = []
+    found: list[tuple[str, str]] = []
     for node in module.body:
+        statements: list[tuple[ast.alias, ast.stmt]]
         if isinstance(node, ast.Import):
             statements = [(one, ast.Import([one])) for one in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module != "solution":
