@@ -356,6 +356,31 @@ def test_right_solutions_pass_and_wrong_ones_do_not(sandbox, kind):
     assert outcome(sandbox, broken, tests).status == "failed"
 
 
+HANDOVER = """
+import threading
+class Handover:
+    def __init__(self):
+        self.ready, self.value = threading.Event(), None
+    def put(self, value):
+        self.value = value
+        self.ready.set()
+    def take(self):
+        self.ready.wait()
+        return self.value
+"""
+
+
+def test_a_call_of_one_thread_may_wait_for_that_of_another(sandbox):
+    """Each thread of the tests has one of the solution's."""
+    tests = (
+        "import threading\nh, got = Handover(), []\n"
+        "threads = [threading.Thread(target=lambda: got.append(h.take())) for _ in range(32)]\n"
+        "for t in threads:\n    t.start()\nh.put(7)\nfor t in threads:\n    t.join()\nassert got == [7] * 32\n"
+    )
+    assert outcome(sandbox, HANDOVER, tests) == Outcome("passed")
+    assert outcome(sandbox, HANDOVER.replace("= value", "= 1"), tests).status == "failed"
+
+
 @pytest.mark.parametrize(
     ("solution", "tests", "reason"),
     [

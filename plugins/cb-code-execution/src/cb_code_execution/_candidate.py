@@ -17,6 +17,7 @@ from cb_code_execution import _peer, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
 _LONGEST_CHAIN = 20
@@ -43,8 +44,33 @@ class Candidate(_peer.Peer):
         sys.stdout = _text(self._printed)
         sys.stdin = _Asked(self)
         builtins.input = lambda prompt="": self.ask("input", str(prompt))
+        self._answer_all()
+
+    def open_door(self, door: socket.socket) -> None:
+        """Have a thread for each thread of the tests that comes, which each brings a channel."""
+        import _thread
+        import socket
+
+        def wait() -> None:
+            while True:
+                _, (descriptor,), _, _ = socket.recv_fds(door, 1, 1, socket.MSG_CMSG_CLOEXEC)
+                made = socket.socket(fileno=descriptor)
+                try:
+                    _thread.start_new_thread(serve, (_wire.Channel(made),))
+                except RuntimeError:  # there may be no more: who came hears nothing
+                    made.close()
+
+        def serve(channel: _wire.Channel) -> None:
+            self._local.link = _peer.Link(channel)
+            with contextlib.suppress(_wire.ClosedError):
+                self._answer_all()
+
+        _thread.start_new_thread(wait, ())
+
+    def _answer_all(self) -> None:
+        channel = self.link().channel
         while True:
-            self.answer(self._channel.receive())
+            self.answer(channel.receive())
 
     def pending(self) -> str:
         try:

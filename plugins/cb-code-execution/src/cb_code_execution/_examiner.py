@@ -6,6 +6,7 @@ a call goes to the solution's process, plain values go there and come back.
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import sys
 import types
@@ -14,6 +15,7 @@ from cb_code_execution import _peer, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
 # By them a test asks what it expects. An object that a solution made up must not answer that.
@@ -40,8 +42,22 @@ _CHANGING_MOCKS = ("attach_mock", "configure_mock", "mock_add_spec", "reset_mock
 class Examiner(_peer.Peer):
     """The tests' side. What the solution can ask of it is little."""
 
+    door: socket.socket | None = None
+    """Where a thread can send its end of a channel of its own; without, threads take turns."""
+
     broken: BaseException | None = None
     """Why the solution's process cannot be asked any more: tests may have caught it."""
+
+    def link(self) -> _peer.Link:
+        # A call that waits for another thread's must not keep that one from being made.
+        if self.door and _thread.get_ident() != self._main and not hasattr(self._local, "link"):
+            import socket
+
+            here, there = socket.socketpair()
+            socket.send_fds(self.door, [b"."], [there.fileno()])
+            there.close()
+            self._local.link = _peer.Link(_wire.Channel(here))
+        return super().link()
 
     def ask_all(self, *message: Any) -> tuple[Any, Any]:
         try:
@@ -49,6 +65,10 @@ class Examiner(_peer.Peer):
         except (_wire.ClosedError, _wire.WireError) as error:
             self.broken = self.broken or error
             raise
+
+    def __init__(self, channel: _wire.Channel) -> None:
+        super().__init__(channel)
+        self._main = _thread.get_ident()
 
     # what tests do with the solution's objects
 

@@ -17,6 +17,7 @@ from cb_code_execution import _candidate, _examiner, _mirroring, _remaining, _wi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
 _TOLD_CHARACTERS = 2000
@@ -25,9 +26,10 @@ _SHOWN = 100
 _INDIRECT = frozenset({"__import__", "eval", "exec", "getattr", "globals", "locals", "vars"})
 
 
-def judge(job: dict[str, Any], channel: _wire.Channel) -> list[str]:
+def judge(job: dict[str, Any], channel: _wire.Channel, door: socket.socket) -> list[str]:
     """The verdict on a solution behind a channel."""
     examiner = _examiner.Examiner(channel)
+    examiner.door = door if job["threads"] else None
     try:
         verdict = (
             _run(job, examiner) if job["case"] is None else _run_program(job["case"], examiner)

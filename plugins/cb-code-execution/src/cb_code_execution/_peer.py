@@ -135,17 +135,30 @@ def _forwarded(name: str) -> Any:
     return method
 
 
-class Peer(_wire.Codec):
-    """One of two sides."""
+class Link:
+    """A channel that one thread talks over at a time, and the types that the other side knows."""
 
     def __init__(self, channel: _wire.Channel) -> None:
-        self._channel = channel
-        self._lock = _thread.RLock()
+        self.channel = channel
+        self.lock = _thread.RLock()
+        self.described: set[int] = set()
+
+
+class Peer(_wire.Codec):
+    """One of two sides. Threads of the tests' side may have channels of their own."""
+
+    def __init__(self, channel: _wire.Channel) -> None:
+        self._first = Link(channel)
+        self._local = _thread._local()
+        self._giving = _thread.allocate_lock()
         self._given: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
-        self._described: set[int] = set()
         self._taken: dict[int, Any] = {}
         self._classes: dict[int, type] = {}
+
+    def link(self) -> Link:
+        """What the running thread talks over."""
+        return getattr(self._local, "link", self._first)
 
     # asking
 
@@ -156,10 +169,11 @@ class Peer(_wire.Codec):
 
     def ask_all(self, *message: Any) -> tuple[Any, Any]:
         """The value, and what the other side says about the arguments it was given."""
-        with self._lock:
-            self._channel.send(message)
+        link = self.link()
+        with link.lock:
+            link.channel.send(message)
             while True:
-                answer = self._channel.receive()
+                answer = link.channel.receive()
                 if not isinstance(answer, list) or not answer:
                     raise _wire.WireError("no answer")
                 if answer[0] in ("ok", "raised"):
@@ -186,8 +200,9 @@ class Peer(_wire.Codec):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
             answer = ["raised", self.encode_raised(error)]
-        with self._lock:
-            self._channel.send([*answer, changes, self.pending()])
+        link = self.link()
+        with link.lock:
+            link.channel.send([*answer, changes, self.pending()])
 
     def perform(self, changes: dict[str, Any], what: str, *parts: Any) -> Any:
         """Do it. What a call does to its arguments goes into `changes`."""
@@ -245,15 +260,17 @@ class Peer(_wire.Codec):
         return True
 
     def _handle(self, value: Any) -> list[Any]:
-        number = self._numbers.get(id(value))
-        if number is None:
-            number = self._numbers[id(value)] = len(self._given) + 1
-            self._given[number] = value
+        with self._giving:
+            number = self._numbers.get(id(value))
+            if number is None:
+                number = self._numbers[id(value)] = len(self._numbers) + 1
+                self._given[number] = value
         kind = type(value)
         key = id(kind)
-        if key in self._described:
+        described = self.link().described
+        if key in described:
             return [number, key, None]
-        self._described.add(key)
+        described.add(key)
         self._given[-key] = kind  # so that no other type gets its number
         return [number, key, [str(kind.__name__), _dunders(kind), issubclass(kind, type)]]
 
@@ -288,7 +305,7 @@ class Peer(_wire.Codec):
         raise _wire.WireError(f"no value is tagged {tag!r}")
 
     def _class(self, key: Any, described: Any) -> type:
-        if described is None:
+        if described is None or key in self._classes:
             return self._classes[key]
         name, dunders, is_type = described
         methods = {one: _forwarded(one) for one in dunders if one in DUNDERS}

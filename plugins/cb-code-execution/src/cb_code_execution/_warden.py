@@ -88,9 +88,9 @@ def _run(config: dict[str, Any], job: dict[str, Any], descriptors: list[int]) ->
     try:
         control.send(b"{}")  # with it the kernel tells who this is
         user = _lock_up(config, job)
-        ends = [end.detach() for end in socket.socketpair()]
+        ends = [end.detach() for end in (*socket.socketpair(), *socket.socketpair())]
         cells = [
-            _start(config, job, user, role, (output, sources[n], ends[n]))
+            _start(config, job, user, role, (output, sources[n], ends[n], ends[2 + n]))
             for n, role in enumerate(("solution", "tests"))
         ]
     except BaseException as error:  # noqa: BLE001 - nothing may run after a failed lock
@@ -122,7 +122,7 @@ def _start(
     job: dict[str, Any],
     user: int,
     role: str,
-    descriptors: tuple[int, int, int],
+    descriptors: tuple[int, ...],
 ) -> int:
     """A process with which a cell ends, and all that the cell started.
 
@@ -162,10 +162,10 @@ def _enter(
     job: dict[str, Any],
     user: int,
     role: str,
-    descriptors: tuple[int, int, int],
+    descriptors: tuple[int, ...],
 ) -> None:
     """Lock this process up for good, and be the cell."""
-    source, channel = _keep(*descriptors)
+    source, channel, entrance = _keep(*descriptors)
     os.setsid()
     if config["mechanism"] == "none":
         _confine.set_limits(job["limits"])
@@ -182,14 +182,21 @@ def _enter(
     _set_stack(job["thread_stack_bytes"])
     told = _wire.Channel(socket.socket(fileno=source))
     talking = _wire.Channel(socket.socket(fileno=channel))
+    door = socket.socket(fileno=entrance)
     given = told.receive()
     if role == "solution":
         os.close(source)
         with contextlib.suppress(_wire.ClosedError):
-            source_text, imports = given
-            _candidate.Candidate(talking, source_text, imports, job["output_bytes"]).serve()
+            solution = _candidate.Candidate(
+                talking, given["source"], given["imports"], job["output_bytes"]
+            )
+            if given["threads"]:
+                solution.open_door(door)
+            else:
+                door.close()
+            solution.serve()
         os._exit(0)
-    verdict = _judge.judge(given, talking)
+    verdict = _judge.judge(given, talking, door)
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     told.send(verdict)

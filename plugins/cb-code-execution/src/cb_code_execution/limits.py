@@ -10,7 +10,8 @@ class Limits:
     """What a program may use.
 
     Memory is what each process has for itself, used or not; all together may have four times
-    as much. Threads count as processes. Files are counted together.
+    as much. Threads count as processes, of which solution and tests may have so many each. Files
+    are counted together.
     """
 
     time_s: float = 10.0
@@ -41,7 +42,8 @@ class Limits:
             "FSIZE": self.file_mb << 20,
             "NOFILE": 256,
             "CORE": 0,
-            "NPROC": self.processes,
+            # Those of the solution and those of the tests are one user's.
+            "NPROC": 2 * self.processes,
             "SIGPENDING": 4096,
             "MSGQUEUE": 0,
         }

@@ -114,7 +114,9 @@ class Sandbox:
 
 def _sources(solution: str, tests: Examination) -> tuple[bytes, bytes]:
     """What each of the two processes is told; the solution's hears nothing of the tests."""
+    threads = "thread" in tests.source or "concurrent" in tests.source
     told = {
+        "threads": threads,
         "tests": tests.source,
         "plan": tests.plan and attrs.asdict(tests.plan),
         "entry_point": tests.entry_point,
@@ -126,7 +128,8 @@ def _sources(solution: str, tests: Examination) -> tuple[bytes, bytes]:
     # A solution may use what its tests import: benchmarks run both as one module.
     words = set(re.findall(r"\w+", solution))
     imports = [text for name, text in imports_of(tests.source) if name in words]
-    return json.dumps([solution, imports]).encode(), json.dumps(told).encode()
+    shown = {"source": solution, "imports": imports, "threads": threads}
+    return json.dumps(shown).encode(), json.dumps(told).encode()
 
 
 def _outcome(seen: Seen) -> Outcome:
