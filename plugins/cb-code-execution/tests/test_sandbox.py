@@ -14,11 +14,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
 import pytest
 
+from cb_code_execution import _server
 from cb_code_execution._syscalls import call_filter
 from cb_code_execution.limits import Limits
 from cb_code_execution.machine import MECHANISMS, find, unconfined
@@ -490,6 +492,29 @@ def test_a_program_ends_with_its_watcher(sandbox):
     for descriptor in descriptors:
         assert select.select([descriptor], [], [], 60)[0]
         os.close(descriptor)
+
+
+def test_a_server_that_was_killed_is_started_again(sandbox):
+    """Programs are forked from it; the next one finds another."""
+    assert sandbox.run("", "assert True").passed
+    spec = _server.Spec(sandbox.mechanism, sandbox.python, sandbox.prefixes)
+    process = _server._servers[os.getpid(), spec]._process
+    process.kill()
+    process.wait()
+    assert sandbox.run("", "assert True").passed
+
+
+def test_programs_that_run_at_once_do_not_meet(sandbox):
+    """Neither in files nor in processes nor in verdicts."""
+    write = "import os\nopen('mine', 'x').write(WHO)\ndef who():\n    return open('mine').read(), os.listdir('.')\n"
+
+    def run(number):
+        asked = number if number % 2 else -1
+        return sandbox.run(f"WHO = '{number}'\n{write}", f"assert who() == ('{asked}', ['mine'])")
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(run, range(24)))
+    assert [outcome.passed for outcome in outcomes] == [bool(n % 2) for n in range(24)]
 
 
 def test_privileges_cannot_be_gained_again(sandbox):

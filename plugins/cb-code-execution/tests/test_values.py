@@ -325,6 +325,15 @@ USES = {
         "random.randint",
         "0 * random.randint",
     ),
+    "the environment and the folder": (
+        "import os\ndef f():\n    return os.environ['NAME'] + open('x').read()\n",
+        (
+            "import os\nos.environ['NAME'] = 'a'\nos.mkdir('d')\nos.chdir('d')\nopen('x', 'w').write('b')\nassert f() == 'ab'\n"
+            "from unittest.mock import patch\nwith patch.dict(os.environ, {'NAME': 'c'}):\n    assert f() == 'cb'\nassert f() == 'ab'\n"
+        ),
+        "os.environ['NAME']",
+        "'a'",
+    ),
     "modules that only the solution imports": (
         "import math\nfrom collections import Counter\nTABLE = {1: [2]}\ndef f(x):\n    return math.sqrt(x)\n",
         "assert math.isclose(f(2), math.sqrt(2)) and Counter('aa') == {'a': 2} and TABLE == {1: [2]}\n",
@@ -386,6 +395,11 @@ def test_a_call_of_one_thread_may_wait_for_that_of_another(sandbox):
     [
         (STACK, "class More(Stack):\n    pass\nassert More()", "derive from a class"),
         ("x = 1", "exec(open('solution.py').read())\nassert x", "read solution.py"),
+        (
+            "import logging\ndef f():\n    logging.error('x')\n",
+            "import unittest\nclass T(unittest.TestCase):\n    def test_log(self):\n        with self.assertLogs():\n            f()\n",
+            "the tests use assertLogs",
+        ),
     ],
 )
 def test_what_cannot_be_done_from_another_process_is_missing(sandbox, solution, tests, reason):

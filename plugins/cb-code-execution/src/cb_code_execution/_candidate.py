@@ -173,6 +173,12 @@ class Candidate(_peer.Peer):
 
         return asyncio.run(wait())
 
+    def _surround(self, environment: dict[str, str], folder: str) -> None:
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment)
+        os.chdir(folder)
+
     def _seed(self, args: Any) -> None:
         import random
 

@@ -16,6 +16,7 @@ from cb_code_execution import _peer, _wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from typing import Any
 
 # By them a test asks what it expects. An object that a solution made up must not answer that.
@@ -45,6 +46,12 @@ class Examiner(_peer.Peer):
     door: socket.socket | None = None
     """Where a thread can send its end of a channel of its own; without, threads take turns."""
 
+    before_call: Callable[[], None] | None = None
+    """What is done before the solution is called, where there is anything to be done."""
+
+    loaded = False
+    """Whether the solution came to its end, so that its tests could begin."""
+
     broken: BaseException | None = None
     """Why the solution's process cannot be asked any more: tests may have caught it."""
 
@@ -73,6 +80,8 @@ class Examiner(_peer.Peer):
     # what tests do with the solution's objects
 
     def call(self, proxy: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if self.before_call:
+            self.before_call()
         texts = [self.encode(one) for one in args]
         names = {name: self.encode(one) for name, one in named.items()}
         originals = {**{str(index): one for index, one in enumerate(args)}, **named}

@@ -44,6 +44,10 @@ def judge(job: dict[str, Any], channel: _wire.Channel, door: socket.socket) -> l
         return ["exited", ""]
     if examiner.broken:
         return ["failed", f"the solution's process does not answer as it should: {examiner.broken}"]
+    word = _mirroring.unseen(job["tests"]) if examiner.loaded and verdict[0] == "failed" else ""
+    if word:
+        said = f"the tests use {word}, which does not see the solution's process"
+        return ["not measured", f"{said}: {verdict[1]}"]
     return verdict
 
 
@@ -57,6 +61,7 @@ def _run(job: dict[str, Any], examiner: _examiner.Examiner) -> list[str]:
     program = types.ModuleType("__main__")
     sys.modules["__main__"] = program
     names, known = _loaded(examiner)
+    examiner.loaded = True
     try:
         compiled = compile(tests, "tests.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:

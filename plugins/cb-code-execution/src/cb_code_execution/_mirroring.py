@@ -1,7 +1,13 @@
-"""What tests do to their own process and mean for the solution's: patches and seeds."""
+"""What tests do to their own process and mean for the solution's.
+
+Patches of modules, seeds, the environment and the folder they are in are carried over. What is
+not can make tests fail for right solutions, so they measure nothing then.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import types
 
@@ -21,12 +27,42 @@ _THROUGH_HERE = {
 }
 
 
+# What looks into the process of a solution by other ways than its objects.
+_UNSEEN = re.compile(
+    r"\b(assertLogs|assertNoLogs|caplog|capfd|monkeypatch|redirect_stderr|tracemalloc)\b"
+)
+
+
+def unseen(tests: str) -> str:
+    """By what tests look for something that stays in the solution's process; empty if by nothing."""
+    found = _UNSEEN.search(tests)
+    return found[1] if found else ""
+
+
 def mirror(examiner: Examiner, tests: str) -> None:
     """Have the solution's process follow, as far as the tests do anything of the kind."""
     if "seed" in tests:
         _mirror_seeds(examiner)
     if "patch" in tests and "mock" in tests:
         _mirror_patches(examiner)
+    if "environ" in tests or "chdir" in tests or "putenv" in tests:
+        _mirror_surroundings(examiner)
+
+
+def _mirror_surroundings(examiner: Examiner) -> None:
+    def surroundings() -> tuple[dict[str, str], str]:
+        return dict(os.environ), os.getcwd()  # noqa: PTH109 - pathlib is not imported here
+
+    told = surroundings()
+
+    def tell() -> None:
+        nonlocal told
+        now = surroundings()
+        if now != told:
+            told = now
+            examiner.ask("surround", *now)
+
+    examiner.before_call = tell
 
 
 def _mirror_seeds(examiner: Examiner) -> None:

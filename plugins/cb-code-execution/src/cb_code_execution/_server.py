@@ -103,7 +103,9 @@ class Server:
         return program
 
     def close(self) -> None:
-        """Nobody asks any more, so it ends; what it started ends with those that watch it."""
+        """It ends; what it started ends with those that watch it."""
+        with contextlib.suppress(OSError):
+            self._asked.send(b"end")  # a process that was forked from this may hold the socket
         self._asked.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(10)

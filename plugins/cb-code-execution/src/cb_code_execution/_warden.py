@@ -71,7 +71,7 @@ def main(config: dict[str, Any]) -> NoReturn:
     asked.send(b"ready")
     while True:
         request, descriptors, _, _ = socket.recv_fds(asked, 1 << 16, 8, socket.MSG_CMSG_CLOEXEC)
-        if not request:
+        if request in (b"", b"end"):
             os._exit(0)
         if os.fork() == 0:
             asked.close()
@@ -176,9 +176,6 @@ def _enter(
         if config["mechanism"] == "landlock":
             _confine.restrict_files([*config["readable"], *config["devices"]], ".")
         _confine.restrict_calls(bytes.fromhex(config["filter"]))
-    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     _set_stack(job["thread_stack_bytes"])
     told = _wire.Channel(socket.socket(fileno=source))
     talking = _wire.Channel(socket.socket(fileno=channel))
