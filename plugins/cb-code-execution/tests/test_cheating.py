@@ -229,6 +229,10 @@ def test_no_cheat_passes(code, cheat):
             "from unittest.mock import Mock\nm = Mock()\nf(m)\nm.assert_called_once_with(3)",
             "def f(m):\n    m.assert_called_once_with = lambda *_: None\n    m.configure_mock(assert_called_once_with=print)",
         ),
+        (
+            "from unittest.mock import Mock\nm = Mock()\nf(m)\nassert m.call_count == 1",
+            "def f(m):\n    m.call_count = 1",
+        ),
     ],
 )
 def test_no_object_is_every_answer(code, tests, cheat):

@@ -6,11 +6,17 @@ people write them: nothing in them knows of two processes.
 
 from __future__ import annotations
 
-import pytest
+import contextlib
+import json
+import sys
 
-from cb_code_execution import Outcome, SandboxError
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cb_code_execution import Outcome, SandboxError, _examiner, _wire
 from cb_code_execution.limits import Limits
-from cb_code_execution.machine import MECHANISMS, find
+from cb_code_execution.machine import MECHANISMS, find, unconfined
 from cb_code_execution.sandbox import Examination
 from cb_code_execution.testplan import planned
 
@@ -409,7 +415,101 @@ def test_what_cannot_be_done_from_another_process_is_missing(sandbox, solution, 
     assert reason in found.message
 
 
+TABLES = """
+import numpy as np, pandas as pd
+table = pd.DataFrame({"a": [1, 2], "b": ["x", None], "c": [1.5, None]}, index=[5, 6])
+table["d"] = pd.to_datetime(["2024-01-01", "2024-02-01"])
+wanted = table.assign(e=table.a * 2)
+pd.testing.assert_frame_equal(more(table), wanted)
+assert more(table).equals(wanted) and isinstance(more(table).e, pd.Series)
+pd.testing.assert_series_equal(totals(table), table.groupby("d").a.sum())
+array = np.arange(6.0).reshape(2, 3)
+np.testing.assert_array_equal(halves(array), np.arange(6.0).reshape(2, 3) / 2)
+assert array[1, 2] == 2.5 and halves(np.float64(1)).dtype == np.float64
+fill(table)
+assert list(table.e) == [0, 0]
+"""
+WITH_TABLES = """
+def more(table):
+    return table.assign(e=table.a * 2)
+def totals(table):
+    return table.groupby("d").a.sum()
+def halves(array):
+    array /= 2
+    return array
+def fill(table):
+    table["e"] = 0
+"""
+
+
+def test_arrays_and_tables_cross_by_value():
+    """Those of numpy and pandas, where they are installed: here, in the interpreter of the tests."""
+    pytest.importorskip("pandas")
+    here = unconfined(Limits(time_s=60, memory_mb=2048), sys.executable)
+    assert outcome(here, WITH_TABLES, TABLES) == Outcome("passed")
+    assert outcome(here, WITH_TABLES.replace("* 2", "* 3"), TABLES).status == "failed"
+
+
 def test_long_lists_cross_quickly_enough(sandbox):
     """A list of a million numbers is no reason to time out."""
     tests = "xs = list(range(10**6))\nassert double(xs)[-1] == 2 * (10**6 - 1)"
     assert outcome(sandbox, "def double(xs):\n    return [2 * x for x in xs]", tests).passed
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text()
+    | st.binary()
+    | st.decimals()
+    | st.fractions()
+    | st.datetimes()
+    | st.timedeltas()
+    | st.uuids(),
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text() | st.integers(), inner)
+        | st.frozensets(st.integers() | st.text(), max_size=1)
+        | st.sets(st.floats(allow_nan=False), max_size=1)
+    ),
+    max_leaves=20,
+)
+
+
+@given(PLAIN)
+def test_every_plain_value_is_its_text(value):
+    """There and back is the same value of the same type, also inside others."""
+    codec = _wire.Codec()
+    back = codec.decode(json.loads(json.dumps(codec.encode(value))))
+    assert repr(back) == repr(value)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from("itsfdbBcrlnvoXxhpmMgwz"), inner, max_size=2)
+        | st.tuples(st.sampled_from(["decimal.Decimal", "collections.deque", "builtins"]), inner)
+    ),
+    max_leaves=15,
+)
+
+
+class Silent:
+    """A channel on which nobody is."""
+
+    def send(self, message):
+        raise _wire.ClosedError
+
+    receive = send
+
+
+@given(ANYTHING)
+def test_whatever_a_solution_says_is_a_value_or_not_understood(text):
+    """Never another exception, which a test might expect, and never anything that is run."""
+    with contextlib.suppress(_wire.WireError, _wire.ClosedError, ImportError):
+        _examiner.Examiner(Silent()).decode(json.loads(json.dumps(text)))

@@ -182,7 +182,9 @@ class Examiner(_peer.Peer):
         target = self.given(number)
         kind = type(target)
         # An instance may be filled; what its class can do stays as the tests have it.
-        if not self._is_own(kind) or name.startswith("_") or callable(getattr(kind, name, None)):
+        is_mock = kind.__module__ == "unittest.mock"
+        taken = hasattr(kind, name) if is_mock else callable(getattr(kind, name, None))
+        if not (is_mock or self._is_own(kind)) or name.startswith(("_", "assert")) or taken:
             raise AttributeError(f"{kind.__name__!r} object attribute {name!r} cannot be set here")
         setattr(target, name, self.decode(value))
 
@@ -257,8 +259,10 @@ def _update(old: Any, new: Any) -> None:
     elif type(old).__name__ == "deque":
         old.clear()
         old.extend(new)
-    elif type(old).__name__ in ("ndarray", "array"):
+    elif type(old).__name__ == "ndarray" and old.shape == new.shape:
         old[...] = new
+    elif type(old).__name__ in ("DataFrame", "Series"):
+        old._update_inplace(new)
 
 
 def _merged(old: Any, new: Any) -> Any:

@@ -212,6 +212,57 @@ def _array(parts: Any) -> Any:
     return numpy(bytes(data), dtype=dtype).reshape(tuple(map(int, shape))).copy()
 
 
+def _series_parts(value: Any) -> Any:
+    """Of a column of pandas, or an index: numbers as an array, other objects one by one."""
+    dtype = str(getattr(value, "dtype", ""))
+    array = value.to_numpy()
+    if array.dtype.hasobject:
+        array = list(array) if dtype in ("object", "str", "string") else None
+    elif str(array.dtype) != dtype:
+        return None  # types of pandas' own, which may hold anything
+    return array if array is None else [dtype, array]
+
+
+def _column(parts: Any) -> Any:
+    dtype, values = parts
+    return _of("pandas", "Series")(values, dtype=str(dtype))
+
+
+def _index(parts: Any) -> Any:
+    return _of("pandas", "Index")(_column(parts[0]), name=parts[1])
+
+
+def _index_parts(value: Any) -> Any:
+    values = None if value.nlevels > 1 else _series_parts(value)
+    return values and [values, value.name]
+
+
+def _table_parts(value: Any) -> Any:
+    columns, rows = _index_parts(value.columns), _index_parts(value.index)
+    found = [_series_parts(value.iloc[:, number]) for number in range(value.shape[1])]
+    return [columns, rows, found] if columns and rows and all(found) else None
+
+
+def _table(parts: Any) -> Any:
+    columns, rows, found = parts
+    labels, index = _index(columns), _index(rows)
+    made = _of("pandas", "DataFrame")(dict(enumerate(map(_column, found))), range(len(index)))
+    made.columns, made.index = labels, index
+    return made
+
+
+def _named_parts(value: Any) -> Any:
+    values, rows = _series_parts(value), _index_parts(value.index)
+    return [values, rows, value.name] if values and rows else None
+
+
+def _named_column(parts: Any) -> Any:
+    values, rows, name = parts
+    made = _column(values).rename(name)
+    made.index = _index(rows)
+    return made
+
+
 _STANDARD: dict[str, tuple[Any, Any]] = {
     "decimal.Decimal": _text_type("decimal", "Decimal"),
     "fractions.Fraction": _text_type("fractions", "Fraction"),
@@ -250,6 +301,13 @@ _STANDARD: dict[str, tuple[Any, Any]] = {
     ),
     "numpy.ndarray": (_array_parts, _array),
     "numpy.generic": (_array_parts, lambda parts: _array(parts)[()]),
+    "pandas.DataFrame": (_table_parts, _table),
+    "pandas.Series": (_named_parts, _named_column),
+    "pandas.Index": (_index_parts, _index),
+    "pandas.RangeIndex": (
+        lambda v: [[v.start, v.stop, v.step], v.name],
+        lambda parts: _of("pandas", "RangeIndex")(*parts[0], name=parts[1]),
+    ),
 }
 VALUE_MODULES = frozenset(
     [
