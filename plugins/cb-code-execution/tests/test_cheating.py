@@ -144,9 +144,32 @@ CHEATS = {
     "says too much": (
         "import os, struct\ndef add(a, b):\n    data = b'[' * 100_000\n    os.write(4, struct.pack('<Q', len(data)) + data)\n    return 3\n"
     ),
-    "names a library as its value": (
-        "import json, os, struct\ndef add(a, b):\n    data = json.dumps(['ok', {'m': ['unittest.mock', 'ANY']}, {}, '']).encode()\n"
+    **{
+        f"names {text} as its value": (
+            "import json, os, struct\ndef add(a, b):\n"
+            f"    data = json.dumps(['ok', {text}, {{}}, '']).encode()\n"
+            "    os.write(4, struct.pack('<Q', len(data)) + data)\n    return 0\n"
+        )
+        for text in (
+            "{'m': ['unittest.mock', 'ANY']}",
+            "{'m': ['sys', 'exit']}",
+            "{'m': ['lib2to3.__main__', 'x']}",
+            "{'M': 'venv.__main__'}",
+            "{'M': 'no_such_package'}",
+            "{'X': [1, 'SkipTest', [], ['unittest.case', 'SkipTest']]}",
+            "{'o': 1}",
+            "{'v': ['pandas.DataFrame', []]}",
+        )
+    },
+    "raises what only the judge has": (
+        "import json, os, struct\ndef add(a, b):\n"
+        "    kind = {'X': [7, 'SkipTest', [{'m': ['builtins', 'KeyboardInterrupt']}], ['unittest.case', 'SkipTest']]}\n"
+        "    data = json.dumps(['raised', {'x': [8, kind, [], '', {'d': []}, '']}, {}, '']).encode()\n"
         "    os.write(4, struct.pack('<Q', len(data)) + data)\n    return 0\n"
+    ),
+    "leaves modules that leave": (
+        "import sys\nopen('leave.py', 'w').write('raise SystemExit(0)')\nsys.path.insert(0, '.')\n"
+        "try:\n    import leave as add\nexcept SystemExit:\n    import types\n    add = types.ModuleType('leave')\n"
     ),
 }
 

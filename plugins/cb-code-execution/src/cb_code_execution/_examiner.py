@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import builtins
+import contextlib
 import sys
 import types
 
@@ -143,23 +144,28 @@ class Examiner(_peer.Peer):
     # what the solution can name here
 
     def referred(self, module: str, name: str) -> Any:
-        top = str(module).partition(".")[0]
-        found = super().referred(module, name) if top not in _RUNNERS else None
-        if not isinstance(found, type) and found is not None:
-            raise _wire.WireError(f"{module}.{name} is no type")
-        if found is None or issubclass(found, BaseException):
-            if found is SystemExit or (found and issubclass(found, Exception)):
-                return found
-            # Those that runners of tests take for a skip or an interruption.
-            return type(str(name), (Exception,), {"__module__": "solution"})
-        if top not in _wire.VALUE_MODULES:
-            raise _wire.WireError(f"{module}.{name} is not known to be a value's type")
+        # What is not there yet may do anything when it is imported; of these it is known.
+        if module not in _wire.VALUE_MODULES and module not in sys.modules:
+            raise _wire.WireError(f"{module} is not known to have types of values")
+        found = super().referred(module, name)
+        if not isinstance(found, type) or module.partition(".")[0] not in _wire.VALUE_MODULES:
+            raise _wire.WireError(f"{module}.{name} is not known to be a type of values")
+        if issubclass(found, BaseException) and not _is_usual(found):
+            return type(name, (Exception,), {"__module__": "solution"})
         return found
 
+    def known_class(self, module: str, name: str) -> Any:
+        found = super().known_class(module, name)
+        # Those of runners of tests mean a skip or the end.
+        runs_tests = str(module).partition(".")[0] in _RUNNERS
+        return None if runs_tests or not (found and _is_usual(found)) else found
+
     def module(self, name: Any) -> Any:
-        if str(name).partition(".")[0] in ("__main__", "cb_code_execution"):
-            raise _wire.WireError(f"no module {name}")
-        return super().module(name)
+        parts = str(name).split(".")
+        if not any(part.startswith("_") or part in _RUNNERS for part in parts):
+            with contextlib.suppress(BaseException):  # whatever a module does when it is imported
+                return super().module(name)
+        return types.ModuleType(str(name))  # one that nothing is in
 
     # what the solution can ask for
 
@@ -228,6 +234,11 @@ class Examiner(_peer.Peer):
         if kind.__module__ == "unittest.mock":
             return name not in _CHANGING_MOCKS
         return self._is_own(kind) or kind.__module__ in ("_io", "io")
+
+
+def _is_usual(kind: type) -> bool:
+    """Whether an exception may be raised here as it is: others interrupt those who run tests."""
+    return issubclass(kind, Exception) or kind is SystemExit
 
 
 class UnmeasuredError(Exception):

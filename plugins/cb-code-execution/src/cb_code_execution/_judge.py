@@ -129,11 +129,7 @@ def _seen_by_tests(job: dict[str, Any], solution: _examiner.Solution) -> dict[st
     wanted = names if words & _INDIRECT else names & words
     own = {name for name in wanted if not hasattr(builtins, name)}
     shadows = {entry_point} if entry_point or own else wanted
-    space = {}
-    for name in own | (wanted & shadows):
-        # A module that is not here either is none of the libraries.
-        with contextlib.suppress(ImportError):
-            space[name] = getattr(solution, name)
+    space = {name: getattr(solution, name) for name in own | (wanted & shadows)}
     given: dict[str, Any] = {"__name__": "__main__"}
     if job["preamble"]:
         try:

@@ -300,7 +300,9 @@ class Peer(_wire.Codec):
                 return _generator(self._proxy(parts))
             if tag == "w":
                 return _coroutine(self._proxy(parts))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (_wire.ClosedError, _wire.WireError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it comes from the other side
             raise _wire.WireError(f"no object: {type(error).__name__}: {error}") from None
         raise _wire.WireError(f"no value is tagged {tag!r}")
 
@@ -386,22 +388,34 @@ class Peer(_wire.Codec):
 
     def _encode_raised_class(self, kind: Any) -> Any:
         found = _reference(kind)
-        if found:
+        if found and found[0] == "builtins":
             return {"m": found}
         bases = [base for base in kind.__bases__ if issubclass(base, BaseException)]
         number = self._handle(kind)[0]
-        return {"X": [number, str(kind.__name__), [self._encode_raised_class(b) for b in bases]]}
+        texts = [self._encode_raised_class(base) for base in bases]
+        return {"X": [number, str(kind.__name__), texts, found]}
 
     def _raised_class(self, parts: Any) -> Any:
-        number, name, bases = parts
+        number, name, bases, reference = parts
         if number not in self._taken:
-            found = tuple(dict.fromkeys(self.decode(base) for base in bases)) or (Exception,)
-            space = {"__module__": "solution", "__str__": _text_of_raised}
-            try:
-                self._taken[number] = type(str(name), found, space)
-            except TypeError:  # bases that do not go together
-                self._taken[number] = type(str(name), (Exception,), space)
+            known = self.known_class(*reference) if reference else None
+            self._taken[number] = known or self._made_class(str(name), bases)
         return self._taken[number]
+
+    def known_class(self, module: str, name: str) -> Any:
+        """The class of an exception that both sides have; None when this one has not."""
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+    def _made_class(self, name: str, bases: Any) -> type:
+        found = tuple(dict.fromkeys(self.decode(base) for base in bases)) or (Exception,)
+        space = {"__module__": "solution", "__str__": _text_of_raised}
+        try:
+            return type(name, found, space)
+        except TypeError:  # bases that do not go together
+            return type(name, (Exception,), space)
 
     def _raised(self, number: int, kind: Any, args: Any, text: Any, own: Any, about: Any) -> Any:
         known = self._taken.get(number)
@@ -413,8 +427,8 @@ class Peer(_wire.Codec):
         values = tuple(self.decode(args))
         try:
             error = found(*values)
-        except Exception:  # noqa: BLE001 - whatever its own class wants: this one has to be made
-            error = type(found.__name__, (Exception,), {"__str__": _text_of_raised})(*values)
+        except Exception:  # noqa: BLE001 - its class wants other arguments: it is made without
+            error = found.__new__(found, *values)
         for name, value in self.decode(own).items():
             if not str(name).startswith("_"):
                 error.__dict__[name] = value

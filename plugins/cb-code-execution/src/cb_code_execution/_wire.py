@@ -107,7 +107,9 @@ class Codec:
             if tag == "v":
                 name, inner = parts
                 return _STANDARD[name][1](self.decode(inner))
-        except (TypeError, ValueError, KeyError, IndexError, ArithmeticError, ImportError) as error:
+        except (ClosedError, WireError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a type says to what it is made of
             raise WireError(f"no value: {type(error).__name__}: {error}") from None
         return self.decode_object(tag, parts)
 
