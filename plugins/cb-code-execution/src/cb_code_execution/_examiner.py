@@ -12,7 +12,7 @@ import contextlib
 import sys
 import types
 
-from cb_code_execution import _peer, _wire
+from cb_code_execution import _peer, _proxies, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +21,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 # By them a test asks what it expects. An object that a solution made up must not answer that.
-_ASKING = frozenset(
-    [
-        "startswith",
-        "endswith",
-        "count",
-        "index",
-        "find",
-        "rindex",
-        "rfind",
-        "isdisjoint",
-        "issubset",
-        "issuperset",
-        "equals",
-    ]
+_ASKING = _wire.words(
+    "startswith endswith count index find rindex rfind isdisjoint issubset issuperset equals"
 )
+# The same by another name: what an operator may not tell, its method may not.
+_HIDDEN = _proxies.COMPARISONS | _proxies.ARITHMETIC | {"__contains__"}
 _RUNNERS = ("unittest", "pytest", "_pytest")
 _GENERATOR = ("send", "throw", "close")
 _CHANGING_MOCKS = ("attach_mock", "configure_mock", "mock_add_spec", "reset_mock")
@@ -56,6 +46,10 @@ class Examiner(_peer.Peer):
     broken: BaseException | None = None
     """Why the solution's process cannot be asked any more: tests may have caught it."""
 
+    def __init__(self, channel: _wire.Channel) -> None:
+        super().__init__(channel)
+        self._main = _thread.get_ident()
+
     def link(self) -> _peer.Link:
         # A call that waits for another thread's must not keep that one from being made.
         if self.door and _thread.get_ident() != self._main and not hasattr(self._local, "link"):
@@ -74,10 +68,6 @@ class Examiner(_peer.Peer):
             self.broken = self.broken or error
             raise
 
-    def __init__(self, channel: _wire.Channel) -> None:
-        super().__init__(channel)
-        self._main = _thread.get_ident()
-
     # what tests do with the solution's objects
 
     def call(self, proxy: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -94,7 +84,7 @@ class Examiner(_peer.Peer):
         self._change(originals, changes)
         if changes.get("") in originals:
             return originals[changes[""]]
-        if isinstance(value, _peer.Proxy) and proxy._cb_named:
+        if isinstance(value, _proxies.Proxy) and proxy._cb_named:
             object.__setattr__(value, "_cb_made", True)
         return value
 
@@ -107,10 +97,8 @@ class Examiner(_peer.Peer):
                 _update(originals[key], self.decode(text))
 
     def get(self, proxy: Any, name: str) -> Any:
-        # The same by another name: what an operator may not tell, its method may not.
-        hidden = _peer.COMPARISONS | _peer.ARITHMETIC | {"__contains__"}
-        made = isinstance(proxy, _peer.Proxy) and proxy._cb_made
-        if name in hidden or (name in _ASKING and not made):
+        made = isinstance(proxy, _proxies.Proxy) and proxy._cb_made
+        if name in _HIDDEN or (name in _ASKING and not made):
             kind = type(proxy).__name__
             raise AttributeError(f"{kind!r} object of the solution has no attribute {name!r} here")
         return super().get(proxy, name)
@@ -120,16 +108,16 @@ class Examiner(_peer.Peer):
 
         Else an object that is equal to everything would be every answer.
         """
-        with_plain = not all(isinstance(one, _peer.Proxy) for one in args)
-        if with_plain and name in _peer.COMPARISONS:
+        with_plain = not all(isinstance(one, _proxies.Proxy) for one in args)
+        if with_plain and name in _proxies.COMPARISONS:
             return NotImplemented
         if with_plain and name == "__contains__" and not proxy._cb_made:
             return any(one is args[0] or one == args[0] for one in iter(proxy))
-        if proxy._cb_mixed and name in _peer.NUMBERS:
+        if proxy._cb_mixed and name in _proxies.NUMBERS:
             raise TypeError(f"a {type(proxy).__name__} of the solution is no number")
         value = super().dunder(proxy, name, args, named)
-        if with_plain and name in _peer.ARITHMETIC and value is not NotImplemented:
-            if not isinstance(value, _peer.Proxy):
+        if with_plain and name in _proxies.ARITHMETIC and value is not NotImplemented:
+            if not isinstance(value, _proxies.Proxy):
                 raise TypeError(f"a {type(proxy).__name__} of the solution is no plain value")
             object.__setattr__(value, "_cb_mixed", True)
         return value
@@ -204,7 +192,7 @@ class Examiner(_peer.Peer):
         target = self.given(number)
         if name == "__instancecheck__":
             return isinstance(self.decode(args[0]), target)
-        if name not in _peer.DUNDERS and name not in _peer.ALWAYS:
+        if name not in _proxies.OPERATORS and name not in _proxies.ALWAYS:
             raise TypeError(f"an object of the tests cannot do that: {name}")
         return getattr(target, name)(*[self.decode(one) for one in args])
 
@@ -311,7 +299,7 @@ class Solution(types.ModuleType):
         return self._cb_seen[name]
 
     def _keep(self, name: str, value: Any) -> None:
-        if isinstance(value, _peer.Proxy) and name not in self._cb_functions:
+        if isinstance(value, _proxies.Proxy) and name not in self._cb_functions:
             object.__setattr__(value, "_cb_named", is_class_name(name))
         self._cb_seen[name] = value
 

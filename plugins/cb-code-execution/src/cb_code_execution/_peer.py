@@ -10,129 +10,11 @@ import _thread
 import sys
 import types
 
-from cb_code_execution import _wire
+from cb_code_execution import _proxies, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
-_SYMBOLS = [
-    "add",
-    "sub",
-    "mul",
-    "matmul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "divmod",
-    "pow",
-    "lshift",
-    "rshift",
-    "and",
-    "xor",
-    "or",
-]
-ARITHMETIC = frozenset(f"__{kind}{name}__" for kind in ("", "r", "i") for name in _SYMBOLS)
-NUMBERS = frozenset(
-    f"__{name}__"
-    for name in [
-        "bool",
-        "int",
-        "float",
-        "complex",
-        "index",
-        "abs",
-        "neg",
-        "pos",
-        "invert",
-        "round",
-        "trunc",
-        "floor",
-        "ceil",
-    ]
-)
-_OTHERS = frozenset(
-    f"__{name}__"
-    for name in [
-        "call",
-        "len",
-        "iter",
-        "next",
-        "reversed",
-        "contains",
-        "getitem",
-        "setitem",
-        "delitem",
-        "enter",
-        "exit",
-        "bytes",
-        "format",
-        "aiter",
-        "anext",
-        "aenter",
-        "aexit",
-        "hash",
-    ]
-)
-DUNDERS = COMPARISONS | ARITHMETIC | NUMBERS | _OTHERS
-ALWAYS = ("__str__", "__repr__")
-_BUILT_IN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
-
-
-class Proxy:
-    """Stands for an object of the other side."""
-
-    __slots__ = ("_cb_id", "_cb_made", "_cb_mixed", "_cb_named", "_cb_peer")
-    _cb_id: int
-    _cb_peer: Peer
-    __module__ = "solution"
-
-    def __getattr__(self, name: str) -> Any:
-        return self._cb_peer.get(self, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._cb_peer.ask("set", self._cb_id, name, self._cb_peer.encode(value))
-
-    def __delattr__(self, name: str) -> None:
-        self._cb_peer.ask("del", self._cb_id, name)
-
-    def __copy__(self) -> Any:
-        return self._cb_peer.ask("copy", self._cb_id, False)
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self._cb_peer.ask("copy", self._cb_id, True)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("an object of another process cannot be pickled")
-
-    def __dir__(self) -> Any:
-        return self._cb_peer.ask("dir", self._cb_id)
-
-    def __eq__(self, other: object) -> Any:
-        return self is other or NotImplemented
-
-    __hash__ = object.__hash__
-
-
-class Valued:
-    """Stands for an object of the other side that is also a value, as a named tuple is."""
-
-    _cb_id: int
-    _cb_peer: Peer
-    __module__ = "solution"
-
-    def __getattr__(self, name: str) -> Any:
-        return self._cb_peer.get(self, name)
-
-
-def _forwarded(name: str) -> Any:
-    def method(self: Any, *args: Any, **named: Any) -> Any:
-        return self._cb_peer.dunder(self, name, args, named)
-
-    method.__name__ = name
-    return method
 
 
 class Link:
@@ -232,7 +114,7 @@ class Peer(_wire.Codec):
     def encode_object(self, value: Any) -> Any:
         # By its type: an object may have anything for an attribute.
         kind = type(value)
-        if issubclass(kind, Proxy | Valued) or (
+        if issubclass(kind, _proxies.Proxy | _proxies.Valued) or (
             issubclass(kind, BaseException) and "_cb_id" in value.__dict__
         ):
             return {"o": value.__dict__["_cb_id"] if kind.__dictoffset__ else value._cb_id}
@@ -250,9 +132,9 @@ class Peer(_wire.Codec):
             return {"g": self._handle(value)}
         if issubclass(kind, types.CoroutineType):
             return {"w": self._handle(value)}
-        for base in _BUILT_IN:
+        for base in _proxies.BUILT_IN:
             if issubclass(kind, base):
-                return {"p": [self.encode(_built_in(base, value)), self._handle(value)]}
+                return {"p": [self.encode(_proxies.built_in(base, value)), self._handle(value)]}
         return {"h": self._handle(value)}
 
     def may_refer(self, value: Any) -> bool:
@@ -272,7 +154,7 @@ class Peer(_wire.Codec):
             return [number, key, None]
         described.add(key)
         self._given[-key] = kind  # so that no other type gets its number
-        return [number, key, [str(kind.__name__), _dunders(kind), issubclass(kind, type)]]
+        return [number, key, [str(kind.__name__), _proxies.operators(kind), issubclass(kind, type)]]
 
     def given(self, number: Any) -> Any:
         """The object of this side that the other was given under a number."""
@@ -297,9 +179,9 @@ class Peer(_wire.Codec):
             if tag == "M":
                 return self.module(parts)
             if tag == "g":
-                return _generator(self._proxy(parts))
+                return _proxies.generator(self._proxy(parts))
             if tag == "w":
-                return _coroutine(self._proxy(parts))
+                return _proxies.coroutine(self._proxy(parts))
         except (_wire.ClosedError, _wire.WireError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it comes from the other side
@@ -309,19 +191,10 @@ class Peer(_wire.Codec):
     def _class(self, key: Any, described: Any) -> type:
         if described is None or key in self._classes:
             return self._classes[key]
-        name, dunders, is_type = described
-        methods = {one: _forwarded(one) for one in dunders if one in DUNDERS}
-        methods |= {one: _forwarded(one) for one in ALWAYS}
-        if is_type:
-            methods |= {one: _forwarded(one) for one in ("__instancecheck__", "__subclasscheck__")}
-            methods["__mro_entries__"] = self.no_base
-        elif "__eq__" in dunders and "__hash__" not in dunders:
-            methods["__hash__"] = None
-        if "__hash__" not in methods:
-            methods["__hash__"] = object.__hash__
-        made = type(str(name), (Proxy,), {**methods, "__slots__": (), "__module__": "solution"})
-        self._classes[key] = made
-        return made
+        name, operators, is_type = described
+        more = {"__mro_entries__": self.no_base} if is_type else {}
+        self._classes[key] = _proxies.proxy_class(str(name), operators, more, is_type=is_type)
+        return self._classes[key]
 
     def no_base(self, bases: Any) -> Any:
         """A class of the other side cannot be derived from here."""
@@ -348,12 +221,12 @@ class Peer(_wire.Codec):
         kind = self._class(key, described)
         value = self.decode(text)
         base = type(value)
-        if base not in _BUILT_IN:
+        if base not in _proxies.BUILT_IN:
             raise _wire.WireError(f"a value of type {base.__name__}")
         known = self._taken.get(number)
         if known is not None and type(known).__bases__[-1] is base and known == value:
             return known
-        made_type: Any = type(kind.__name__, (Valued, base), {"__module__": "solution"})
+        made_type: Any = type(kind.__name__, (_proxies.Valued, base), {"__module__": "solution"})
         made = made_type(value)
         made._cb_id, made._cb_peer = int(number), self
         self._taken[number] = made
@@ -458,29 +331,6 @@ def _text_of_raised(self: Any) -> str:
     return text if isinstance(text, str) else BaseException.__str__(self)
 
 
-def _built_in(base: type, value: Any) -> Any:
-    """The value that an object has as a built-in type, whatever its own class says."""
-    if base in (int, complex):
-        return base.__add__(value, base())  # type: ignore[operator]
-    if base is float:
-        return float.__pos__(value)
-    if base is str:
-        return str.__str__(value)
-    if base is dict:
-        return dict(dict.items(value))
-    return base(base.__iter__(value))  # type: ignore[attr-defined]
-
-
-def _dunders(kind: type) -> list[str]:
-    """What operators a type has, beside those that every object has."""
-    return [
-        name
-        for name in DUNDERS
-        if getattr(kind, name, None) is not None
-        and getattr(kind, name) is not getattr(object, name, None)
-    ]
-
-
 def _reference(value: Any) -> list[str] | None:
     """Where in a library a type or function is found; None for one of the program itself."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
@@ -493,18 +343,3 @@ def _reference(value: Any) -> list[str] | None:
     for part in name.split("."):
         found = getattr(found, part, None)
     return [module, name] if found is value and not module.startswith("cb_code_execution") else None
-
-
-def _generator(proxy: Any) -> Any:
-    """A generator here that goes on with one of the other side, as far as it is asked to."""
-    sent = None
-    while True:
-        try:
-            item = proxy.send(sent)
-        except StopIteration as end:
-            return end.value
-        sent = yield item
-
-
-async def _coroutine(proxy: Any) -> Any:
-    return proxy._cb_peer.ask("await", proxy._cb_id)

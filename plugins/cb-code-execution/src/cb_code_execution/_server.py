@@ -33,17 +33,9 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-_MODULES = [
-    "_wire",
-    "_peer",
-    "_candidate",
-    "_examiner",
-    "_mirroring",
-    "_remaining",
-    "_judge",
-    "_confine",
-    "_warden",
-]
+_MODULES = """
+    _wire _proxies _peer _candidate _examiner _mirroring _remaining _judge _confine _warden
+"""
 """What runs inside, in the order in which they need each other."""
 _BOOT = """
 import json, sys, types
@@ -144,7 +136,9 @@ def _close_all() -> None:
 
 @functools.cache
 def _sources() -> list[tuple[str, str]]:
-    return [(n, Path(__file__).with_name(f"{n}.py").read_text("utf-8")) for n in _MODULES]
+    return [
+        (n, Path(__file__).with_name(f"{n}.py").read_text("utf-8")) for n in _MODULES.split()
+    ]
 
 
 def _started(spec: Spec) -> Server:

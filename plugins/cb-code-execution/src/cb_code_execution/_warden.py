@@ -28,24 +28,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_OFTEN_USED = [
-    "bisect",
-    "collections",
-    "copy",
-    "datetime",
-    "functools",
-    "heapq",
-    "inspect",
-    "itertools",
-    "math",
-    "operator",
-    "random",
-    "re",
-    "string",
-    "types",
-    "typing",
-    "unittest",
-]
+_OFTEN_USED = """
+    bisect collections copy datetime functools heapq inspect itertools math operator random re
+    string types typing unittest
+"""
 _HIGH_FD = 200
 _GRACE_S = 10.0
 """How much longer than its time a program may live when nobody ends it."""
@@ -63,7 +49,7 @@ def main(config: dict[str, Any]) -> NoReturn:
     except Exception as error:  # noqa: BLE001 - told where somebody can do something about it
         asked.send(f"refused: {error}".encode("utf-8", "replace"))
         os._exit(1)
-    for name in _OFTEN_USED:
+    for name in _OFTEN_USED.split():
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

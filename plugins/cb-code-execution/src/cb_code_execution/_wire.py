@@ -24,6 +24,11 @@ _SAME = frozenset({type(None), bool, str, float})
 _dump = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 class ClosedError(Exception):
     """The other side has ended."""
 
@@ -311,23 +316,9 @@ _STANDARD: dict[str, tuple[Any, Any]] = {
         lambda parts: _of("pandas", "RangeIndex")(*parts[0], name=parts[1]),
     ),
 }
-VALUE_MODULES = frozenset(
-    [
-        "builtins",
-        "collections",
-        "datetime",
-        "decimal",
-        "enum",
-        "fractions",
-        "io",
-        "numbers",
-        "numpy",
-        "pathlib",
-        "string",
-        "types",
-        "typing",
-        "uuid",
-    ]
+VALUE_MODULES = words(
+    "builtins collections datetime decimal enum fractions io numbers numpy pathlib string types "
+    "typing uuid"
 )
 """Types of these are known to both sides by name."""
 
