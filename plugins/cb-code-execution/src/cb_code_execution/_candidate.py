@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST_CHAIN = 20
+_FRAMES_BELOW = 20
 _MUTABLE = frozenset("dsBv")
 _input = builtins.input
 
@@ -44,6 +45,8 @@ class Candidate(_peer.Peer):
         sys.stdout = _text(self._printed)
         sys.stdin = _Asked(self)
         builtins.input = lambda prompt="": self.ask("input", str(prompt))
+        # Frames of the judge are below those of the solution, which are to be as many as ever.
+        sys.setrecursionlimit(sys.getrecursionlimit() + _FRAMES_BELOW)
         self._answer_all()
 
     def open_door(self, door: socket.socket) -> None:
