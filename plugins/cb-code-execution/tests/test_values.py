@@ -266,6 +266,24 @@ USES = {
         "mirror(node.right), mirror(node.left)",
         "mirror(node.left), mirror(node.right)",
     ),
+    "what is done to an attribute's content": (
+        (
+            "class Box:\n    def __init__(self):\n        self.items, self.names = [], {}\n    def total(self):\n        return sum(self.items) + len(self.names)\n"
+            "def fill(shelf):\n    shelf.things.append(1)\n    shelf.by['k'] = 2\n"
+        ),
+        (
+            "box = Box()\nbox.items.append(3)\nbox.names['a'] = 1\nassert box.total() == 4\nbox.items += [1]\nassert box.items == [3, 1] and box.total() == 5\n"
+            "class Shelf:\n    def __init__(self):\n        self.things, self.by = [], {}\nshelf = Shelf()\nthings = shelf.things\nfill(shelf)\nassert things == [1] and shelf.by == {'k': 2}\n"
+        ),
+        "shelf.things.append(1)",
+        "shelf.things = [1]",
+    ),
+    "copies of what it is given": (
+        "import copy\ndef f(node):\n    other = copy.deepcopy(node)\n    other.value += 1\n    return other\n",
+        "class Node:\n    def __init__(self):\n        self.value = 1\nnode = Node()\nother = f(node)\nassert isinstance(other, Node) and other.value == 2 and node.value == 1\n",
+        "copy.deepcopy(node)",
+        "node",
+    ),
     "trees of its own": (
         TREE,
         "root = Node(1, Node(2))\nroot.right = Node(3)\nassert total(root) == 6\nassert mirror(root).left.value == 3\n",

@@ -13,7 +13,7 @@ import io
 import os
 import sys
 
-from cb_code_execution import _peer, _wire
+from cb_code_execution import _peer, _proxies, _wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,6 +148,9 @@ class Candidate(_peer.Peer):
 
     def _set(self, number: int, name: str, value: Any) -> None:
         setattr(self.given(number), name, self.decode(value))
+
+    def _refill(self, number: int, name: str, value: Any) -> None:
+        _proxies.update(getattr(self.given(number), name), self.decode(value))
 
     def _del(self, number: int, name: str) -> None:
         delattr(self.given(number), name)

@@ -94,7 +94,7 @@ class Examiner(_peer.Peer):
             raise _wire.WireError("no changes")
         for key, text in changes.items():
             if key and key in originals:
-                _update(originals[key], self.decode(text))
+                _proxies.update(originals[key], self.decode(text))
 
     def get(self, proxy: Any, name: str) -> Any:
         made = isinstance(proxy, _proxies.Proxy) and proxy._cb_made
@@ -158,7 +158,18 @@ class Examiner(_peer.Peer):
     # what the solution can ask for
 
     def perform(self, changes: dict[str, Any], what: str, *parts: Any) -> Any:
-        if what not in ("call", "get", "set", "del", "do", "input", "stdin", "dir"):
+        if what not in (
+            "call",
+            "copy",
+            "del",
+            "dir",
+            "do",
+            "get",
+            "input",
+            "refill",
+            "set",
+            "stdin",
+        ):
             raise TypeError(f"an object of the tests cannot do that: {what}")
         return getattr(self, f"_{what}")(*parts)
 
@@ -181,6 +192,19 @@ class Examiner(_peer.Peer):
         if not (is_mock or self._is_own(kind)) or name.startswith(("_", "assert")) or taken:
             raise AttributeError(f"{kind.__name__!r} object attribute {name!r} cannot be set here")
         setattr(target, name, self.decode(value))
+
+    def _refill(self, number: int, name: str, value: Any) -> None:
+        target = self.given(number)
+        if self._shows(target, name):
+            _proxies.update(getattr(target, name), self.decode(value))
+
+    def _copy(self, number: int, deep: bool) -> Any:
+        import copy
+
+        target = self.given(number)
+        if not self._is_own(type(target)):
+            raise TypeError(f"a {type(target).__name__} of the tests cannot be copied")
+        return (copy.deepcopy if deep else copy.copy)(target)
 
     def _del(self, number: int, name: str) -> None:
         target = self.given(number)
@@ -236,39 +260,6 @@ class UnmeasuredError(Exception):
 def is_class_name(name: str) -> bool:
     """Whether a name is that of a class, as people write them."""
     return name[:1].isupper() and "_" not in name and not name.isupper()
-
-
-def _update(old: Any, new: Any) -> None:
-    """Make a mutable value equal to another of its type, its mutable parts in place."""
-    if type(old) is not type(new) or old is new:
-        return
-    if isinstance(old, list):
-        if len(old) == len(new):
-            new = [_merged(one, other) for one, other in zip(old, new, strict=True)]
-        old[:] = new
-    elif isinstance(old, dict):
-        merged = {key: _merged(old.get(key), value) for key, value in new.items()}
-        old.clear()
-        old.update(merged)
-    elif isinstance(old, set):
-        old.clear()
-        old.update(new)
-    elif isinstance(old, bytearray):
-        old[:] = new
-    elif type(old).__name__ == "deque":
-        old.clear()
-        old.extend(new)
-    elif type(old).__name__ == "ndarray" and old.shape == new.shape:
-        old[...] = new
-    elif type(old).__name__ in ("DataFrame", "Series"):
-        old._update_inplace(new)
-
-
-def _merged(old: Any, new: Any) -> Any:
-    if type(old) is type(new) and isinstance(old, list | dict | set | bytearray):
-        _update(old, new)
-        return old
-    return new
 
 
 class Solution(types.ModuleType):

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_READ_BACK = 16
+"""So many attributes that were read last are looked at for what was done to their content."""
+
+
 class Link:
     """A channel that one thread talks over at a time, and the types that the other side knows."""
 
@@ -37,6 +41,7 @@ class Peer(_wire.Codec):
         self._numbers: dict[int, int] = {}
         self._taken: dict[int, Any] = {}
         self._classes: dict[int, type] = {}
+        self._read: list[list[Any]] = []
 
     def link(self) -> Link:
         """What the running thread talks over."""
@@ -51,6 +56,7 @@ class Peer(_wire.Codec):
 
     def ask_all(self, *message: Any) -> tuple[Any, Any]:
         """The value, and what the other side says about the arguments it was given."""
+        self._write_back()
         link = self.link()
         with link.lock:
             link.channel.send(message)
@@ -77,7 +83,9 @@ class Peer(_wire.Codec):
         """Do what the other side asks for, and tell what came of it."""
         changes: dict[str, Any] = {}
         try:
-            answer = ["ok", self.encode(self.perform(changes, *message))]
+            value = self.perform(changes, *message)
+            self._write_back()
+            answer = ["ok", self.encode(value)]
         except (_wire.ClosedError, _wire.WireError):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
@@ -98,7 +106,22 @@ class Peer(_wire.Codec):
         return ""
 
     def get(self, proxy: Any, name: str) -> Any:
-        return self.ask("get", proxy._cb_id, name)
+        value = self.ask("get", proxy._cb_id, name)
+        if type(value) in (list, dict, set):
+            seen = [proxy._cb_id, name, value, repr(self.encode(value))]
+            self._read = [*self._read[1 - _READ_BACK :], seen]
+        return value
+
+    def _write_back(self) -> None:
+        """What was done to the content of an attribute, do to the attribute, before it is used."""
+        changed = []
+        for seen in self._read:
+            text = self.encode(seen[2])
+            if repr(text) != seen[3]:
+                seen[3] = repr(text)
+                changed.append((seen[0], seen[1], text))
+        for number, name, text in changed:
+            self.ask("refill", number, name, text)
 
     def dunder(self, proxy: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if name == "__call__":

@@ -130,3 +130,36 @@ def generator(proxy: Any) -> Any:
 
 async def coroutine(proxy: Any) -> Any:
     return proxy._cb_peer.ask("await", proxy._cb_id)
+
+
+def update(old: Any, new: Any) -> None:
+    """Make a mutable value equal to another of its type, its mutable parts in place."""
+    if type(old) is not type(new) or old is new:
+        return
+    if isinstance(old, list):
+        if len(old) == len(new):
+            new = [_merged(one, other) for one, other in zip(old, new, strict=True)]
+        old[:] = new
+    elif isinstance(old, dict):
+        merged = {key: _merged(old.get(key), value) for key, value in new.items()}
+        old.clear()
+        old.update(merged)
+    elif isinstance(old, set):
+        old.clear()
+        old.update(new)
+    elif isinstance(old, bytearray):
+        old[:] = new
+    elif type(old).__name__ == "deque":
+        old.clear()
+        old.extend(new)
+    elif type(old).__name__ == "ndarray" and old.shape == new.shape:
+        old[...] = new
+    elif type(old).__name__ in ("DataFrame", "Series"):
+        old._update_inplace(new)
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if type(old) is type(new) and isinstance(old, list | dict | set | bytearray):
+        update(old, new)
+        return old
+    return new

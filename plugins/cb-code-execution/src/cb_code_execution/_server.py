@@ -136,9 +136,7 @@ def _close_all() -> None:
 
 @functools.cache
 def _sources() -> list[tuple[str, str]]:
-    return [
-        (n, Path(__file__).with_name(f"{n}.py").read_text("utf-8")) for n in _MODULES.split()
-    ]
+    return [(n, Path(__file__).with_name(f"{n}.py").read_text("utf-8")) for n in _MODULES.split()]
 
 
 def _started(spec: Spec) -> Server:
