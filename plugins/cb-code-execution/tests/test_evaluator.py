@@ -90,6 +90,45 @@ def test_too_few_samples_for_k_are_missing_with_the_reason(code):
     assert scored.missing == {"pass_at_k": "pass@5 needs 5 samples, the output has 1"}
 
 
+SUMS = {"tests": [{"input": "1 2\n", "output": "3\n"}, {"input": "-1 1", "output": "0"}]}
+
+
+@pytest.mark.parametrize(
+    ("response", "score"),
+    [
+        ("print(sum(map(int, input().split())))", 1.0),
+        (
+            "def main():\n    print(sum(map(int, input().split())))\nif __name__ == '__main__':\n    main()",
+            1.0,
+        ),
+        (
+            "import sys\nprint(sum(map(int, sys.stdin.read().split())), ' ')\nprint()\nsys.exit()",
+            1.0,
+        ),
+        ("print(sum(map(int, open(0).read().split())))", 1.0),
+        (
+            "import sys\nsys.stdout.buffer.write(b'%d\\n' % sum(map(int, sys.stdin.buffer.read().split())))",
+            1.0,
+        ),
+        ("print(3)", 0.0),
+        ("print(sum(map(int, input().split())), 'or so')", 0.0),
+        ("print(sum(map(int, input().split())))\nraise SystemExit(1)", 0.0),
+        ("import os\nos._exit(0)", 0.0),
+        ("print(input() + input())", 0.0),
+    ],
+)
+def test_programs_are_given_input_and_print_output(code, response, score):
+    """Each case by a process of its own. What is to be printed is not where the program is."""
+    found = CodeExecution(timeout_s=20).score(SUMS, {"response": response})
+    assert found.scores == {"pass_at_1": score, "pass_at_k": score}, found
+
+
+def test_a_case_without_output_measures_nothing():
+    """Nobody knows what is to be printed."""
+    with pytest.raises(MissingScoreError, match="no input or no output"):
+        CodeExecution().score({"tests": [{"input": "1"}]}, {"response": RIGHT})
+
+
 @pytest.mark.parametrize(
     ("example", "output", "reason"),
     [

@@ -319,8 +319,9 @@ def test_a_thread_may_recurse_as_deep_as_the_interpreter_lets_it(code):
     """Its stack is smaller than that of the program, but not too small."""
     deep = (
         "def add(a, b):\n    return sorted([a], key=lambda x: add(a - 1, b))[0] + b if a else b\n"
-        "import threading\ndef top():\n    try:\n        add(10**6, 1)\n"
+        "import threading\nfound = []\ndef top():\n    try:\n        add(10**6, 1)\n"
         "    except RecursionError:\n        found.append(1)\n"
+        "def deep():\n    t = threading.Thread(target=top)\n    t.start()\n    t.join()\n    return found\n"
     )
-    tests = "found = []\nt = threading.Thread(target=top)\nt.start()\nt.join()\nassert found"
+    tests = "assert deep() == [1]"
     assert score(code, tests, deep).scores["pass_at_1"] == 1.0

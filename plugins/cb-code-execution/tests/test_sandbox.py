@@ -12,12 +12,15 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
 import pytest
 
+from cb_code_execution import _server
 from cb_code_execution._syscalls import call_filter
 from cb_code_execution.limits import Limits
 from cb_code_execution.machine import MECHANISMS, find, unconfined
@@ -176,6 +179,189 @@ def test_no_abstract_socket_reaches_this_machine(sandbox):
             listener.accept()
 
 
+@pytest.fixture
+def open_folder():
+    """A folder that everybody may use, as far as the file system is concerned."""
+    with tempfile.TemporaryDirectory(prefix="cb-open-") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
+@pytest.mark.parametrize(
+    "make",
+    ["socket.socket(socket.AF_UNIX, {kind})", "socket.socketpair(socket.AF_UNIX, {kind})[0]"],
+)
+def test_no_socket_with_a_path_reaches_this_machine(sandbox, open_folder, kind, make):
+    """As that of an agent with keys, or of a daemon that starts programs."""
+    number = getattr(socket, kind)
+    with socket.socket(socket.AF_UNIX, number) as listener:
+        path = open_folder / "socket"
+        listener.bind(str(path))
+        path.chmod(0o777)
+        if number == socket.SOCK_STREAM:
+            listener.listen()
+        attack = f"import socket\ns = {make.format(kind=f'socket.{kind}')}\ns.connect({str(path)!r})\ns.send(b'x')"
+        assert sandbox.run(attack, "").status == "failed"
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept() if number == socket.SOCK_STREAM else listener.recv(10)
+
+
+@pytest.mark.parametrize("where", ["bin", "lib"])
+def test_no_socket_beside_the_interpreter_reaches_this_machine(sandbox, open_folder, where):
+    """What the interpreter is installed in can be seen, sockets in it included."""
+    folder = open_folder / where
+    folder.mkdir(mode=0o755)
+    near = attrs.evolve(sandbox, prefixes=(*sandbox.prefixes, str(folder)))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket"))
+        (folder / "socket").chmod(0o777)
+        listener.listen()
+        path = str(folder / "socket")
+        attack = f"import os, socket\nassert os.path.exists({path!r})\nsocket.socket(socket.AF_UNIX).connect({path!r})"
+        assert sandbox.run(f"import os\nassert not os.path.exists({path!r})", "").passed
+        assert near.run(attack, "").message.startswith("PermissionError")
+
+
+@pytest.mark.parametrize("family", [f for f in range(46) if f not in (2, 10)])
+def test_sockets_are_of_an_empty_network_or_not_at_all(sandbox, family):
+    """Other families reach the kernel, the host of a virtual machine, or devices."""
+    attack = f"import socket\nfor kind in range(1, 6):\n    try:\n        socket.socket({family}, kind)\n    except PermissionError:\n        continue\n    raise AssertionError(kind)\n"
+    assert sandbox.run(attack, "").passed
+
+
+def test_pairs_of_sockets_can_be_used(sandbox):
+    """As asyncio does."""
+    use = "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 1\n"
+    assert sandbox.run(use, "assert asyncio.run(f()) == 1").passed
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "os.stat({path!r})",
+        "os.chmod({path!r}, 0o666)",
+        "os.chmod({folder!r}, 0o700)",
+        "os.utime({path!r}, (1, 1))",
+        "os.setxattr({path!r}, 'user.x', b'1')",
+        "os.chdir({folder!r})",
+        "os.listdir({folder!r})",
+        "os.rename({path!r}, {path!r} + '2')",
+        "os.link({path!r}, 'mine')",
+        "os.open({path!r}, os.O_PATH)",
+    ],
+)
+def test_nothing_is_done_to_files_outside(sandbox, open_folder, act):
+    """Neither to what is in them nor to what is known about them."""
+    path = open_folder / "file"
+    path.write_text("x")
+    path.chmod(0o640)
+    if os.getuid() == 0:  # as if it were the program's own, which is harder to protect
+        path.chmod(0o666)
+    before = path.stat()
+    outcome = sandbox.run("import os\n" + act.format(path=str(path), folder=str(open_folder)), "")
+    assert outcome.message.startswith(("FileNotFoundError", "PermissionError", "OSError"))
+    assert path.stat() == before
+    assert open_folder.stat().st_mode & 0o777 == 0o777
+
+
+@pytest.mark.parametrize("path", ["/usr/bin/python3", "/usr", "/dev/null", "/"])
+def test_what_is_shown_cannot_be_changed(sandbox, path):
+    """Not even by its owner, who may be the one that runs cb."""
+    for act in (f"os.chmod({path!r}, 0o777)", f"os.utime({path!r}, (1, 1))"):
+        outcome = sandbox.run(f"import os\n{act}", "")
+        assert outcome.message.startswith(("PermissionError", "OSError"))
+
+
+def test_files_are_counted(sandbox):
+    """Empty ones take memory, too, that of the kernel."""
+    few = attrs.evolve(sandbox, limits=attrs.evolve(LIMITS, files=100))
+    fill = "for i in range(1000):\n    open(str(i), 'w').close()\n"
+    assert few.run(fill, "").message.startswith("OSError: [Errno 28]")
+    assert few.run(fill.replace("1000", "50"), "").passed
+
+
+def test_what_waits_in_sockets_is_memory(sandbox):
+    """It is not the program's own, but the kernel's: it is counted all the same."""
+    bomb = (
+        "import os, signal, socket\n"
+        "for _ in range(12):\n"
+        "    if os.fork() == 0:\n"
+        "        kept = []\n"
+        "        while len(kept) < 120:\n"
+        "            pair = socket.socketpair()\n"
+        "            for one in pair:\n"
+        "                one.setblocking(False)\n"
+        "                try:\n"
+        "                    while True:\n"
+        "                        one.send(bytes(65536))\n"
+        "                except BlockingIOError:\n"
+        "                    pass\n"
+        "            kept.append(pair)\n"
+        "        signal.pause()\n"
+        "signal.pause()\n"
+    )
+    small = attrs.evolve(sandbox, limits=attrs.evolve(LIMITS, memory_mb=100))
+    assert small.run(bomb, "").status == "too much memory"
+
+
+@pytest.mark.parametrize("option", ["SO_SNDBUF", "SO_RCVBUF"])
+def test_sockets_cannot_be_made_to_hold_more(sandbox, option):
+    """What each of them holds at most is known, so they can be counted."""
+    attack = f"import socket\nsocket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.{option}, 1 << 24)"
+    assert sandbox.run(attack, "").message.startswith("PermissionError")
+
+
+def test_a_home_with_an_interpreter_in_it_is_not_shown(sandbox, open_folder, monkeypatch):
+    """Of an interpreter whose prefix is the home, only its library is: and with it, it works."""
+    open_folder.chmod(0o755)
+    subprocess.run([sandbox.python, "-m", "venv", "--without-pip", str(open_folder)], check=True)
+    monkeypatch.setenv("HOME", str(open_folder))
+    for name in ("bin", "lib", ".ssh", "."):
+        (open_folder / name).mkdir(exist_ok=True)
+        (open_folder / name / "secret").write_text("secret")
+    python = str(open_folder / "bin" / "python")
+    inside = find(LIMITS, python, (sandbox.mechanism,))
+    assert inside.run(
+        "import ctypes, json, sys", f"assert sys.prefix == {str(open_folder)!r}"
+    ).passed
+    for name in ("bin", "lib", ".ssh", "."):
+        outcome = inside.run(f"open({str(open_folder / name / 'secret')!r})", "")
+        assert outcome.message.startswith(("FileNotFoundError", "PermissionError"))
+
+
+def test_the_two_processes_of_a_program_do_not_see_each_other(sandbox):
+    """A solution can neither signal its tests nor find out that they are there."""
+    look = (
+        "import os, signal\n"
+        "seen = []\n"
+        "for pid in range(1, 400):\n"
+        "    try:\n"
+        "        os.kill(pid, 0)\n"
+        "        seen.append(pid)\n"
+        "    except OSError:\n"
+        "        pass\n"
+        "def end():\n"
+        "    os.kill(-1, signal.SIGKILL)\n"
+    )
+    tests = "import os\nassert len(seen) <= 2\ntry:\n    end()\nexcept OSError:\n    pass\n"
+    assert sandbox.run(look, tests).passed
+
+
+def test_a_solution_is_told_nothing_of_its_tests(sandbox):
+    """Not even in memory that its process has from the one it was forked from."""
+    # Both are put together where they are needed: neither is to be in the other.
+    needle = "xyzzy" * 3
+    look = (
+        "import ctypes, gc\n"
+        "def found():\n"
+        "    needle = 'xyz' + 'zy'\n"
+        "    return [one for one in gc.get_objects() if isinstance(one, (dict, list)) and needle * 3 in repr(one)[:10**5]]\n"
+    )
+    assert sandbox.run(look, f"# {needle}\nassert found() == []").passed
+
+
 def test_processes_of_this_machine_are_neither_seen_nor_signalled(sandbox):
     """The number of a process here is nobody there."""
     attack = f"import os\nos.kill({os.getpid()}, 0)"
@@ -258,8 +444,8 @@ def test_endless_output_is_stopped(sandbox):
         "while True: pass",
         "import signal\nfor s in (15, 2, 1): signal.signal(s, signal.SIG_IGN)\nwhile True: signal.pause()",
         "import os, signal\nos.setsid() if os.fork() == 0 else None\nwhile True: signal.pause()",
-        "import os, signal\nos.close(3)\nsignal.pause()",
-        "import os, signal\nfor fd in (0, 1, 2, 3): os.close(fd)\nsignal.pause()",
+        "import os, signal\nos.closerange(3, 256)\nsignal.pause()",
+        "import os, signal\nos.closerange(0, 256)\nsignal.pause()",
     ],
 )
 def test_time_is_limited_whatever_a_program_ignores(sandbox, attack):
@@ -308,6 +494,29 @@ def test_a_program_ends_with_its_watcher(sandbox):
         os.close(descriptor)
 
 
+def test_a_server_that_was_killed_is_started_again(sandbox):
+    """Programs are forked from it; the next one finds another."""
+    assert sandbox.run("", "assert True").passed
+    spec = _server.Spec(sandbox.mechanism, sandbox.python, sandbox.prefixes)
+    process = _server._servers[os.getpid(), spec]._process
+    process.kill()
+    process.wait()
+    assert sandbox.run("", "assert True").passed
+
+
+def test_programs_that_run_at_once_do_not_meet(sandbox):
+    """Neither in files nor in processes nor in verdicts."""
+    write = "import os\nopen('mine', 'x').write(WHO)\ndef who():\n    return open('mine').read(), os.listdir('.')\n"
+
+    def run(number):
+        asked = number if number % 2 else -1
+        return sandbox.run(f"WHO = '{number}'\n{write}", f"assert who() == ('{asked}', ['mine'])")
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(run, range(24)))
+    assert [outcome.passed for outcome in outcomes] == [bool(n % 2) for n in range(24)]
+
+
 def test_privileges_cannot_be_gained_again(sandbox):
     """Root is nobody there."""
     outcome = sandbox.run("import os\nassert os.getuid() != 0\nos.setuid(0)", "")
@@ -315,8 +524,18 @@ def test_privileges_cannot_be_gained_again(sandbox):
 
 
 def test_a_forged_verdict_is_no_pass(sandbox):
-    """Only a word that the program is not told counts."""
-    assert sandbox.run("import os\nos.write(3, b'passed')\nos._exit(0)", "").status == "failed"
+    """It is told where the solution has no way to, whatever it writes to what it has."""
+    forge = (
+        "import json, os, struct\n"
+        "told = json.dumps(['passed', '']).encode()\n"
+        "for fd in range(64):\n"
+        "    try:\n"
+        "        os.write(fd, struct.pack('<Q', len(told)) + told)\n"
+        "    except OSError:\n"
+        "        pass\n"
+    )
+    assert not sandbox.run(forge, "assert False").passed
+    assert not sandbox.run(f"{forge}os._exit(0)", "").passed
 
 
 def test_without_a_sandbox_limits_still_hold():

@@ -1,45 +1,43 @@
-"""The program that locks itself up before it runs untrusted code. Standard library only.
+"""What the kernel offers to lock a process up, one function each. Standard library only.
 
-It is started as a script by the interpreter that will run the code, with the job as JSON in
-its only argument and the sources on standard input. Whatever cannot be locked ends it with
-`EXIT_NOT_CONFINED`: nothing untrusted has run then.
+Runs in the process that is locked up. What cannot be done raises: nothing untrusted may run
+then.
 """
-# It starts in front of every program, so it imports little.
-# ruff: noqa: PTH112, PTH123, S606
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
+import platform
 import resource
 import signal
 import struct
 import sys
-from typing import Any, NoReturn
-
-EXIT_NOT_CONFINED = 97
-VERDICT_FD = 3
-FILES = ("solution.py", "tests.py", "remaining.py")
-"""Where the sources are found by the program that runs them."""
 
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND = 1, 2, 4, 4096
+_MS_REC, _MS_PRIVATE = 16384, 1 << 18
+_MNT_DETACH = 2
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 1, 4, 22
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _SECCOMP_MODE_FILTER = 2
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _FS_RIGHTS_OF_ABI = {3: 15, 4: 15, 5: 16}
 _OLDEST_ABI = 3
 """The first version of Landlock that also keeps files from being truncated."""
+_CAPABILITIES = struct.pack("=Ii", 0x20080522, 0)
+INSIDE = 1000
+"""The user that a program is in a namespace of users."""
+SCRATCH = "/scratch"
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def refusal(word: str) -> str:
-    """How a message begins that says why code was not run; a program cannot know the word."""
-    return f"not run {word}: "
+# Without giving up the interpreter's lock, as a clone must not wake up without it.
+_libc = ctypes.PyDLL(None, use_errno=True)
 
 
 def _check(result: int, what: str) -> int:
@@ -57,7 +55,10 @@ def landlock_version() -> int:
 def set_limits(limits: dict[str, int]) -> None:
     """Hold this process and all it starts to limits that it cannot raise again."""
     for name, value in limits.items():
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+        kind = getattr(resource, f"RLIMIT_{name}")
+        most = resource.getrlimit(kind)[1]
+        least = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(kind, (least, least))
 
 
 def restrict_files(readable: list[str], writable: str) -> None:
@@ -79,7 +80,6 @@ def restrict_files(readable: list[str], writable: str) -> None:
         _allow(ruleset, path, _EXECUTE | _READ_FILE | _READ_DIR)
     _allow(ruleset, writable, every)
     _allow(ruleset, os.devnull, _READ_FILE | _WRITE_FILE | _TRUNCATE)
-    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _check(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
     os.close(ruleset)
 
@@ -89,7 +89,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    if not os.path.isdir(path):
+    if not os.path.isdir(path):  # noqa: PTH112 - pathlib is not imported here
         rights &= ~_READ_DIR
     # struct landlock_path_beneath_attr is packed: 8 bytes of rights, 4 of file descriptor.
     rule = rights.to_bytes(8, sys.byteorder) + opened.to_bytes(4, sys.byteorder)
@@ -98,9 +98,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def restrict_calls(steps: bytes) -> None:
-    """Seccomp: refuse the calls that a filter names. Without a filter, none."""
-    if not steps:
-        return
+    """Seccomp: refuse the calls that a filter names."""
     text = ctypes.create_string_buffer(steps, len(steps))
     # struct sock_fprog: the number of steps of eight bytes, and where they are.
     program = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(text))
@@ -108,139 +106,126 @@ def restrict_calls(steps: bytes) -> None:
 
 
 def end_with_parent() -> None:
-    """When whoever watches this program is killed, so is the program."""
+    """When the process that started this one ends, so does this one."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
 
 
-def _mount_scratch(path: str, size: int, owner: int) -> None:
-    _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-private")
-    options = f"size={size},mode=0700,uid={owner},gid={owner}".encode()
-    flags = _MS_NOSUID | _MS_NODEV
-    _check(_libc.mount(b"tmpfs", path.encode(), b"tmpfs", flags, options), "mount tmpfs")
-    os.chdir(path)
+def adopt_orphans() -> None:
+    """What is started by processes that end is this one's to end."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "subreaper")
 
 
-def enter_namespaces() -> int:
-    """Leave the network, the processes and the mounts of this machine. Returns the user to be.
-
-    Root becomes a user that nobody else is, so that the limit on processes counts only its
-    own. Anybody else gets a user namespace.
-    """
-    kinds = _CLONE_NEWNS | _CLONE_NEWUTS | _CLONE_NEWIPC | _CLONE_NEWPID | _CLONE_NEWNET
-    user, group = os.getuid(), os.getgid()
-    if user == 0:
-        _check(_libc.unshare(kinds), "unshare")
-        return 100_000 + os.getpid()
-    _check(_libc.unshare(kinds | _CLONE_NEWUSER), "unshare")
-    inside = 1000
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{inside} {user} 1"),
-        ("gid_map", f"{inside} {group} 1"),
-    ):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
-    return inside
-
-
-def become(user: int) -> None:
-    """Give up root for good; in a user namespace the user is already another."""
+def give_up_privileges(user: int) -> None:
+    """Be somebody without any capability, who can gain none, and whose memory is nobody's."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+    _check(_libc.capset(_CAPABILITIES, bytes(24)), "capset")
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 
-def write_sources(sources: list[str], owner: int) -> None:
-    """Put what the program reads into the current folder."""
-    for name, text in zip(FILES, sources, strict=True):
-        with open(name, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        if os.getuid() == 0:
-            os.chown(name, owner, owner)
+def leave_machine(proc: int, *, only_mounts: bool = False) -> int:
+    """Enter namespaces of one's own, for mounts or for all but processes. Returns the user to be.
 
-
-def run_under_landlock(job: dict[str, Any], sources: list[str]) -> NoReturn:
-    """Three processes: this one waits, the first of the namespace reaps, the last runs the code.
-
-    When the first of a namespace ends, the kernel ends all others in it.
+    Root becomes a user that nobody else is, so that the limit on processes counts only its
+    own. Anybody else gets a namespace of users. `proc` is a descriptor of /proc, which need
+    not be seen here.
     """
-    user = enter_namespaces()
-    end_with_parent()
-    first = os.fork()
-    if first:
-        _, status = os.waitpid(first, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    end_with_parent()
-    _mount_scratch(job["scratch"], job["scratch_bytes"], user if os.getuid() == 0 else 1000)
-    write_sources(sources, user)
-    worker = os.fork()
-    if worker == 0:
-        set_limits(job["limits"])
-        become(user)
-        _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
-        restrict_files(job["readable"], ".")
-        restrict_calls(bytes.fromhex(job["filter"]))
-        os.execve(job["command"][0], job["command"], job["environment"])
-    while True:
-        ended, status = os.wait()
-        if ended == worker:
-            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    kinds = _CLONE_NEWNS
+    if not only_mounts:
+        kinds |= _CLONE_NEWUTS | _CLONE_NEWIPC | _CLONE_NEWNET
+    user, group = os.getuid(), os.getgid()
+    if user == 0:
+        _check(_libc.unshare(kinds), "unshare")
+        _hide_name(only_mounts)
+        return 100_000 + os.getpid()
+    _check(_libc.unshare(kinds | _CLONE_NEWUSER), "unshare")
+    _hide_name(only_mounts)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{INSIDE} {user} 1"),
+        ("gid_map", f"{INSIDE} {group} 1"),
+    ):
+        opened = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
+        os.write(opened, text.encode())
+        os.close(opened)
+    return INSIDE
 
 
-def run_under_bubblewrap(job: dict[str, Any], sources: list[str]) -> NoReturn:
-    """As a user that nobody else is, within limits, bubblewrap does the rest."""
-    files = {
-        **{f"@source-{n}": text.encode("utf-8", "replace") for n, text in enumerate(sources)},
-        "@filter": bytes.fromhex(job["filter"]),
-    }
-    # bubblewrap reads them from descriptors, which the program does not get.
-    command = [_opened(files[part]) if part in files else part for part in job["command"]]
-    set_limits(job["limits"])
-    if os.getuid() == 0:
-        become(100_000 + os.getpid())
-    os.execve(command[0], command, job["environment"])
+def _hide_name(still_that_of_the_machine: bool) -> None:
+    if not still_that_of_the_machine:
+        _check(_libc.sethostname(b"sandbox", ctypes.c_size_t(7)), "sethostname")
 
 
-def _opened(data: bytes) -> str:
-    """The number of a descriptor from which data can be read."""
-    descriptor = os.memfd_create("data", 0)
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return str(descriptor)
+def fork_with_own_processes() -> int:
+    """A fork that is the first process of a namespace of processes: all others end with it."""
+    flags = ctypes.c_ulong(_CLONE_NEWPID | signal.SIGCHLD)
+    nothing = (ctypes.c_ulong(0),) * 4
+    return _check(_libc.syscall(_CLONE[platform.machine()], flags, *nothing), "clone")
 
 
-def run_unconfined(job: dict[str, Any], sources: list[str]) -> NoReturn:
-    """Limits and an empty environment only, for those who asked for it."""
-    end_with_parent()
-    os.chdir(job["scratch"])
-    write_sources(sources, os.getuid())
-    set_limits(job["limits"])
-    os.execve(job["command"][0], job["command"], job["environment"])
+def own_processes_for_next_fork() -> None:
+    """The next fork is the first process of a namespace of processes. This works once."""
+    _check(_libc.unshare(_CLONE_NEWPID), "unshare")
 
 
-def main() -> NoReturn:
-    """Run the job; what keeps it from being locked up is told on the verdict's descriptor."""
-    job = json.loads(sys.argv[1])
-    try:
-        if job["verdict_fd"] != VERDICT_FD:
-            os.dup2(job["verdict_fd"], VERDICT_FD)
-            os.close(job["verdict_fd"])
-        os.set_inheritable(VERDICT_FD, True)
-        sources = json.loads(sys.stdin.buffer.read())
-        empty = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(empty, 0)
-        run = {
-            "landlock": run_under_landlock,
-            "bubblewrap": run_under_bubblewrap,
-            "none": run_unconfined,
-        }[job["mechanism"]]
-        run(job, sources)
-    except BaseException as error:  # noqa: BLE001 - nothing may run after a failed lock
-        os.write(VERDICT_FD, f"{refusal(job['word'])}{error}".encode("utf-8", "replace"))
-    os._exit(EXIT_NOT_CONFINED)
+def _mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    done = _libc.mount(
+        source.encode(), target.encode(), kind and kind.encode(), flags, options.encode() or None
+    )
+    _check(done, f"mount {target}")
 
 
-if __name__ == "__main__":
-    main()
+def _set_attributes(path: str, attributes: int, flags: int = 0) -> None:
+    changes = struct.pack("=4Q", attributes, 0, 0, 0)
+    done = _libc.syscall(
+        _MOUNT_SETATTR, _AT_FDCWD, path.encode(), flags, changes, ctypes.c_size_t(len(changes))
+    )
+    _check(done, f"mount_setattr {path}")
+
+
+def change_root(readable: list[str], devices: list[str]) -> None:
+    """Have nothing but some paths, which cannot be written to, and an empty folder to work in."""
+    # What they are is found out here: links lead elsewhere when there is another root.
+    shown = [(path, os.path.realpath(path)) for path in (*readable, *devices)]
+    links = {path: os.readlink(path) for path in readable if os.path.islink(path)}  # noqa: PTH114, PTH115
+    _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-private")
+    # Where it is put together does not matter: only this process sees it there.
+    root = "/tmp"  # noqa: S108
+    _mount("tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=1m,nr_inodes=1k")
+    os.mkdir(f"{root}/old")  # noqa: PTH102
+    pivot = _libc.syscall(_PIVOT_ROOT[platform.machine()], root.encode(), f"{root}/old".encode())
+    _check(pivot, "pivot_root")
+    os.chdir("/")
+    for path, real in shown:
+        _show(path, f"/old{real}", links.get(path), path in devices)
+    os.mkdir(SCRATCH)  # noqa: PTH102
+    _check(_libc.umount2(b"/old", _MNT_DETACH), "umount of the old root")
+    os.rmdir("/old")  # noqa: PTH106
+    _set_attributes("/", _ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV)
+
+
+def _show(path: str, source: str, link: str | None, is_device: bool) -> None:
+    if os.path.lexists(path) or not os.path.lexists(source):
+        return  # one of those that it lies in is shown already, or there is none
+    os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+    if link is not None:
+        os.symlink(link, path)  # noqa: PTH211
+        return
+    if os.path.isdir(source):  # noqa: PTH112
+        os.mkdir(path)  # noqa: PTH102
+    else:
+        os.close(os.open(path, os.O_CREAT, 0o444))
+    _mount(source, path, None, _MS_BIND | _MS_REC)
+    attributes = _ATTR_RDONLY | _ATTR_NOSUID | (0 if is_device else _ATTR_NODEV)
+    _set_attributes(path, attributes, _AT_RECURSIVE)
+
+
+def mount_scratch(size: int, files: int, owner: int) -> None:
+    """A folder in memory to work in, for so many bytes and so many files."""
+    _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-private")
+    options = f"size={size},nr_inodes={files},mode=0700,uid={owner},gid={owner}"
+    _mount("tmpfs", SCRATCH, "tmpfs", _MS_NOSUID | _MS_NODEV, options)
+    os.chdir(SCRATCH)

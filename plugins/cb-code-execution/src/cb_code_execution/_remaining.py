@@ -1,7 +1,7 @@
 """What tests define as a test and do not call: TestCases, functions of pytest's kind, `check`.
 
-Its text is handed to the program inside the sandbox, with the plan of the tests at its end.
-Standard library only, pytest where tests need it and it is there.
+Runs inside the sandbox, in the process of the tests. Standard library only, pytest where tests
+need it and it is there.
 """
 # ruff: noqa: S307
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+
+from cb_code_execution._examiner import UnmeasuredError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +22,6 @@ _HOOKS_OF_PYTEST = frozenset(
     for when in ("setup", "teardown")
     for what in ("module", "function", "class", "method")
 )
-
-
-class UnmeasuredError(Exception):
-    """Tests that cannot be run say nothing about the solution."""
 
 
 class Remaining:
@@ -115,10 +113,11 @@ class Remaining:
             if getattr(value, "__module__", None) != "solution" and not _is_case(value):
                 shown.__dict__[name] = value
         watching = _watching(shown)
-        here = ("--rootdir=.", "--confcutdir=.", f"-c{os.devnull}", "-pno:cacheprovider")
-        options = ["-qq", "-x", "--tb=no", *here, "tests.py"]
+        # The folder is the solution's too: nothing in it is run here. The file only has to be one.
+        here = ("--rootdir=.", "--noconftest", f"-c{os.devnull}", "-pno:cacheprovider")
+        options = ["-qq", "-x", "--tb=no", *here, os.__file__]
         code = (self._pytest_main or pytest.main)(options, plugins=[watching])
-        if type(watching.wrong).__name__ == "FixtureLookupError":
+        if _is_called("FixtureLookupError", watching.wrong):
             raise UnmeasuredError(f"the tests need a fixture: {str(watching.wrong)[:200]}")
         if watching.wrong is not None:
             raise watching.wrong
@@ -243,12 +242,17 @@ def _takes_arguments(test: Any) -> bool:
     return False
 
 
+def _is_called(name: str, error: Any) -> bool:
+    """Whether that was raised here: a solution may call its exceptions what it likes."""
+    return type(error).__name__ == name and "_cb_id" not in error.__dict__
+
+
 def _call(test: Any) -> bool:
     """Call a test; whether it was run and not skipped."""
     try:
         given = test()
     except Exception as error:
-        if type(error).__name__ == "SkipTest":
+        if _is_called("SkipTest", error):
             return False
         raise
     if hasattr(given, "__await__"):

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cb_code_execution import machine
-from cb_code_execution.extraction import program
+from cb_code_execution.extraction import defines, program
 from cb_code_execution.limits import Limits
-from cb_code_execution.sandbox import Outcome, Sandbox, SandboxError
+from cb_code_execution.sandbox import Examination, Outcome, Sandbox, SandboxError
 from cb_code_execution.testplan import planned
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
@@ -64,16 +64,13 @@ class CodeExecution:
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Run the response, or each of `responses`, and count those that pass."""
         samples = _samples(processed)
-        tests = _tests(original)
         prompt = _text(original.get("prompt")) or _text(original.get("context"))
         entry_point = _text(original.get("entry_point"))
+        asked = _cases(original) or [_asked(_tests(original), prompt, entry_point)]
         sandbox = self._sandbox()
-        plan = planned(tests, entry_point)
-        outcomes = []
-        for sample in samples:
-            solution = program(sample, prompt, entry_point)
-            with _slots:
-                outcomes.append(sandbox.run(solution, tests, plan))
+        outcomes = [
+            _examined(sandbox, program(sample, prompt, entry_point), asked) for sample in samples
+        ]
         return self._scored(outcomes, sandbox)
 
     def _sandbox(self) -> Sandbox:
@@ -141,6 +138,38 @@ def _tests(original: Mapping[str, Any]) -> str:
     if published:
         return published
     raise MissingScoreError("the example has no tests")
+
+
+def _examined(sandbox: Sandbox, solution: str, asked: Sequence[Examination]) -> Outcome:
+    """The first outcome that is no pass, or the pass."""
+    outcome = Outcome("passed")
+    for examination in asked:
+        with _slots:
+            outcome = sandbox.run(solution, examination)
+        if not outcome.passed:
+            break
+    return outcome
+
+
+def _cases(original: Mapping[str, Any]) -> list[Examination]:
+    """Tests of a program that reads and prints: each what it is given, and what it is to print."""
+    listed = original.get("tests")
+    if not isinstance(listed, list | tuple) or not all(isinstance(one, Mapping) for one in listed):
+        return []
+    cases = [(one.get("input"), one.get("output")) for one in listed]
+    if not all(isinstance(given, str) and isinstance(told, str) for given, told in cases):
+        raise MissingScoreError("a test of a program has no input or no output that is text")
+    return [Examination("", case=case) for case in cases]
+
+
+def _asked(tests: str, prompt: str | None, entry_point: str | None) -> Examination:
+    """The tests with what the example says about the solution."""
+    plan = planned(tests, entry_point)
+    head = defines(prompt, entry_point) if prompt and entry_point else None
+    if not prompt or head is None:
+        return Examination(tests, plan, entry_point)
+    entry_is = "class" if head[1] == "class" else "def"
+    return Examination(tests, plan, entry_point, entry_is, prompt[: head.start()])
 
 
 def _text(value: Any) -> str | None:

@@ -10,7 +10,8 @@ class Limits:
     """What a program may use.
 
     Memory is what each process has for itself, used or not; all together may have four times
-    as much. Threads count as processes. Files are counted together.
+    as much. Threads count as processes, of which solution and tests may have so many each. Files
+    are counted together.
     """
 
     time_s: float = 10.0
@@ -18,6 +19,7 @@ class Limits:
     processes: int = 64
     output_bytes: int = 1_000_000
     file_mb: int = 64
+    files: int = 10_000
 
     @property
     def memory_bytes_of_all(self) -> int:
@@ -40,4 +42,8 @@ class Limits:
             "FSIZE": self.file_mb << 20,
             "NOFILE": 256,
             "CORE": 0,
+            # Those of the solution and those of the tests are one user's.
+            "NPROC": 2 * self.processes,
+            "SIGPENDING": 4096,
+            "MSGQUEUE": 0,
         }

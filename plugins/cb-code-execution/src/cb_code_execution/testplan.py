@@ -54,6 +54,31 @@ def planned(tests: str, entry_point: str | None = None) -> Plan | None:
     return Plan(entry_point, acts, tuple(sorted(called)), uses_pytest, uses_unittest)
 
 
+@functools.lru_cache(maxsize=128)
+def imports_of(tests: str) -> tuple[tuple[str, str], ...]:
+    """What tests import at their top level: each name, and the statement that gives it a meaning."""
+    try:
+        module = ast.parse(tests)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ()
+    found: list[tuple[str, str]] = []
+    for node in module.body:
+        statements: list[tuple[ast.alias, ast.stmt]]
+        if isinstance(node, ast.Import):
+            statements = [(one, ast.Import([one])) for one in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module != "solution":
+            statements = [
+                (one, ast.ImportFrom(node.module, [one], node.level)) for one in node.names
+            ]
+        else:
+            continue
+        found += [
+            ((one.asname or one.name).partition(".")[0], ast.unparse(statement))
+            for one, statement in statements
+        ]
+    return tuple(found)
+
+
 @attrs.define
 class _Seen:
     """What tests name, give a meaning to and define when they are run, and whether they assert."""
