@@ -31,8 +31,6 @@ TABLES = ("outputs", "scores")
 LARGEST_VALUE = 900_000_000
 """Bytes of a value at most; SQLite refuses a billion, and with it the whole batch."""
 _BATCH_ROWS = 16384
-_MANY_ROWS = 64
-"""So many rows in the time of one commit come from calls that are not slow."""
 _SHORTEST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 _PAUSE_PER_COMMIT = 20
@@ -252,13 +250,12 @@ class Store:
     def keep_up(self) -> None:
         """To be called when `is_due`, by who puts much, where it can wait and be told of a failure.
 
-        Commits what is waiting if it is a whole batch, or if the last could not be written; and
-        waits for a commit that is under way while much is put.
+        Commits what is waiting if it is a whole batch, or if the last could not be written;
+        waits for a commit that is under way.
         """
-        n_waiting = max(map(len, self._waiting.values()))
-        if n_waiting >= _BATCH_ROWS or self._behind:
+        if self._behind or max(map(len, self._waiting.values())) >= _BATCH_ROWS:
             self.commit()
-        elif n_waiting >= _MANY_ROWS:
+        else:
             with self._lock:  # two busy threads would only get in each other's way
                 pass
 
