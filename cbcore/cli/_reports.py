@@ -132,7 +132,7 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
         return error
     if output.path is not None:
         with contextlib.suppress(OSError, ValueError):
-            click.echo(f"{output.reporter.name} report: {output.shown}", err=True)
+            click.echo(f"{output.reporter.name} report: {output.shown or output.path}", err=True)
     return None
 
 

@@ -9,8 +9,8 @@ import click
 import pytest
 
 from cbcore.cli import kit
-from cbcore.cli.kit import exit_code_of, report
-from cbcore.exceptions import DataError, RunInterruptedError, UsageError
+from cbcore.cli.kit import Output, exit_code_of, report
+from cbcore.exceptions import DataError, ReportError, RunInterruptedError, UsageError
 from cbcore.results import EvalResult
 
 
@@ -105,7 +105,9 @@ class Exits:
 
 def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
     """Also where the reporter exits, which would end the program."""
-    report(EvalResult([]), [(Exits(), None), (Shout(), None), (Shout(), tmp_path / "a" / "b.txt")])
+    place = tmp_path / "a" / "b.txt"
+    with pytest.raises(ReportError, match="exits"):
+        report(EvalResult([]), [Output(Exits()), Output(Shout()), Output(Shout(), place)])
     told = capsys.readouterr()
     assert told.out == "0 ROWS ?\n"
     assert (tmp_path / "a" / "b.txt").read_text() == "0 ROWS ?\n"
@@ -115,7 +117,7 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 PROGRAM = """
 import sys
-from cbcore.cli.kit import exit_code_of, report
+from cbcore.cli.kit import Output, exit_code_of, report
 from cbcore.results import EvalResult
 
 class Long:
@@ -124,7 +126,7 @@ class Long:
     def render(self, result):
         return "x" * 1_000_000
 
-sys.exit(exit_code_of("p", lambda: report(EvalResult([]), [(Long(), None)])))
+sys.exit(exit_code_of("p", lambda: report(EvalResult([]), [Output(Long())])))
 """
 
 
