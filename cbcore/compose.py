@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import secrets as token_source
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -111,9 +111,8 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     scorers = [source.scorers for source in sources]
     setup = Setup(builder, request, evaluators)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
-    for _, added in contributed:
-        _check_tags(sources, added.sources)
-        sources += added.sources
+    sources += (source for _, added in contributed for source in added.sources)
+    _check_tags(sources, len(datasets))
     score_field = choose_score_field(
         *(request.score_field, datasets, evaluators, scorers),
         automatic=request.evaluators is None,
@@ -132,14 +131,14 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
 
 def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]:
     """What the result says of how it came about."""
-    return {
+    own = {
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
         "started": now(),
         "systems": [part.record for part in parts.systems],
         "datasets": [
             *(part.record for part in parts.datasets),
-            *(dict(record) for _, added in parts.extending for record in added.datasets),
+            *(record for extended in parts.extending for record in _data_recorded(*extended)),
         ],
         "evaluators": [part.record for part in parts.evaluators],
         "metrics": [part.record for part in parts.metrics],
@@ -148,19 +147,29 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> dict[str, Any]
         "score_field": parts.score_field,
         "tokenizer": parts.tokenizer.name,
         **request.recorded(),
-        **_extensions_recorded(parts.extending),
     }
+    of_extensions = _extensions_recorded(parts.extending)
+    # An option of a plugin may be called like a setting of the run, which stays what it is.
+    return {**own, **{key: told for key, told in of_extensions.items() if key not in own}}
+
+
+def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
+    """What the result says of an extension's data; what does not say whose it is, is its own."""
+    for record in added.datasets:
+        yield dict(record) if "plugin" in record else {**asked.provenance(), **record}
 
 
 def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) -> dict[str, Any]:
     """What the result says of the extensions, and of the components that only they know."""
-    recorded: dict[str, Any] = {"extensions": [asked.extension.name for asked, _ in extending]}
+    told: dict[str, Any] = {}
+    records: dict[str, list[dict[str, Any]]] = {}
     for asked, added in extending:
-        recorded |= asked.recorded()
+        told |= asked.recorded()
+        records.setdefault("extension_plugins", []).append(asked.provenance())
         for component in added.used:
             record = provenance.describe(object(), name=component.name, component=component)
-            recorded.setdefault(f"{component.kind}_plugins", []).append(record)
-    return recorded
+            records.setdefault(f"{component.kind}_plugins", []).append(record)
+    return {**told, "extensions": [asked.extension.name for asked, _ in extending], **records}
 
 
 def _run_options(request: Request, executor: Any) -> RunOptions:
@@ -250,14 +259,17 @@ def _contribution(asked: Extending, setup: Setup) -> Contribution:
     return added
 
 
-def _check_tags(sources: Sequence[Source], added: Sequence[Source]) -> None:
-    """Rows are told apart by the tag of their source: no two can share one."""
-    twice = {source.tag for source in sources} & {source.tag for source in added}
-    if twice:
-        raise UsageError(
-            f"{min(twice)!r} is asked for twice: as a dataset, and by an extension",
-            hint="leave one of them out",
-        )
+def _check_tags(sources: Sequence[Source], n_datasets: int) -> None:
+    """Rows are told apart by the tag of their source: none of an extension can share its own."""
+    seen = {source.tag for source in sources[:n_datasets]}
+    of_datasets = frozenset(seen)
+    for source in sources[n_datasets:]:
+        if source.tag in seen:
+            where = ": as a dataset, and by an extension" if source.tag in of_datasets else ""
+            raise UsageError(
+                f"{source.tag!r} is asked for twice{where}", hint="leave one of them out"
+            )
+        seen.add(source.tag)
 
 
 def _with_plugins(observers: Observers, host: PluginHost) -> Observers:

@@ -3,10 +3,13 @@
 Two doors lead here. A *static entry point* in a group named after the kind
 (`cb.datasets`, `cb.systems`, …) offers one component without any hook code. A *hook module*,
 named in the group `cb.plugins`, implements the functions below for what is dynamic or
-cross-cutting. Kinds that a plugin brings have a group and a hook in the same way. What has to be
-known before any code runs (kinds, extensions and their options) has a group only. In a hook module every function whose name starts with `cb_` is an
-implementation, and the `hookimpl` decorator may be left out. A name that is not below, or an
-argument that a hook does not have, quarantines that plugin alone.
+cross-cutting. A kind that a plugin brings has a group and a hook in the same way; `cb hooks`
+shows those that are installed. What has to be known before any code runs (kinds, extensions and
+their options) has a group only.
+
+In a hook module every function whose name starts with `cb_` is an implementation, and the
+`hookimpl` decorator may be left out. A name that is no hook, or an argument that a hook does not
+have, quarantines that plugin alone.
 
 Hooks are called implementation by implementation: an exception is charged to the plugin that
 raised it, is reported, and leaves all others untouched. Arguments are given by name: an

@@ -32,7 +32,8 @@ class Kind:
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
-    - `recorded_as`: where a result keeps the records of those that it used.
+    - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
+      bring, that is always `<name>_plugins`.
     """
 
     name: str

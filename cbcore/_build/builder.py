@@ -142,20 +142,10 @@ class Builder:
         if isinstance(value, columns.Mapped):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
-        owner = self._owner_of(described)
+        owner = owner_of(described, self.host)
         return Part(
             value, provenance.describe(described, name=value.name, owner=owner, given=given)
         )
-
-    def _owner_of(self, value: Any) -> Owner | None:
-        """The plugin whose package an object's class comes from."""
-        package = type(value).__module__.partition(".")[0]
-        for plugin in self.host.plugins:
-            for component in plugin.components:
-                target = component.target
-                if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):
-                    return component.owner
-        return None
 
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
@@ -225,6 +215,17 @@ class Builder:
             self.warn(f"left out: {error.message}")
             return False
         return True
+
+
+def owner_of(value: Any, host: PluginHost) -> Owner | None:
+    """The plugin whose package an object's class comes from."""
+    package = type(value).__module__.partition(".")[0]
+    for plugin in host.plugins:
+        for component in plugin.components:
+            target = component.target
+            if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):
+                return component.owner
+    return None
 
 
 def _without_columns(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cbcore import evaluate
+from cbcore.exceptions import UsageError
 from tests.conftest import Workplace
 from tests.fake_distributions import write_distribution
 
@@ -173,6 +174,10 @@ MISTAKES = {
         ("--promptfoo", "tests.json", "--promptfoo-most", "1", "--promptfoo-most", "2"),
         "--promptfoo-most is given 2 times",
     ),
+    "the same twice": (
+        ("--promptfoo", "tests.json", "--promptfoo", "tests.json"),
+        "'tests.json' is asked for twice",
+    ),
     "no data at all": ((), "a run needs data: --dataset or --promptfoo"),
 }
 
@@ -225,6 +230,86 @@ def test_a_section_that_fails_costs_nothing_else(place: Workplace) -> None:
     assert any("KeyError: 'lost'" in problem for problem in result["problems"])
 
 
+NO_SECTIONS = {
+    "a dict": ('return {"lines": []}, []', "section() returned a dict"),
+    "lines that are none": ('return Section("Mine", ["a line"]), []', "a list of dicts"),
+    "nothing": ("return None", "cannot unpack"),
+}
+
+
+@pytest.mark.parametrize(("body", "said"), NO_SECTIONS.values(), ids=NO_SECTIONS)
+def test_what_is_no_section_is_told_and_not_handed_to_reports(
+    place: Workplace, body: str, said: str
+) -> None:
+    """No report has to cope with it; the rows are shown as they are without it."""
+    source = PROMPTFOO.replace("        lines = []\n", f"        {body}\n")
+    (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
+    result = result_of(place, *ECHO, "--promptfoo", "tests.json")
+    assert (len(result["rows"]), result["sections"]) == (2, {})
+    assert any(said in problem for problem in result["problems"])
+
+
+def test_a_result_says_whose_the_extension_and_its_data_are(place: Workplace) -> None:
+    """Data of which the extension tells no more than the name is traced to the extension."""
+    arguments = (*ECHO, "--promptfoo", "tests.json", "--promptfoo-most", "1")
+    result = result_of(place, *arguments)
+    (record,) = result["config"]["extension_plugins"]
+    assert (record["plugin"], record["version"]) == ("cb-promptfoo", "1.0")
+    assert record["params"] == {"promptfoos": ["tests.json"], "most": 1}
+    (dataset,) = result["config"]["datasets"]
+    assert (dataset["name"], dataset["plugin"]) == ("tests.json", "cb-promptfoo")
+    place.write("result.json", json.dumps(result))
+    told = place.cb("provenance", "result.json")
+    assert told.returncode == 0, told.stderr
+    assert "extension promptfoo (cb-promptfoo 1.0)" in told.stdout
+    assert "dataset tests.json (cb-promptfoo 1.0)" in told.stdout
+
+
+def test_an_option_cannot_take_the_place_of_a_setting_of_the_run(place: Workplace) -> None:
+    """In what the result records; the value of the option is told with the extension."""
+    source = PROMPTFOO.replace('name="most"', 'name="threshold"').replace(
+        "most=None", "threshold=1"
+    )
+    source = source.replace("self.most = files, most", "self.most = files, threshold")
+    (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
+    config = result_of(place, *ECHO, "--promptfoo", "tests.json", "--promptfoo-most", "2")["config"]
+    assert config["threshold"] == 0.7
+    assert config["extension_plugins"][0]["params"]["threshold"] == 2
+
+
+def test_info_shows_how_the_flag_is_used(place: Workplace) -> None:
+    """What the extension is made of is no part of a spec."""
+    shown = place.cb("info", "promptfoo").stdout
+    assert "cb run --system identity --promptfoo VALUE" in shown
+
+
+KIND = """
+from cbcore.kinds import Kind
+
+BOOK = Kind(name="riddle-book", offer="collections of riddles", target="It returns a path.")
+"""
+
+
+def test_the_hook_of_a_kind_that_a_plugin_brings_is_shown_with_its_owner(
+    workplace: Workplace,
+) -> None:
+    """Beside those of the core, and with who implements it."""
+    site = workplace.site
+    entry_points = {"cb.kinds": {"riddle-book": "cb_riddles:BOOK"}}
+    write_distribution(site, "cb-riddles", entry_points, {"cb_riddles.py": KIND})
+    offer = {"cb.riddle-books": {"grimm": "cb_grimm:path"}}
+    write_distribution(site, "cb-grimm", offer, {"cb_grimm.py": "def path():\n    return 'x'\n"})
+    records = {r["hook"]: r for r in json.loads(workplace.cb("hooks", "--json").stdout)}
+    hook = records["cb_riddle_books"]
+    assert hook["summary"] == "Offer collections of riddles."
+    assert (hook["since"], hook["brought_by"], hook["plugins"]) == (
+        *(None, "cb-riddles"),
+        ["cb-grimm"],
+    )
+    assert records["cb_datasets"]["brought_by"] is None
+    assert "of cb-riddles; implemented by: cb-grimm" in workplace.cb("hooks").stdout
+
+
 def test_a_flag_of_the_core_cannot_be_taken(workplace: Workplace) -> None:
     """The core's own meaning of it stays."""
     write_distribution(
@@ -263,6 +348,12 @@ def test_python_passes_extensions_as_objects(tmp_path: Path) -> None:
     assert [row.dataset for row in result.rows] == ["mine"]
     with pytest.raises(Exception, match="has no set_up"):
         evaluate([_Echo()], extensions=[_Echo()], tokenizer="words", progress=False)
+
+
+def test_two_extensions_of_one_name_are_refused() -> None:
+    """A result could not keep their sections apart."""
+    with pytest.raises(UsageError, match="two extensions of this run are called 'adds'"):
+        evaluate([_Echo()], extensions=[_Adds(), _Adds()], tokenizer="words", progress=False)
 
 
 def test_python_knows_the_settings_of_plugins_by_name() -> None:
