@@ -72,8 +72,7 @@ def offering_spec(kind: str, offer: str, target: str) -> Callable[[], Iterable[C
 
     Called once per process, when components are first looked up, or when a command is asked for
     that the core does not have. All implementations count; a bare name offered twice is an error
-    naming both plugins, and `plugin/name` still works. What is said of a component's target:
-    {target}
+    naming both plugins, and `plugin/name` still works. A component names its target. {target}
     An exception marks this plugin as broken; its other hooks are not called.
     """
     return hookspec(offer_components)

@@ -153,7 +153,8 @@ KINDS: dict[str, Kind] = {
             name="command",
             offer="sub-commands of `cb`",
             target="It is a `click.Command`, or a function that returns one. A built-in command "
-            "cannot be replaced; one called `list-things` also answers `cb list things`.",
+            "cannot be replaced; one called `list-things` also answers `cb list things`. `cb --help` "
+            "imports no plugin, so it shows those of entry points.",
             example="cb {spec} --help",
         ),
         Kind(
