@@ -252,10 +252,12 @@ def _check_systems(systems: Sequence[Part]) -> None:
 def _contribution(asked: Extending, setup: Setup) -> Contribution:
     """What an extension adds to the run. What it does wrong is told as its own fault."""
     name = asked.extension.name
-    with at_boundary("setting up the extension", functools.partial(PluginContractError, name)):
+    plugin = asked.owner.distribution if asked.owner else name
+    broken = functools.partial(PluginContractError, plugin)
+    with at_boundary(f"setting up the extension {name!r}", broken):
         added = asked.extension.set_up(setup)
     if not isinstance(added, Contribution):
-        raise PluginContractError(name, f"set_up() returned {added!r}, not a Contribution")
+        raise broken(f"set_up() of {name!r} returned {added!r}, not a Contribution")
     return added
 
 

@@ -27,7 +27,8 @@ class Kind:
 
     - `offer`: what such components are, as the end of the sentence "Offer …".
     - `target`: what a component's target has to be or do, in one sentence.
-    - `methods`: what the target makes has at least one of these; if it `is_named`, a `name` too.
+    - `methods`: what the target makes has at least one of these, if there are any; if it
+      `is_named`, a `name` too.
     - `problem`: asked instead of that, where it is given: what is wrong with a thing that a
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
@@ -62,7 +63,8 @@ class Kind:
     def lacking(self, value: Any) -> str | None:
         """What an object lacks to be of this kind, as the end of "it has no …"; else None."""
         known = not isinstance(value, str)  # which can be gone through, and is no data
-        if not (known and any(callable(getattr(value, m, None)) for m in self.methods)):
+        has_one = known and any(callable(getattr(value, m, None)) for m in self.methods)
+        if self.methods and not has_one:
             return " or ".join(f"{method}()" for method in self.methods)
         if self.is_named and not isinstance(getattr(value, "name", None), str):
             return "name (a string)"

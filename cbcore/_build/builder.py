@@ -21,7 +21,6 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
-from cbcore.kinds import KINDS
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
@@ -66,7 +65,7 @@ class Builder:
         target = component.load()
         value, given = self._made(kind, wanted, target, extra, component.plugin)
         value = self._checked(kind, value, component.plugin)
-        name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
+        name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
         return Part(value, record, component)
@@ -144,15 +143,19 @@ class Builder:
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
         owner = owner_of(described, self.host)
         return Part(
-            value, provenance.describe(described, name=value.name, owner=owner, given=given)
+            value, provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
         )
 
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
-        lacking = KINDS[kind].lacking(value)
-        if not lacking:
+        asked = self.host.kind(kind)
+        told = f"this {kind} ({type(value).__name__})"
+        if asked.problem is not None:
+            text = f"{told}: {wrong}" if (wrong := asked.problem(value)) else ""
+        else:
+            text = f"{told} has no {lacking}" if (lacking := asked.lacking(value)) else ""
+        if not text:
             return as_dataset(value) if kind == "dataset" else value
-        text = f"this {kind} ({type(value).__name__}) has no {lacking}"
         if owner is None or owner.startswith("py:"):
             raise UsageError(text, hint=f"see the {kind} protocol in the reference")
         raise PluginContractError(owner, text)

@@ -218,7 +218,7 @@ def test_what_an_extension_does_wrong_is_its_own_fault(
     (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
     done = place.cb("run", *ECHO, "--promptfoo", "tests.json")
     assert (done.returncode, said in done.stderr) == (3, True), done.stderr
-    assert "promptfoo" in done.stderr
+    assert "plugin 'cb-promptfoo'" in done.stderr
 
 
 def test_a_section_that_fails_costs_nothing_else(place: Workplace) -> None:
@@ -283,31 +283,96 @@ def test_info_shows_how_the_flag_is_used(place: Workplace) -> None:
     assert "cb run --system identity --promptfoo VALUE" in shown
 
 
-KIND = """
+RIDDLES = """
+from cbcore.extensions import Contribution, Source
 from cbcore.kinds import Kind
 
-BOOK = Kind(name="riddle-book", offer="collections of riddles", target="It returns a path.")
+BOOK = Kind(
+    name="riddle-book",
+    offer="collections of riddles",
+    target="It returns riddles.",
+    problem=lambda value: None if isinstance(value, list) else "return a list",
+)
+PLAIN = Kind(name="plain", offer="anything", target="It returns anything.", is_named=False)
+
+
+class Riddles:
+    name = "riddles"
+
+    def __init__(self, books):
+        self.books = books
+
+    def set_up(self, setup):
+        parts = [setup.build("riddle-book", book) for book in self.books]
+        setup.build("plain", "text")
+        sources = [Source(p.record["name"], [{"question": q} for q in p.value]) for p in parts]
+        return Contribution(sources, used=[part.component for part in parts])
+"""
+GRIMM = """
+def grimm(most=2):
+    "Old riddles."
+    return ["Who?", "What?"][:most]
+
+
+def torn():
+    "No riddles."
+    return "Who?"
+
+
+def text():
+    "A text."
+    return "text"
 """
 
 
+@pytest.fixture
+def library(workplace: Workplace) -> Workplace:
+    """An extension with kinds of its own, and a package that offers components of them."""
+    entry_points = {
+        "cb.kinds": {"riddle-book": "cb_riddles:BOOK", "plain": "cb_riddles:PLAIN"},
+        "cb.extensions": {"riddle": "cb_riddles:Riddles"},
+    }
+    write_distribution(workplace.site, "cb-riddles", entry_points, {"cb_riddles.py": RIDDLES})
+    offers = {
+        "cb.riddle-books": {"grimm": "cb_grimm:grimm", "torn": "cb_grimm:torn"},
+        "cb.plains": {"text": "cb_grimm:text"},
+    }
+    write_distribution(workplace.site, "cb-grimm", offers, {"cb_grimm.py": GRIMM})
+    workplace.write("echo.py", SYSTEM)
+    return workplace
+
+
 def test_the_hook_of_a_kind_that_a_plugin_brings_is_shown_with_its_owner(
-    workplace: Workplace,
+    library: Workplace,
 ) -> None:
     """Beside those of the core, and with who implements it."""
-    site = workplace.site
-    entry_points = {"cb.kinds": {"riddle-book": "cb_riddles:BOOK"}}
-    write_distribution(site, "cb-riddles", entry_points, {"cb_riddles.py": KIND})
-    offer = {"cb.riddle-books": {"grimm": "cb_grimm:path"}}
-    write_distribution(site, "cb-grimm", offer, {"cb_grimm.py": "def path():\n    return 'x'\n"})
-    records = {r["hook"]: r for r in json.loads(workplace.cb("hooks", "--json").stdout)}
+    records = {r["hook"]: r for r in json.loads(library.cb("hooks", "--json").stdout)}
     hook = records["cb_riddle_books"]
     assert hook["summary"] == "Offer collections of riddles."
-    assert (hook["since"], hook["brought_by"], hook["plugins"]) == (
-        *(None, "cb-riddles"),
-        ["cb-grimm"],
-    )
+    assert (hook["since"], hook["brought_by"]) == (None, "cb-riddles")
+    assert hook["plugins"] == ["cb-grimm"]
     assert records["cb_datasets"]["brought_by"] is None
-    assert "of cb-riddles; implemented by: cb-grimm" in workplace.cb("hooks").stdout
+    assert "of cb-riddles; implemented by: cb-grimm" in library.cb("hooks").stdout
+
+
+def test_an_extension_builds_components_of_a_kind_of_its_own(library: Workplace) -> None:
+    """From specs, as those of the core; the result names those that went into it."""
+    done = library.cb("run", *ECHO, "--riddle", "grimm:most=1", "--output", "json")
+    result = json.loads(done.stdout)
+    assert [row["dataset"] for row in result["rows"]] == ["grimm"]
+    (record,) = result["config"]["riddle-book_plugins"]
+    assert (record["component"], record["plugin"]) == ("grimm", "cb-grimm")
+    assert (result["config"]["riddles"], len(result["rows"])) == (["grimm:most=1"], 1)
+
+
+def test_what_a_kind_refuses_is_the_fault_of_who_offers_it(library: Workplace) -> None:
+    """In a run, and by the kit."""
+    done = library.cb("run", *ECHO, "--riddle", "torn")
+    assert (done.returncode, "'cb-grimm'" in done.stderr) == (3, True), done.stderr
+    assert "this riddle-book (str): return a list" in done.stderr
+    checked = library.cb("plugins", "check", "cb-grimm").stdout
+    assert "component-protocol torn: return a list" in checked
+    assert "component-protocol text" not in checked
 
 
 def test_a_flag_of_the_core_cannot_be_taken(workplace: Workplace) -> None:
