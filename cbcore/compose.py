@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import attrs
@@ -118,9 +118,8 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
     scorers = [source.scorers for source in sources]
     setup = Setup(builder, request, evaluators)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
-    for _, added in contributed:
-        _check_tags(sources, added.sources)
-        sources += added.sources
+    sources += (source for _, added in contributed for source in added.sources)
+    _check_tags(sources, len(datasets))
     score_field = choose_score_field(
         *(request.score_field, datasets, evaluators, scorers),
         automatic=request.evaluators is None,
@@ -139,14 +138,14 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
 
 def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     """What the result says of how it came about."""
-    config: RunConfig = {
+    own: RunConfig = {
         "run_id": request.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
         "started": now(),
         "systems": [part.record for part in parts.systems],
         "datasets": [
             *(part.record for part in parts.datasets),
-            *(dict(record) for _, added in parts.extending for record in added.datasets),
+            *(record for extended in parts.extending for record in _data_recorded(*extended)),
         ],
         "evaluators": [part.record for part in parts.evaluators],
         "metrics": [part.record for part in parts.metrics],
@@ -157,19 +156,29 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
         "extensions": [asked.extension.name for asked, _ in parts.extending],
         **request.recorded(),
     }
-    # No key of an extension can take the place of one of the core's.
-    return cast("RunConfig", {**_extensions_recorded(parts.extending), **config})
+    of_extensions = _extensions_recorded(parts.extending)
+    # An option of a plugin may be called like a setting of the run, which stays what it is.
+    added = {key: told for key, told in of_extensions.items() if key not in own}
+    return cast("RunConfig", {**own, **added})
+
+
+def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
+    """What the result says of an extension's data; what does not say whose it is, is its own."""
+    for record in added.datasets:
+        yield dict(record) if "plugin" in record else {**asked.provenance(), **record}
 
 
 def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) -> dict[str, Any]:
     """What the result says of the extensions, and of the components that only they know."""
-    recorded: dict[str, Any] = {}
+    told: dict[str, Any] = {}
+    records: dict[str, list[dict[str, Any]]] = {}
     for asked, added in extending:
-        recorded |= asked.recorded()
+        told |= asked.recorded()
+        records.setdefault("extension_plugins", []).append(asked.provenance())
         for component in added.used:
             record = provenance.describe(object(), name=component.name, component=component)
-            recorded.setdefault(f"{component.kind}_plugins", []).append(record)
-    return recorded
+            records.setdefault(f"{component.kind}_plugins", []).append(record)
+    return {**told, **records}
 
 
 def _run_options(request: Request, executor: Any) -> RunOptions:
@@ -252,21 +261,26 @@ def _check_systems(systems: Sequence[Part]) -> None:
 def _contribution(asked: Extending, setup: Setup) -> Contribution:
     """What an extension adds to the run. What it does wrong is told as its own fault."""
     name = asked.extension.name
-    with at_boundary("setting up the extension", functools.partial(PluginContractError, name)):
+    plugin = asked.owner.distribution if asked.owner else name
+    broken = functools.partial(PluginContractError, plugin)
+    with at_boundary(f"setting up the extension {name!r}", broken):
         added = asked.extension.set_up(setup)
     if not isinstance(added, Contribution):
-        raise PluginContractError(name, f"set_up() returned {added!r}, not a Contribution")
+        raise broken(f"set_up() of {name!r} returned {added!r}, not a Contribution")
     return added
 
 
-def _check_tags(sources: Sequence[Source], added: Sequence[Source]) -> None:
-    """Rows are told apart by the tag of their source: no two can share one."""
-    twice = {source.tag for source in sources} & {source.tag for source in added}
-    if twice:
-        raise UsageError(
-            f"{min(twice)!r} is asked for twice: as a dataset, and by an extension",
-            hint="leave one of them out",
-        )
+def _check_tags(sources: Sequence[Source], n_datasets: int) -> None:
+    """Rows are told apart by the tag of their source: none of an extension can share its own."""
+    seen = {source.tag for source in sources[:n_datasets]}
+    of_datasets = frozenset(seen)
+    for source in sources[n_datasets:]:
+        if source.tag in seen:
+            where = ": as a dataset, and by an extension" if source.tag in of_datasets else ""
+            raise UsageError(
+                f"{source.tag!r} is asked for twice{where}", hint="leave one of them out"
+            )
+        seen.add(source.tag)
 
 
 def _with_plugins(observers: Observers, host: PluginHost) -> Observers:

@@ -3,10 +3,13 @@
 Two doors lead here. A *static entry point* in a group named after the kind
 (`cb.datasets`, `cb.systems`, …) offers one component without any hook code. A *hook module*,
 named in the group `cb.plugins`, implements the functions below for what is dynamic or
-cross-cutting. Kinds that a plugin brings have a group and a hook in the same way. What has to be
-known before any code runs (kinds, extensions and their options) has a group only. In a hook module every function whose name starts with `cb_` is an
-implementation, and the `hookimpl` decorator may be left out. A name that is not below, or an
-argument that a hook does not have, quarantines that plugin alone.
+cross-cutting. A kind that a plugin brings has a group and a hook in the same way; `cb hooks`
+shows those that are installed. What has to be known before any code runs (kinds, extensions and
+their options) has a group only.
+
+In a hook module every function whose name starts with `cb_` is an implementation, and the
+`hookimpl` decorator may be left out. A name that is no hook, or an argument that a hook does not
+have, quarantines that plugin alone.
 
 Hooks are called implementation by implementation: an exception is charged to the plugin that
 raised it, is reported, and leaves all others untouched. Arguments are given by name: an
@@ -69,8 +72,7 @@ def offering_spec(kind: str, offer: str, target: str) -> Callable[[], Iterable[C
 
     Called once per process, when components are first looked up, or when a command is asked for
     that the core does not have. All implementations count; a bare name offered twice is an error
-    naming both plugins, and `plugin/name` still works. What is said of a component's target:
-    {target}
+    naming both plugins, and `plugin/name` still works. A component names its target. {target}
     An exception marks this plugin as broken; its other hooks are not called.
     """
     return hookspec(offer_components)

@@ -27,12 +27,14 @@ class Kind:
 
     - `offer`: what such components are, as the end of the sentence "Offer …".
     - `target`: what a component's target has to be or do, in one sentence.
-    - `methods`: what the target makes has at least one of these; if it `is_named`, a `name` too.
+    - `methods`: what the target makes has at least one of these, if there are any; if it
+      `is_named`, a `name` too.
     - `problem`: asked instead of that, where it is given: what is wrong with a thing that a
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
-    - `recorded_as`: where a result keeps the records of those that it used.
+    - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
+      bring, that is always `<name>_plugins`.
     """
 
     name: str
@@ -61,7 +63,8 @@ class Kind:
     def lacking(self, value: Any) -> str | None:
         """What an object lacks to be of this kind, as the end of "it has no …"; else None."""
         known = not isinstance(value, str)  # which can be gone through, and is no data
-        if not (known and any(callable(getattr(value, m, None)) for m in self.methods)):
+        has_one = known and any(callable(getattr(value, m, None)) for m in self.methods)
+        if self.methods and not has_one:
             return " or ".join(f"{method}()" for method in self.methods)
         if self.is_named and not isinstance(getattr(value, "name", None), str):
             return "name (a string)"
@@ -152,7 +155,8 @@ KINDS: dict[str, Kind] = {
             name="command",
             offer="sub-commands of `cb`",
             target="It is a `click.Command`, or a function that returns one. A built-in command "
-            "cannot be replaced; one called `list-things` also answers `cb list things`.",
+            "cannot be replaced; one called `list-things` also answers `cb list things`. `cb --help` "
+            "imports no plugin, so it shows those of entry points.",
             example="cb {spec} --help",
         ),
         Kind(

@@ -110,20 +110,25 @@ _COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
 """What lines say of themselves, unless a section has other columns."""
 
 
+def _check_lines(_: Any, field: attrs.Attribute[Any], lines: Any) -> None:
+    if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines):
+        raise TypeError("the lines of a section are a list of dicts")
+
+
 @attrs.frozen
 class Section:
     """A table that an extension of a run adds to its result, and every report shows.
 
     `lines` are plain data, one for each named thing, at its `depth`. A line has a `name` (and an
-    `alias` to show in its place), may be a `group`, may have a `state` and a `reason` instead of
-    numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
+    `alias` to show in its place), a `key` if it tells of rows (their `dataset`), may be of `kind`
+    `group`, may have a `state` and a `reason` instead of numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
     `values`, for each system a `value` with its `stderr` and the number `n` behind it. What else
     a line or a score says is shown under the headers of `columns`, by its key. The names stand
     under the `header`.
     """
 
     title: str
-    lines: list[dict[str, Any]]
+    lines: list[dict[str, Any]] = attrs.field(validator=_check_lines)
     header: str = "task"
     columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
 
@@ -293,8 +298,9 @@ def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
         raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
     known = {"schema", "config", "summary", "timing", "problems", "rows", "sections"}
     for name in sorted(data.keys() - known):
-        if isinstance(data[name], list) and data[name]:
-            found[name] = Section(name.capitalize(), data[name])
+        lines = data[name]
+        if isinstance(lines, list) and lines and all(isinstance(line, dict) for line in lines):
+            found[name] = Section(name.capitalize(), lines)
     for name, section in sections.items():
         try:
             found[name] = Section(**section)

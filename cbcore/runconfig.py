@@ -29,6 +29,7 @@ class RunConfig(TypedDict, total=False):
     tokenizers: Annotated[ComponentRecords, "component records"]
     executors: Annotated[ComponentRecords, "component records"]
     extensions: Annotated[list[str], "what extended the run; each has keys of its own beside"]
+    extension_plugins: Annotated[ComponentRecords, "component records of them; only then"]
     score_field: Annotated[str, "the score that quality means"]
     tokenizer: Annotated[str, "the tokenizer's name"]
     max_examples: Annotated[int | None, "examples per dataset, or null for all"]

@@ -3,8 +3,8 @@
 That is hooks, commands, errors, protocols, and the keys of run files and of a result's config.
 
 `python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
-a page differs from what it would write. The pages depend on the code alone, not on what else
-is installed.
+a page differs from what it would write. The pages depend on the code of this repository alone,
+the plugins in it included, not on what else is installed.
 """
 
 # ruff: noqa: T201
@@ -17,7 +17,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -25,9 +25,13 @@ from typing import Any, get_type_hints
 import click
 
 from cbcore import components, events, exceptions, hookspecs, protocols
+from cbcore._build.extending import Setting, settings_of
 from cbcore._store import sqlite
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
+from cbcore.kinds import KINDS, Kind
+from cbcore.names import canonical
+from cbcore.plugins import _metadata
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.runconfig import RunConfig
@@ -41,6 +45,25 @@ NOTICE = (
 KEYS_BEGIN = "<!-- Keys, made from cbcore/request.py by docs/generate.py; run `make docs`. -->"
 KEYS_END = "<!-- End of the keys. -->"
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/runconfig.py by docs/generate.py; run `make docs`. -->"
+
+
+def repository_host() -> PluginHost:
+    """The plugins of this repository, whatever else is installed."""
+    own = {canonical(folder.name) for folder in (FOLDER.parents[1] / "plugins").iterdir()}
+    found = [d for d in _metadata.scan() if canonical(d.name) in own]
+    return PluginHost(found, PluginPolicy())
+
+
+class GivenPlugins(Settings):
+    """Settings of commands under which these plugins, and no others, are installed."""
+
+    def __init__(self, host: PluginHost) -> None:
+        super().__init__()
+        self._given = host
+
+    def host(self) -> PluginHost:
+        """The plugins that were given."""
+        return self._given
 
 
 def hooks_page() -> str:
@@ -61,34 +84,64 @@ def hooks_page() -> str:
                 parts += _code(f"def {spec.__name__}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
                 parts += [f"Since {hookspecs.SINCE[spec.__name__]}.", ""]
+    parts += ["## Kinds", "", *_kinds_table(repository_host())]
     parts += ["## What observers are given", ""]
     for event in (events.RunStarted, events.RowFinished, events.RunFinished):
         parts += _record(event)
     parts += ["## What offering hooks return", "", *_record(components.Component)]
     parts += _record(components.Owner)
     parts += [
-        f"Kinds: {_listed(components.KINDS)}.",
-        "",
         f"Tasks: {_listed(components.TASKS)}. A plugin may use others.",
         "",
     ]
     return _page(parts)
 
 
+def _kinds_table(host: PluginHost) -> list[str]:
+    """Every kind, with the doors it is offered by and who brings it."""
+    rows = ["| kind | entry points | hook | brought by | offers |", "|---|---|---|---|---|"]
+    for name in host.kinds:
+        kind: Kind = host.kind(name)
+        owner = "" if name in KINDS else host.find("kind", name).plugin
+        hook = "" if kind.static else f"`{kind.hook}`"
+        rows.append(f"| `{name}` | `{kind.group}` | {hook} | {owner} | {kind.offer} |")
+    return [
+        "A kind is offered by entry points in its group and, where there is one, by its hook. Plugins",
+        "bring kinds in the group `cb.kinds`, whose hooks are called like those above and return",
+        "`Component`s too; those here come with the plugins of this repository.",
+        "",
+        *rows,
+        "",
+    ]
+
+
 def cli_page() -> str:
     """The help of every command."""
-    settings = Settings()
-    settings._host = PluginHost([], PluginPolicy())  # plugins may add commands; the core's count
-    parts = ["# Commands", "", NOTICE, "", "What `--help` says, command by command.", ""]
-    top = click.Context(cli, info_name="cb", obj=settings, terminal_width=HELP_WIDTH)
-    parts += ["## `cb`", "", *_code(cli.get_help(top))]
-    parts += _subcommands(cli, top, level=2)
+    alone, host = GivenPlugins(PluginHost([], PluginPolicy())), repository_host()
+    parts = ["# Commands", "", NOTICE, ""]
+    parts += ["What `--help` says, command by command. What plugins bring is named with them.", ""]
+    core = click.Context(cli, info_name="cb", obj=alone, terminal_width=HELP_WIDTH)
+    parts += ["## `cb`", "", *_code(cli.get_help(core))]
+    top = click.Context(cli, info_name="cb", obj=GivenPlugins(host), terminal_width=HELP_WIDTH)
+    parts += _subcommands(cli, top, cli.list_commands(core))
+    for owner, names in _brought_commands(host).items():
+        parts += [f"## Commands of {owner}", "", *_subcommands(cli, top, names, level=3)]
     return _page(parts)
 
 
-def _subcommands(group: click.Group, parent: click.Context, *, level: int) -> list[str]:
+def _brought_commands(host: PluginHost) -> dict[str, list[str]]:
+    """The commands of plugins, by the plugins that bring them."""
+    found: dict[str, list[str]] = {}
+    for component in host.components("command"):
+        found.setdefault(component.plugin, []).append(component.name)
+    return found
+
+
+def _subcommands(
+    group: click.Group, parent: click.Context, names: Sequence[str], *, level: int = 2
+) -> list[str]:
     parts: list[str] = []
-    for name in group.list_commands(parent):
+    for name in names:
         command = group.get_command(parent, name)
         if command is None:
             continue
@@ -96,7 +149,8 @@ def _subcommands(group: click.Group, parent: click.Context, *, level: int) -> li
         title = f"{'#' * level} `{context.command_path}`"
         parts += [title, "", *_code(command.get_help(context))]
         if isinstance(command, click.Group):
-            parts += _subcommands(command, context, level=level + 1)
+            inner = command.list_commands(context)
+            parts += _subcommands(command, context, inner, level=level + 1)
     return parts
 
 
@@ -175,6 +229,7 @@ def run_files_page() -> str:
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
         table.append(f"| `{key}` | {option.described} | {flags} | {meaning} |")
+    table += [_brought_key(setting) for setting in settings_of(repository_host().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
 
@@ -191,6 +246,15 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
     page = (FOLDER / name).read_text(encoding="utf-8")
     before, after = page[: page.index(begin)], page[page.index(KEYS_END) :]
     return "\n".join([before + begin, "", *table, "", after])
+
+
+def _brought_key(setting: Setting) -> str:
+    """The line of a key that a plugin brings."""
+    component = setting.component.described()
+    declared: Any = component.load()
+    described = "value, or a list" if setting.is_extension else declared.described
+    meaning = f"{component.summary.replace(' Repeatable.', '')} Of {component.plugin}."
+    return f"| `{setting.key}` | {described} | `{setting.flag}` | {meaning} |"
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -21,7 +21,6 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
-from cbcore.kinds import KINDS
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
@@ -66,7 +65,7 @@ class Builder:
         target = component.load()
         value, given = self._made(kind, wanted, target, extra, component.plugin)
         value = self._checked(kind, value, component.plugin)
-        name = (_tag_of(value) or wanted.label) if kind == "dataset" else value.name
+        name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
         return Part(value, record, component)
@@ -143,27 +142,21 @@ class Builder:
         if isinstance(value, columns.Mapped):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
-        owner = self._owner_of(described)
+        owner = owner_of(described, self.host)
         return Part(
-            value, provenance.describe(described, name=value.name, owner=owner, given=given)
+            value, provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
         )
-
-    def _owner_of(self, value: Any) -> Owner | None:
-        """The plugin whose package an object's class comes from."""
-        package = type(value).__module__.partition(".")[0]
-        for plugin in self.host.plugins:
-            for component in plugin.components:
-                target = component.target
-                if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):
-                    return component.owner
-        return None
 
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
-        lacking = KINDS[kind].lacking(value)
-        if not lacking:
+        asked = self.host.kind(kind)
+        told = f"this {kind} ({type(value).__name__})"
+        if asked.problem is not None:
+            text = f"{told}: {wrong}" if (wrong := asked.problem(value)) else ""
+        else:
+            text = f"{told} has no {lacking}" if (lacking := asked.lacking(value)) else ""
+        if not text:
             return as_dataset(value) if kind == "dataset" else value
-        text = f"this {kind} ({type(value).__name__}) has no {lacking}"
         if owner is None or owner.startswith("py:"):
             raise UsageError(text, hint=f"see the {kind} protocol in the reference")
         raise PluginContractError(owner, text)
@@ -226,6 +219,17 @@ class Builder:
             self.warn(f"left out: {error.message}")
             return False
         return True
+
+
+def owner_of(value: Any, host: PluginHost) -> Owner | None:
+    """The plugin whose package an object's class comes from."""
+    package = type(value).__module__.partition(".")[0]
+    for plugin in host.plugins:
+        for component in plugin.components:
+            target = component.target
+            if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):
+                return component.owner
+    return None
 
 
 def _without_columns(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from cbcore import names
+from cbcore import names, provenance
+from cbcore._build.builder import owner_of
 from cbcore.boundary import at_boundary
-from cbcore.components import Component
+from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.introspection import signature_of
+from cbcore.introspection import signature_of, type_path
 from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
@@ -71,18 +71,38 @@ def by_word(settings: Iterable[Setting]) -> dict[str, Setting]:
 class Extending:
     """An extension that was asked for: by which setting, with what, and what was made of it.
 
-    `options` are those of its plugin that were given, by their names in Python.
+    `options` are those of its plugin that were given, by their names in Python. `component` is
+    what it was made from, `owner` whose it is.
     """
 
     key: str
     values: Sequence[Any]
     options: Mapping[str, Any]
     extension: Any
+    component: Component | None = None
+    owner: Owner | None = None
 
     def recorded(self) -> dict[str, Any]:
         """What the result says of it."""
         shown = [value if isinstance(value, str) else _shown(value) for value in self.values]
         return {name: visible(name, v) for name, v in {self.key: shown, **self.options}.items()}
+
+    def provenance(self) -> dict[str, Any]:
+        """Whose it is, which version, and what it was given."""
+        record = provenance.describe(
+            _NoParameters(),
+            name=self.extension.name,
+            component=self.component,
+            owner=self.owner,
+            given=self.recorded(),
+        )
+        if self.component is None:
+            record["component"] = type_path(self.extension)
+        return record
+
+
+class _NoParameters:
+    """Stands for an extension where its values are told as they were given."""
 
 
 def extensions_of(
@@ -110,17 +130,11 @@ def extensions_of(
         if setting.is_extension
     ]
     _check_owned(asked, settings)
-    made += [Extending(_checked(one).name, (one,), {}, one) for one in ready]
-    return list(_told_apart(made))
-
-
-def _told_apart(extensions: Iterable[Extending]) -> Iterator[Extending]:
-    """The same, with keys of their own: two objects may have the same name."""
-    seen: Counter[str] = Counter()
-    for one in extensions:
-        seen[one.key] += 1
-        n = seen[one.key]
-        yield one if n == 1 else attrs.evolve(one, key=f"{one.key}-{n}")
+    made += [
+        Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, host)) for one in ready
+    ]
+    _check_told_apart(made)
+    return made
 
 
 def _options(extension: Setting, asked: Mapping[Setting, Sequence[Any]]) -> dict[str, Any]:
@@ -149,7 +163,8 @@ def _made(setting: Setting, values: Sequence[Any], options: dict[str, Any]) -> E
     broken = functools.partial(PluginContractError, component.plugin)
     with at_boundary(f"making the extension {component.name!r}", broken):
         extension = factory(list(values), **taken)
-    return Extending(setting.key, values, taken, _checked(extension, component.plugin))
+    checked = _checked(extension, component.plugin)
+    return Extending(setting.key, values, taken, checked, component, component.owner)
 
 
 def _checked(extension: Any, owner: str | None = None) -> Any:
@@ -160,6 +175,17 @@ def _checked(extension: Any, owner: str | None = None) -> Any:
     if owner is None:
         raise UsageError(text, hint="see cbcore.extensions.RunExtension")
     raise PluginContractError(owner, text)
+
+
+def _check_told_apart(extending: Sequence[Extending]) -> None:
+    """Refuse two extensions whose sections a result could not keep apart."""
+    keys = [one.key for one in extending]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise UsageError(
+                f"two extensions of this run are called {key!r}",
+                hint="give what both are to add to one of them",
+            )
 
 
 def _check_owned(asked: Mapping[Setting, Any], settings: Sequence[Setting]) -> None:

@@ -61,7 +61,7 @@ class AwaitedAttempt:
             outcome = await self.called(work)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # the plugin boundary
             if is_cancelled(error):
                 raise
             outcome = _failed(work, error)

@@ -15,7 +15,7 @@ import attrs
 
 from cbcore._run.parts import Part
 from cbcore._run.work import Work
-from cbcore.components import describe_exception
+from cbcore.boundary import contained
 from cbcore.exceptions import RunError, UsageError
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter
@@ -259,11 +259,11 @@ _SAYS_NOTHING: Any = object()
 
 
 def _estimated(name: str, estimate: Callable[[int, int], Any], calls: int, tokens: int) -> float:
-    try:
+    with contained() as tried:
         usd = float(estimate(calls, tokens))
-    except Exception as error:
-        told = describe_exception(error)
-        raise RunError(f"{name!r} could not estimate its cost: {told}") from error
+    if tried.error is not None:
+        told = f"{name!r} could not estimate its cost: {tried.reason}"
+        raise RunError(told) from tried.error
     if not 0 <= usd < math.inf:
         raise RunError(f"{name!r} could not estimate its cost: it returned {usd}")
     return usd

@@ -108,7 +108,7 @@ class AsyncCaller:
                 output = await self._limited(call, example, work)
         except (KeyboardInterrupt, GeneratorExit):
             raise
-        except BaseException as error:
+        except BaseException as error:  # the plugin boundary
             if is_cancelled(error):
                 raise
             took = time.perf_counter() - started - waits.seconds

@@ -307,7 +307,11 @@ class Run:
             section, told = None, []
             with contained() as tried:
                 section, told = contribution.section(self._rows, self._failures)
+                told = [told] if isinstance(told, str) else list(told)
+                if not isinstance(section, Section | None):
+                    raise TypeError(f"section() returned a {type(section).__name__}")
             if tried.error is not None:
+                section = None
                 told = [f"the section {name!r} could not be made: {tried.reason}"]
             remarks += told
             if section is not None:

@@ -127,7 +127,7 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                     scores = await scorer.part.value.ascore(private_copy(example), output.copy())
                 except KeyboardInterrupt:
                     raise
-                except BaseException as error:
+                except BaseException as error:  # the plugin boundary
                     if is_cancelled(error):
                         raise
                     scores = error

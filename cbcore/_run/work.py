@@ -123,7 +123,7 @@ def _iterator(examples: Iterable[Any], tag: str) -> Iterator[Any]:
         ) from error
     except (CBError, KeyboardInterrupt):
         raise
-    except BaseException as error:
+    except BaseException as error:  # the plugin boundary
         where = f"dataset {tag!r}" if tag else "the dataset"
         raise DataError(f"{where} failed at once: {describe_exception(error)}") from error
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+
+if TYPE_CHECKING:
+    from cbcore.plugins import PluginHost
 
 
 @click.command("hooks", short_help="Show every hook, when it is called, and who implements it.")
@@ -16,15 +19,16 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 def command(settings: Settings, as_json: bool) -> None:
     """Show every hook: signature, when it is called, since which release, who implements it.
 
-    A static entry point counts as an implementation of its kind's hook. No plugin is imported
-    here. To see hooks being called, set CB_TRACE=1 for any command.
+    Hooks of kinds that plugins bring are among them. A static entry point counts as an
+    implementation of its kind's hook. No plugin is imported here. To see hooks being called, set
+    CB_TRACE=1 for any command.
     """
     from cbcore.cli._text import clean, echo_json
     from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     enrich(host)
-    records = _records(host.plugins)
+    records = _records(host)
     if as_json:
         echo_json(records)
         return
@@ -33,22 +37,28 @@ def command(settings: Settings, as_json: bool) -> None:
             click.echo()
         click.echo(f"{record['hook']}{record['signature']}")
         click.echo(f"  {record['summary']} {record['called']}")
-        click.echo(f"  since {record['since']}; implemented by: ", nl=False)
+        came = f"since {record['since']}" if record["since"] else f"of {record['brought_by']}"
+        click.echo(f"  {came}; implemented by: ", nl=False)
         click.echo(clean(", ".join(record["plugins"]) or "nobody"))
         if record["deprecated"]:
             click.echo(f"  deprecated: {record['deprecated']}")
 
 
-def _records(plugins: Any) -> list[dict[str, Any]]:
+def _records(host: PluginHost) -> list[dict[str, Any]]:
     import inspect
 
     from cbcore.deprecations import REMOVALS
     from cbcore.hookspecs import SINCE
-    from cbcore.plugins._host import HOOKS
+    from cbcore.kinds import hook_of
 
+    kinds = (c for plugin in host.plugins for c in plugin.components if c.kind == "kind")
+    brought = {hook_of(kind.name): kind for kind in kinds}
     records = []
-    for name, spec in HOOKS.items():
+    for name, spec in host.hooks.items():
         summary, _, rest = (inspect.getdoc(spec) or "").partition("\n\n")
+        kind = brought.get(name)
+        if kind and kind.summary:
+            summary = f"Offer {kind.summary}."
         removal = REMOVALS.get(name)
         records.append(
             {
@@ -56,10 +66,11 @@ def _records(plugins: Any) -> list[dict[str, Any]]:
                 "signature": str(inspect.signature(spec)).replace("'", ""),
                 "summary": " ".join(summary.split()),
                 "called": " ".join(rest.split()).partition(". ")[0].rstrip(".") + ".",
-                "since": SINCE[name],
+                "since": SINCE.get(name),
+                "brought_by": kind and kind.plugin,
                 "deprecated": removal
                 and f"removed in {removal.removed_in}; use {removal.replacement}",
-                "plugins": [plugin.name for plugin in plugins if name in plugin.hooks],
+                "plugins": [plugin.name for plugin in host.plugins if name in plugin.hooks],
             }
         )
     return records

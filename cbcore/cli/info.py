@@ -78,9 +78,9 @@ def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, 
     spec = component.qualified_name if "/" in asked_as else component.name
     target = component.load()
     parameters = parameters_of(target)
-    if parameters and parameters[0].required:
-        spec += f":{parameters[0].name.upper()}"
     kind = host.kind(component.kind)
+    if parameters and parameters[0].required and not kind.static:  # the others take no spec
+        spec += f":{parameters[0].name.upper()}"
     example = (kind.example or f"cb list {kind.name}s").format(spec=spec)
     return {
         "kind": component.kind,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli._brought import brought_words, with_brought
 from cbcore.cli._collector import preparing
 from cbcore.cli._options import options
 from cbcore.cli._reports import execute_and_report, make_outputs
@@ -28,6 +27,8 @@ class RunCommand(click.Command):
     """`cb run` with the flags that plugins bring, as their entry points name them."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        from cbcore.cli._brought import with_brought
+
         return with_brought(super().get_params(ctx), ctx)
 
 
@@ -54,6 +55,7 @@ def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
     from cbcore._run.progress import live
+    from cbcore.cli._brought import brought_words
     from cbcore.compose import compose
 
     settings.configure_logging()
@@ -61,10 +63,11 @@ def _run(
         from cbcore._manage.lockfile import FILE_NAME, require_locked
 
         require_locked(settings.host().plugins, Path(FILE_NAME))
-    said = _merge(run_file, flags, brought_words(settings))
+    brought = brought_words(settings)
+    said = _merge(run_file, flags, brought)
     invocation = Invocation(**_of(Invocation, said))
     _import_modules(invocation.imports)
-    request = _request(settings, invocation, said)
+    request = _request(settings, invocation, said, brought.values())
     if invocation.dry_run:
         ready()
         _dry_run(request)
@@ -141,9 +144,14 @@ def _import_modules(modules: Sequence[str]) -> None:
             raise UsageError(f"--import {name}: {error}") from error
 
 
-def _request(settings: Settings, invocation: Invocation, said: dict[str, Any]) -> Request:
-    """The request that was spelled out, with what short forms and the command line add."""
-    brought = {key: said[key] for key in brought_words(settings).values() if key in said}
+def _request(
+    settings: Settings, invocation: Invocation, said: dict[str, Any], brought: Iterable[str]
+) -> Request:
+    """The request that was spelled out, with what short forms and the command line add.
+
+    `brought` are the keys that plugins bring.
+    """
+    of_plugins = {key: said[key] for key in brought if key in said}
     said = _of(Request, said)
     judging, judge_metrics = judges(invocation)
     cache_dir = None if invocation.no_cache else said.get("cache_dir", DEFAULT_CACHE_DIR)
@@ -153,7 +161,7 @@ def _request(settings: Settings, invocation: Invocation, said: dict[str, Any]) -
     }
     return Request(
         **{**said, **added},
-        settings=brought,
+        settings=of_plugins,
         added_evaluators=judging,
         added_metrics=judge_metrics,
         host=settings.host(),

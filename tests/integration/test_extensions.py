@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cbcore import evaluate
+from cbcore.exceptions import UsageError
 from tests.conftest import Workplace
 from tests.fake_distributions import write_distribution
 
@@ -173,6 +174,10 @@ MISTAKES = {
         ("--promptfoo", "tests.json", "--promptfoo-most", "1", "--promptfoo-most", "2"),
         "--promptfoo-most is given 2 times",
     ),
+    "the same twice": (
+        ("--promptfoo", "tests.json", "--promptfoo", "tests.json"),
+        "'tests.json' is asked for twice",
+    ),
     "no data at all": ((), "a run needs data: --dataset or --promptfoo"),
 }
 
@@ -213,7 +218,7 @@ def test_what_an_extension_does_wrong_is_its_own_fault(
     (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
     done = place.cb("run", *ECHO, "--promptfoo", "tests.json")
     assert (done.returncode, said in done.stderr) == (3, True), done.stderr
-    assert "promptfoo" in done.stderr
+    assert "plugin 'cb-promptfoo'" in done.stderr
 
 
 def test_a_section_that_fails_costs_nothing_else(place: Workplace) -> None:
@@ -223,6 +228,151 @@ def test_a_section_that_fails_costs_nothing_else(place: Workplace) -> None:
     result = result_of(place, *ECHO, "--promptfoo", "tests.json")
     assert (len(result["rows"]), result["sections"]) == (2, {})
     assert any("KeyError: 'lost'" in problem for problem in result["problems"])
+
+
+NO_SECTIONS = {
+    "a dict": ('return {"lines": []}, []', "section() returned a dict"),
+    "lines that are none": ('return Section("Mine", ["a line"]), []', "a list of dicts"),
+    "nothing": ("return None", "cannot unpack"),
+}
+
+
+@pytest.mark.parametrize(("body", "said"), NO_SECTIONS.values(), ids=NO_SECTIONS)
+def test_what_is_no_section_is_told_and_not_handed_to_reports(
+    place: Workplace, body: str, said: str
+) -> None:
+    """No report has to cope with it; the rows are shown as they are without it."""
+    source = PROMPTFOO.replace("        lines = []\n", f"        {body}\n")
+    (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
+    result = result_of(place, *ECHO, "--promptfoo", "tests.json")
+    assert (len(result["rows"]), result["sections"]) == (2, {})
+    assert any(said in problem for problem in result["problems"])
+
+
+def test_a_result_says_whose_the_extension_and_its_data_are(place: Workplace) -> None:
+    """Data of which the extension tells no more than the name is traced to the extension."""
+    arguments = (*ECHO, "--promptfoo", "tests.json", "--promptfoo-most", "1")
+    result = result_of(place, *arguments)
+    (record,) = result["config"]["extension_plugins"]
+    assert (record["plugin"], record["version"]) == ("cb-promptfoo", "1.0")
+    assert record["params"] == {"promptfoos": ["tests.json"], "most": 1}
+    (dataset,) = result["config"]["datasets"]
+    assert (dataset["name"], dataset["plugin"]) == ("tests.json", "cb-promptfoo")
+    place.write("result.json", json.dumps(result))
+    told = place.cb("provenance", "result.json")
+    assert told.returncode == 0, told.stderr
+    assert "extension promptfoo (cb-promptfoo 1.0)" in told.stdout
+    assert "dataset tests.json (cb-promptfoo 1.0)" in told.stdout
+
+
+def test_an_option_cannot_take_the_place_of_a_setting_of_the_run(place: Workplace) -> None:
+    """In what the result records; the value of the option is told with the extension."""
+    source = PROMPTFOO.replace('name="most"', 'name="threshold"').replace(
+        "most=None", "threshold=1"
+    )
+    source = source.replace("self.most = files, most", "self.most = files, threshold")
+    (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
+    config = result_of(place, *ECHO, "--promptfoo", "tests.json", "--promptfoo-most", "2")["config"]
+    assert config["threshold"] == 0.7
+    assert config["extension_plugins"][0]["params"]["threshold"] == 2
+
+
+def test_info_shows_how_the_flag_is_used(place: Workplace) -> None:
+    """What the extension is made of is no part of a spec."""
+    shown = place.cb("info", "promptfoo").stdout
+    assert "cb run --system identity --promptfoo VALUE" in shown
+
+
+RIDDLES = """
+from cbcore.extensions import Contribution, Source
+from cbcore.kinds import Kind
+
+BOOK = Kind(
+    name="riddle-book",
+    offer="collections of riddles",
+    target="It returns riddles.",
+    problem=lambda value: None if isinstance(value, list) else "return a list",
+)
+PLAIN = Kind(name="plain", offer="anything", target="It returns anything.", is_named=False)
+
+
+class Riddles:
+    name = "riddles"
+
+    def __init__(self, books):
+        self.books = books
+
+    def set_up(self, setup):
+        parts = [setup.build("riddle-book", book) for book in self.books]
+        setup.build("plain", "text")
+        sources = [Source(p.record["name"], [{"question": q} for q in p.value]) for p in parts]
+        return Contribution(sources, used=[part.component for part in parts])
+"""
+GRIMM = """
+def grimm(most=2):
+    "Old riddles."
+    return ["Who?", "What?"][:most]
+
+
+def torn():
+    "No riddles."
+    return "Who?"
+
+
+def text():
+    "A text."
+    return "text"
+"""
+
+
+@pytest.fixture
+def library(workplace: Workplace) -> Workplace:
+    """An extension with kinds of its own, and a package that offers components of them."""
+    entry_points = {
+        "cb.kinds": {"riddle-book": "cb_riddles:BOOK", "plain": "cb_riddles:PLAIN"},
+        "cb.extensions": {"riddle": "cb_riddles:Riddles"},
+    }
+    write_distribution(workplace.site, "cb-riddles", entry_points, {"cb_riddles.py": RIDDLES})
+    offers = {
+        "cb.riddle-books": {"grimm": "cb_grimm:grimm", "torn": "cb_grimm:torn"},
+        "cb.plains": {"text": "cb_grimm:text"},
+    }
+    write_distribution(workplace.site, "cb-grimm", offers, {"cb_grimm.py": GRIMM})
+    workplace.write("echo.py", SYSTEM)
+    return workplace
+
+
+def test_the_hook_of_a_kind_that_a_plugin_brings_is_shown_with_its_owner(
+    library: Workplace,
+) -> None:
+    """Beside those of the core, and with who implements it."""
+    records = {r["hook"]: r for r in json.loads(library.cb("hooks", "--json").stdout)}
+    hook = records["cb_riddle_books"]
+    assert hook["summary"] == "Offer collections of riddles."
+    assert (hook["since"], hook["brought_by"]) == (None, "cb-riddles")
+    assert hook["plugins"] == ["cb-grimm"]
+    assert records["cb_datasets"]["brought_by"] is None
+    assert "of cb-riddles; implemented by: cb-grimm" in library.cb("hooks").stdout
+
+
+def test_an_extension_builds_components_of_a_kind_of_its_own(library: Workplace) -> None:
+    """From specs, as those of the core; the result names those that went into it."""
+    done = library.cb("run", *ECHO, "--riddle", "grimm:most=1", "--output", "json")
+    result = json.loads(done.stdout)
+    assert [row["dataset"] for row in result["rows"]] == ["grimm"]
+    (record,) = result["config"]["riddle-book_plugins"]
+    assert (record["component"], record["plugin"]) == ("grimm", "cb-grimm")
+    assert (result["config"]["riddles"], len(result["rows"])) == (["grimm:most=1"], 1)
+
+
+def test_what_a_kind_refuses_is_the_fault_of_who_offers_it(library: Workplace) -> None:
+    """In a run, and by the kit."""
+    done = library.cb("run", *ECHO, "--riddle", "torn")
+    assert (done.returncode, "'cb-grimm'" in done.stderr) == (3, True), done.stderr
+    assert "this riddle-book (str): return a list" in done.stderr
+    checked = library.cb("plugins", "check", "cb-grimm").stdout
+    assert "component-protocol torn: return a list" in checked
+    assert "component-protocol text" not in checked
 
 
 def test_a_flag_of_the_core_cannot_be_taken(workplace: Workplace) -> None:
@@ -265,15 +415,10 @@ def test_python_passes_extensions_as_objects(tmp_path: Path) -> None:
         evaluate([_Echo()], extensions=[_Echo()], tokenizer="words", progress=False)
 
 
-def test_two_extensions_of_one_name_keep_their_sections_apart() -> None:
-    """Each has a section, and a word in the record."""
-    from cb_suites import Suites
-
-    asked = [Suites("demo::demo_qa"), Suites("demo::demo_multi_hop")]
-    result = evaluate(
-        [_Echo()], extensions=asked, max_examples=1, tokenizer="words", progress=False
-    )
-    assert list(result.sections) == ["suites", "suites-2"]
+def test_two_extensions_of_one_name_are_refused() -> None:
+    """A result could not keep their sections apart."""
+    with pytest.raises(UsageError, match="two extensions of this run are called 'adds'"):
+        evaluate([_Echo()], extensions=[_Adds(), _Adds()], tokenizer="words", progress=False)
 
 
 def test_python_knows_the_settings_of_plugins_by_name() -> None:

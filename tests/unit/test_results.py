@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cbcore import evaluate
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored
+from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored, Section
 
 
 def joined(text):
@@ -439,3 +439,26 @@ def test_dataclass_fields_know_their_defaults(field, default):
     made = found.default_factory() if found.default is dataclasses.MISSING else found.default
 
     assert made == default
+
+
+OLD_TABLE = [{"kind": "task", "name": "capitals", "scores": []}]
+SAVED = {
+    "an older file": ({"suites": OLD_TABLE}, {"suites": Section("Suites", OLD_TABLE)}),
+    "a list of something else": ({"notes": ["by hand"]}, {}),
+    "no extension": ({"sections": {}}, {}),
+}
+
+
+@pytest.mark.parametrize(("saved", "sections"), SAVED.values(), ids=SAVED)
+def test_a_table_saved_beside_the_rows_is_read_as_a_section(saved, sections):
+    """Files from before there were sections are read; what is no table is left alone."""
+    text = json.dumps({"schema": 1, "rows": [], **saved})
+    assert EvalResult.from_json(text).sections == sections
+
+
+@pytest.mark.parametrize("section", [{"lines": []}, {"title": "T", "lines": ["x"]}, "text"])
+def test_a_saved_section_that_is_none_is_refused(section):
+    """With its name."""
+    text = json.dumps({"schema": 1, "rows": [], "sections": {"mine": section}})
+    with pytest.raises(ResultError, match="the section 'mine'"):
+        EvalResult.from_json(text)

@@ -120,10 +120,10 @@ def protocol(case: Case) -> Iterator[str]:
             yield f"make the target a click.Command or a function that returns one, not {value!r}"
     else:
         methods = case.kind.methods
-        if not any(callable(getattr(value, method, None)) for method in methods):
+        if methods and not any(callable(getattr(value, method, None)) for method in methods):
             yield f"give {type(value).__name__} a method {' or '.join(methods)}"
         name = getattr(value, "name", None)
-        if not isinstance(name, str) or not name:
+        if case.kind.is_named and not (isinstance(name, str) and name):
             yield f"give {type(value).__name__} a `name`, a text that is not empty, not {name!r}"
 
 
