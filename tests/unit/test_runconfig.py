@@ -97,7 +97,7 @@ def test_a_whole_run_has_every_key_but_those_of_a_failure():
     """What is declared is there to be read."""
     result = evaluate(systems=[Answering()], dataset=DATA, progress=False)
     missing = set(get_type_hints(RunConfig)) - set(result.config)
-    assert missing == {"state_reason", "filter"}
+    assert missing == {"state_reason", "filter", "extension_plugins"}
 
 
 def test_every_recorded_setting_is_a_key():
