@@ -25,7 +25,7 @@ class Settings:
     resuming: str | None = None
     resuming_argv: list[str] = attrs.Factory(list)
     _host: PluginHost | None = None
-    _asked: tuple[Any, ...] = ()
+    _asked: tuple[Any, ...] | None = None
     _distributions: list[Any] = attrs.Factory(list)
 
     def host(self) -> PluginHost:
@@ -35,7 +35,8 @@ class Settings:
         that it may be asked for again under another policy.
         """
         asked = (*self.disable, None, *self.only, None, *self.require, self.strict)
-        if self._host is None or asked != self._asked:
+        was_given = self._host is not None and self._asked is None
+        if self._host is None or (asked != self._asked and not was_given):
             from cbcore.plugins._host import PluginHost
             from cbcore.plugins._metadata import scan
             from cbcore.plugins._policy import read_policy
