@@ -16,7 +16,7 @@ import cbcore
 from cbcore import hookspecs, names
 from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
-from cbcore.plugins._inspection import memory_path
+from cbcore.plugins._memory import memory_path
 from cbcore.plugins._metadata import Distribution, installed_distributions, installed_version
 from cbcore.plugins._plugin import Plugin, State
 from cbcore.plugins._policy import CORE

@@ -33,7 +33,7 @@ def host_from(*plugins: Any) -> PluginHost:
     them. All single components belong to one plugin. A plugin that does not keep the contract
     is set aside as usual: `host.plugins` says why.
     """
-    host = PluginHost([], PluginPolicy(), beside=_installed())
+    host = PluginHost([], PluginPolicy(), beside=_installed(), here=True)
     single = [plugin for plugin in plugins if isinstance(plugin, Component)]
     others = [plugin for plugin in plugins if not isinstance(plugin, Component)]
     for plugin in [*([single] if single else []), *others]:

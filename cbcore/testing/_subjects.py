@@ -85,7 +85,7 @@ def _installed(name: str) -> _metadata.Distribution:
 
 
 def _of_distribution(distribution: _metadata.Distribution) -> Subject:
-    host = PluginHost([distribution], PluginPolicy(), beside=_metadata.scan())
+    host = PluginHost([distribution], PluginPolicy(), beside=_metadata.scan(), here=True)
     targets = [entry.value for entry in distribution.declared]
     return Subject(host, distribution.declared, _modules(targets))
 

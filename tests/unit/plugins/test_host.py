@@ -39,7 +39,8 @@ def cb_datasets():
 
 
 def host_of(*folders: Path, **policy: Any) -> PluginHost:
-    return PluginHost(scan([str(folder) for folder in folders]), PluginPolicy(**policy))
+    found = scan([str(folder) for folder in folders])
+    return PluginHost(found, PluginPolicy(**policy), here=True)
 
 
 def by_name(host: PluginHost) -> dict[str, Plugin]:

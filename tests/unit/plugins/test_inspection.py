@@ -285,5 +285,8 @@ def test_what_was_remembered_does_not_stand_beside_what_is_offered(site: Path) -
     )
     host = PluginHost(scan([str(site)]), PluginPolicy())
     enrich(host)
-    assert [c.name for c in host.components("dataset") if c.plugin == "cb-table"] == ["table"]
-    assert {plugin.name: plugin.state for plugin in host.plugins}["cb-table"] == "loaded"
+    (table,) = host.components("dataset")
+    (plugin,) = host.plugins
+    assert plugin.state == "available"
+    assert table.load()() == [{"id": 1, "context": "c"}]
+    assert plugin.state == "loaded"
