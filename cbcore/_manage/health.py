@@ -127,8 +127,8 @@ def _leftovers(distributions: Iterable[Distribution]) -> Iterator[Finding]:
 
 def _unwritable(folders: Iterable[Path]) -> Iterator[Finding]:
     for folder in folders:
-        nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        try:
+        try:  # the working folder itself may be gone
+            nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
             with tempfile.TemporaryFile(dir=nearest):
                 continue
         except OSError as error:
