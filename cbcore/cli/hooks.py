@@ -44,7 +44,7 @@ def _records(plugins: Any) -> list[dict[str, Any]]:
 
     from cbcore.deprecations import REMOVALS
     from cbcore.hookspecs import SINCE
-    from cbcore.plugins._host import HOOKS
+    from cbcore.plugins._hook_checks import HOOKS
 
     records = []
     for name, spec in HOOKS.items():

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
 
+from cbcore.plugins import _tracing
+
 TOO_LATE = "it took more than"
 """How the ending of a child begins that did not answer in time."""
 
@@ -33,7 +35,8 @@ def ask_child(
             [sys.executable, "-c", start, *path, *sys.path],
             stdin=asked,
             stdout=answered,
-            stderr=subprocess.DEVNULL,
+            # What plugins say is of no use here, but for the calls of hooks that are asked for.
+            stderr=None if _tracing.is_on() else subprocess.DEVNULL,
         )
         try:
             ending = _ending(child, answered.fileno(), timeout_s)
@@ -66,8 +69,9 @@ def ask_of_each(
     """One answer per name; None, and how the child ended, for a name that ended it.
 
     The child says `{"looking_at": name}` before it looks, and `{"looking_at": name, …}` after.
-    Those behind a name that ends it are asked for in another. Where the child fails by itself,
-    nobody is charged: there is no answer.
+    Those behind a name that ends it are asked for in another. Where the child ends before it
+    says anything, nobody is charged: there is no answer. Where it only says nothing, it may be
+    about to look, so that all are taken to have failed.
     """
     waiting = dict.fromkeys(names)
     while waiting:
@@ -80,6 +84,8 @@ def ask_of_each(
                 yield culprit, line, ending
                 culprit = None
         if culprit is None:  # all were seen, or the child failed by itself
+            if ending.startswith(TOO_LATE):
+                yield from ((name, None, f"it did not start: {ending}") for name in waiting)
             return
         del waiting[culprit]
         yield culprit, None, ending

@@ -13,7 +13,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -31,6 +30,7 @@ from cbcore.exceptions import (
 )
 from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.plugins import _metadata
+from cbcore.plugins._hook_checks import HOOKS, check_hooks, name_of
 from cbcore.plugins._known import packages_offering
 from cbcore.plugins._plugin import Plugin, State, kinds_brought_by, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
@@ -38,9 +38,6 @@ from cbcore.plugins._tracing import traced
 
 if TYPE_CHECKING:
     from cbcore.plugins._offers import Offers
-
-HOOKS = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
-"""The hooks of the core. A host has those of the kinds that plugins bring as well."""
 
 
 class StaticPlugin:
@@ -98,13 +95,8 @@ class PluginHost:
         policy: PluginPolicy,
         *,
         beside: Iterable[_metadata.Distribution] = (),
-        here: bool = False,
     ) -> None:
-        """The kinds of distributions `beside` are known, although they are no plugins here.
-
-        With `here`, all hook modules are imported in this process, when components are first
-        looked up.
-        """
+        """The kinds of distributions `beside` are known, although they are no plugins here."""
         distributions = list(distributions)
         self.policy = policy
         self._known = [*distributions, *beside]
@@ -118,7 +110,6 @@ class PluginHost:
         self._hooks = HookManager(self._specs)
         self._components: list[Component] | None = None
         self._by_registration: dict[str, Plugin] = {}
-        self._here = here
         self._apart: dict[str, Offers] = {}
         self._imported: dict[str, PluginHost] = {}
         self._asked_anew = False
@@ -241,8 +232,6 @@ class PluginHost:
 
         One that cannot be looked at there, since no process can be had, is imported here.
         """
-        if self._here:
-            return
         owners: dict[str, str] = {}
         hooked = [plugin for plugin in self.plugins if plugin.usable and plugin.hook_modules]
         for plugin in hooked:
@@ -269,7 +258,7 @@ class PluginHost:
         Once per process: after that, the name is unknown.
         """
         hooked = [plugin for plugin in self.plugins if plugin.hook_modules]
-        if self._here or self._asked_anew or not hooked or self._called(name):
+        if self._asked_anew or not hooked or self._called(name):
             return False
         self._asked_anew = True
         before = self._apart
@@ -289,7 +278,7 @@ class PluginHost:
         """A host of that plugin alone, whose hook modules are imported in this process."""
         live = self._imported.get(plugin.name)
         if live is None:
-            live = PluginHost([], PluginPolicy(), beside=self._known, here=True)
+            live = LivePluginHost([], PluginPolicy(), beside=self._known)
             mine = attrs.evolve(plugin, components=list(plugin.entries))
             live.plugins = [mine]
             live.components()
@@ -357,7 +346,7 @@ class PluginHost:
             ]
             for module in modules:
                 self._check_unclaimed(plugin.name, module)
-                _check_hooks(plugin.name, module, self.hooks)
+                check_hooks(plugin.name, module, self.hooks)
         except PluginError as error:
             plugin.quarantine(error)
             return
@@ -382,7 +371,7 @@ class PluginHost:
         registration = self._hooks.get_name(module)
         if registration is not None:
             owner = self._by_registration[registration].name
-            raise _claimed_twice(plugin, _name_of(module), owner)
+            raise _claimed_twice(plugin, name_of(module), owner)
 
     def _add(self, plugin: Plugin, implementation: object) -> None:
         registration = f"{plugin.name}#{len(self._by_registration)}"
@@ -445,6 +434,16 @@ class PluginHost:
         return [(p.name, call) for p, call in _in_order(found) if p.usable]
 
 
+class LivePluginHost(PluginHost):
+    """A host that imports all hook modules in this process, when components are looked up."""
+
+    def _learn(self, *, anew: bool = False) -> None:
+        pass  # each is asked itself
+
+    def _ask_anew_for(self, name: str) -> bool:
+        return False
+
+
 _Implementation = tuple[int, Plugin, Callable[..., Any]]
 
 
@@ -500,80 +499,9 @@ def called_by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Ca
     return call
 
 
-def _name_of(module: object) -> str:
-    return getattr(module, "__name__", None) or type(module).__qualname__
-
-
-def _hook_functions(module: object) -> Iterable[tuple[str, Callable[..., Any]]]:
-    """The functions that mean to be hooks: by their name, or because they are marked."""
-    if isinstance(module, ModuleType):
-        members = vars(module)  # not dir(): a lazy module must stay so
-    else:
-        members = {name: getattr(module, name, None) for name in dir(module)}
-    for name, value in members.items():
-        if inspect.isroutine(value) and (name.startswith("cb_") or hasattr(value, "cb_impl")):
-            yield name, value
-
-
-def _check_hooks(plugin: str, module: object, hooks: Mapping[str, Callable[..., Any]]) -> None:
-    """Refuse hooks that do not exist and arguments they do not have, naming the near match."""
-    for name, value in _hook_functions(module):
-        where = f"{_name_of(module)}.{name}"
-        options = getattr(value, "cb_impl", None) or {}
-        _check_options(plugin, where, options)
-        spec = hooks.get(name)
-        if spec is None and (options.get("optionalhook") or _is_of_absent_kind(name)):
-            continue  # it may be a hook of another version of cb, or of a plugin not installed
-        if spec is None:
-            raise PluginContractError(
-                plugin,
-                f"{where} is not a hook of cb",
-                hint=names.hint(name, HOOKS, "see the hook reference"),
-            )
-        accepted = list(inspect.signature(spec).parameters)
-        for argument, parameter in inspect.signature(value).parameters.items():
-            if parameter.kind is parameter.POSITIONAL_ONLY:
-                raise PluginContractError(
-                    plugin,
-                    f"{where} takes {argument!r} by position only, and hooks are called by name",
-                    hint="leave the / out",
-                )
-            if argument not in accepted and parameter.default is parameter.empty:
-                takes = f"it takes {', '.join(accepted)}" if accepted else "it takes no arguments"
-                raise PluginContractError(
-                    plugin,
-                    f"{where} has an argument {argument!r} that the hook does not",
-                    hint=takes,
-                )
-        if name in deprecations.REMOVALS:
-            deprecations.announce(name, plugin=plugin)
-
-
-def _is_of_absent_kind(hook: str) -> bool:
-    """Whether a hook offers a kind that a first-party plugin would bring."""
-    return bool(packages_offering("kind", hook.removeprefix("cb_").removesuffix("s")))
-
-
 def _spec_of(kind: str) -> Callable[..., Any]:
     """The offering hook of a kind that a plugin brings. Nothing is imported for it."""
     return hookspecs.offering_spec(kind, f"components of kind `{kind}`", "See its `Kind`.")
-
-
-def _check_options(plugin: str, where: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of `hookimpl` that would have no effect, or no sense."""
-    for option in ("wrapper", "hookwrapper", "specname"):
-        if options.get(option):
-            raise PluginContractError(
-                plugin,
-                f"{where} uses the option {option!r}, which cb does not support",
-                hint="write a plain function with the name of the hook",
-            )
-    if options.get("tryfirst") and options.get("trylast"):
-        raise PluginContractError(
-            plugin,
-            f"{where} uses the options 'tryfirst' and 'trylast', which exclude each other",
-            hint="leave one of them out",
-        )
 
 
 def hosts_of_one(wanted: Sequence[str]) -> Iterator[tuple[str, PluginHost]]:
@@ -582,7 +510,7 @@ def hosts_of_one(wanted: Sequence[str]) -> Iterator[tuple[str, PluginHost]]:
     for name in wanted:
         mine = [d for d in distributions if _metadata.same_name(d.name, name)][:1]
         if mine:
-            yield name, PluginHost(mine, PluginPolicy(), beside=distributions, here=True)
+            yield name, LivePluginHost(mine, PluginPolicy(), beside=distributions)
 
 
 def build_host(policy: PluginPolicy | None = None, path: Iterable[str] | None = None) -> PluginHost:

@@ -20,13 +20,11 @@ from cbcore.exceptions import PluginError
 from cbcore.plugins import _offers
 from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
 from cbcore.plugins._host import PluginHost, hosts_of_one
-from cbcore.plugins._memory import full_stamp, recall, update
+from cbcore.plugins._memory import full_stamp, recall, still_believed, update
 from cbcore.plugins._offers import Offers, error_of, failure_of, plain
 from cbcore.plugins._plugin import Plugin
 
 _TIME_LIMIT_S = 60
-_BELIEVED_S = 3600
-"""For how long a plugin that took too long is not tried again."""
 
 
 def enrich(host: PluginHost, wanted: Iterable[Plugin] | None = None) -> None:
@@ -95,12 +93,11 @@ def _still_holds(known: Any, plugin: Plugin) -> bool:
         _offered(plugin, known)
         has_hooks = all(isinstance(hook, str) for hook in known["hooks"])
         has_time = isinstance(known["import_ms"], int | float | None)
-        too_late_at = float(known["too_late_at"] or 0)
+        is_believed = still_believed(known["too_late_at"])
         error_of(plugin, known["failed"], known["reason"], known["hint"])
     except (KeyError, TypeError, ValueError):
         return False
-    is_recent = 0 <= time.time() - too_late_at < _BELIEVED_S
-    return has_hooks and has_time and (known["reason"] == "" or is_recent)
+    return has_hooks and has_time and (known["reason"] == "" or is_believed)
 
 
 def _offered(plugin: Plugin, report: dict[str, Any]) -> list[Component]:

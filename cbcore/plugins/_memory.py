@@ -20,6 +20,8 @@ from typing import Any
 import cbcore
 from cbcore.plugins._plugin import Plugin
 
+_BELIEVED_S = 3600
+"""For how long a plugin that took too long is not tried again: that is costly to find out."""
 _MOST_BYTES = 64 * 1024 * 1024
 _PATIENCE_S = 2.0
 
@@ -43,6 +45,11 @@ def memory_path() -> Path:
 def full_stamp(plugin: Plugin) -> str:
     """What changes when a plugin or the core does."""
     return f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.stamp}"
+
+
+def still_believed(failed_at: float | None) -> bool:
+    """Whether a failure of that time still counts, although its cause may be gone."""
+    return 0 <= time.time() - float(failed_at or 0) < _BELIEVED_S
 
 
 def recall(path: Path | None = None) -> dict[str, Any]:

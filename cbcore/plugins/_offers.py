@@ -2,13 +2,14 @@
 
 Importing a hook module is the only way to learn what it offers, and may end, hang or change the
 process that does it. So it is imported in another one, and what it offers is remembered until
-its plugin changes. A failure is remembered too, but believed only while nobody needs the plugin:
-its cause may lie outside.
+its plugin changes. One that failed is looked at again by the next process, because the cause may
+lie outside it; unless it took too long, and that was found out a short while ago.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
 
@@ -16,8 +17,8 @@ import attrs
 
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
-from cbcore.plugins._children import answer, ask_child, ask_of_each
-from cbcore.plugins._memory import full_stamp, recall, section, update
+from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
+from cbcore.plugins._memory import full_stamp, recall, section, still_believed, update
 from cbcore.plugins._plugin import Plugin
 
 SECTION = "hook modules"
@@ -50,6 +51,7 @@ class Offers:
     failed: str = ""
     reason: str = ""
     hint: str | None = None
+    too_late_at: float | None = None
 
     @property
     def problem(self) -> dict[str, Any]:
@@ -79,10 +81,14 @@ def note(plugins: Iterable[Plugin], found: dict[str, Offers]) -> None:
     notes = {
         plugin.name: {"stamp": full_stamp(plugin), **attrs.asdict(found[plugin.name])}
         for plugin in plugins
-        if plugin.name in found and plugin.stamp
+        if plugin.stamp and plugin.name in found and _is_kept(found[plugin.name])
     }
     if notes:
         update(lambda memory: memory.update({SECTION: {**section(memory, SECTION), **notes}}))
+
+
+def _is_kept(offers: Offers) -> bool:
+    return not offers.reason or offers.too_late_at is not None
 
 
 def components_of(
@@ -113,9 +119,10 @@ def _understood(known: Any, plugin: Plugin) -> Offers | None:
         offers = Offers(**{key: value for key, value in known.items() if key != "stamp"})
         components_of(plugin, offers, _nobody)
         texts = (*offers.hooks, offers.failed, offers.reason, offers.hint or "")
+        counts = not offers.reason or still_believed(offers.too_late_at)
     except (KeyError, TypeError, ValueError):
         return None
-    return offers if all(isinstance(text, str) for text in texts) else None
+    return offers if counts and all(isinstance(text, str) for text in texts) else None
 
 
 def _nobody(kind: str, name: str) -> Component:
@@ -130,7 +137,8 @@ def _look(plugins: Iterable[Plugin]) -> Iterator[tuple[str, Offers]]:
         for name, line, ending in ask_of_each((plugin.name for plugin in plugins), ask):
             if line is None:
                 reason = f"importing it ended the interpreter ({ending})"
-                yield name, Offers(failed="import", reason=reason)
+                late = time.time() if ending.startswith(TOO_LATE) else None
+                yield name, Offers(failed="import", reason=reason, too_late_at=late)
             else:
                 yield name, Offers(**line["offers"])
     except OSError:
