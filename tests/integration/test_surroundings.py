@@ -145,7 +145,7 @@ def test_modules_beside_a_file_are_found(workplace: Workplace) -> None:
 # -- the home ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("home", ["/nowhere", "$PWD/data.jsonl"])
+@pytest.mark.parametrize("home", ["/dev/null/nowhere", "$PWD/data.jsonl"])
 def test_a_home_that_cannot_be_written(workplace: Workplace, home: str) -> None:
     """What would be remembered there is found out each time."""
     line = f"env -u XDG_CACHE_HOME HOME={home} $CB run -s 'identity | extractive' {' '.join(RUN)}"
