@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -169,15 +170,14 @@ class Component:
 def import_target(target: str, *, plugin: str) -> Any:
     """Import `package.module:attribute` on behalf of a plugin, containing what goes wrong.
 
-    Exceptions and exits become `PluginLoadError`; what the import prints goes to
-    standard error, so that the output of `cb` stays machine-readable.
+    Exceptions and exits become `PluginLoadError`; what the import writes to standard output
+    goes to standard error, so that the output of `cb` stays machine-readable.
     """
     import importlib
-    import sys
 
     module_name, _, attribute = (part.strip() for part in target.partition(":"))
     try:
-        with contextlib.redirect_stdout(sys.stderr), _surviving_exit():
+        with _output_to_stderr(), _surviving_exit():
             found: Any = importlib.import_module(module_name)
             for part in attribute.split(".") if attribute else ():
                 found = getattr(found, part)
@@ -190,6 +190,26 @@ def import_target(target: str, *, plugin: str) -> Any:
             hint=f"reinstall or update {plugin}, or leave it out with --no-plugin {plugin}",
         ) from error
     return found
+
+
+@contextlib.contextmanager
+def _output_to_stderr() -> Iterator[None]:
+    """Send to standard error what is printed, and what is written past Python's own stream."""
+    try:
+        output, errors = sys.__stdout__.fileno(), sys.__stderr__.fileno()  # type: ignore[union-attr]
+        sys.__stdout__.flush()  # type: ignore[union-attr]
+        kept = os.dup(output)
+    except (AttributeError, OSError, ValueError):  # one of them is closed, or no file
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        os.dup2(errors, output)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, output)
+        os.close(kept)
 
 
 class HardExitError(BaseException):
@@ -211,6 +231,8 @@ def _surviving_exit() -> Iterator[None]:
         yield
     finally:
         os._exit = really_exit
+        if os.getpid() != process:
+            os._exit(0)  # a copy that the import made of this process is nobody's
 
 
 _MOST_CHARACTERS = 4000

@@ -26,8 +26,8 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._run.work import UnusableExample, readable
-from cbcore.plugins._inspection import cache_folder
 from cbcore.plugins._known import packages_offering
+from cbcore.plugins._memory import cache_folder
 from cbcore.request._options import INTEGER, NUMBER, PATH, TEXT, Option
 from cbcore.results import EvalRow, Section
 

@@ -70,8 +70,9 @@ def offering_spec(kind: str, offer: str, target: str) -> Callable[[], Iterable[C
     offer_components.__name__ = offer_components.__qualname__ = hook_of(kind)
     offer_components.__doc__ = f"""Offer {offer}.
 
-    Called once per process, when components are first looked up, or when a command is asked for
-    that the core does not have. All implementations count; a bare name offered twice is an error
+    Called in a process of its own when it is not known what the plugin offers, which is then
+    remembered until the plugin changes, and once more in a process that uses an object which
+    cannot be imported by a name. All implementations count; a bare name offered twice is an error
     naming both plugins, and `plugin/name` still works. A component names its target. {target}
     An exception marks this plugin as broken; its other hooks are not called.
     """

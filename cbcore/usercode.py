@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import types
 from pathlib import Path
@@ -34,6 +35,10 @@ def import_attribute(path: str) -> Any:
 def import_module(name: str) -> types.ModuleType:
     """Import the user's module by name, from the working directory too, or from a file path.
 
+    Modules beside it are found, behind all others: a file that happens to lie there takes the
+    place of no module of Python or of an installed package. Where the name itself means both,
+    it is refused.
+
     What the module itself raises, an exit included, becomes a ValueError that says so; errors
     of `cb`, such as a name registered twice, pass through.
     """
@@ -61,17 +66,51 @@ def _loaded_from(path: Path) -> types.ModuleType | None:
 def _import_by_name(name: str) -> types.ModuleType:
     import sys
 
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    beside = Path.cwd().joinpath(*name.split(".")).with_suffix(".py")
-    if name not in sys.modules and (known := _loaded_from(beside)):
-        return known
+    with contextlib.suppress(OSError):  # without a working folder, what is installed is left
+        here = Path.cwd()
+        beside = here.joinpath(*name.split(".")).with_suffix(".py")
+        if name not in sys.modules and (known := _loaded_from(beside)):
+            return known
+        _check_meant(name.partition(".")[0], here)
+        _search_last(here)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             raise _NotFoundError(f"there is no module {name!r} here or installed") from error
         raise
+
+
+def _search_last(folder: Path) -> None:
+    """Let modules in a folder be found where there are no others of their name."""
+    import sys
+
+    if str(folder) not in sys.path and not ("" in sys.path and folder == Path.cwd()):
+        sys.path.append(str(folder))
+
+
+def _check_meant(name: str, folder: Path) -> None:
+    """Refuse a name that a file in the folder has, and a module that comes before it."""
+    files = (folder / f"{name}.py", folder / name / "__init__.py")
+    mine = next((file for file in files if file.is_file()), None)
+    other = _origin_of(name) if mine is not None else None
+    if mine is not None and other is not None and Path(other).resolve() != mine.resolve():
+        given = f"./{mine.relative_to(folder)}"
+        raise _NotFoundError(
+            f"{name!r} is a module of Python or of an installed package ({other}), and a file "
+            f"here: name the file, as in {given}, or give it another name"
+        )
+
+
+def _origin_of(name: str) -> str | None:
+    """The file of a module that can be imported by now; None where there is none."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(name)
+    except ValueError:  # it was made by hand
+        return None
+    return spec.origin if spec is not None else None
 
 
 def _import_file(name: str) -> types.ModuleType:
@@ -89,6 +128,7 @@ def _import_file(name: str) -> types.ModuleType:
     if spec is None or spec.loader is None:
         raise _NotFoundError(f"{name!r} cannot be imported")
     module = module_from_spec(spec)
+    _search_last(path.parent)
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)

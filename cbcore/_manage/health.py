@@ -16,7 +16,7 @@ import cbcore
 from cbcore import hookspecs, names
 from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
-from cbcore.plugins._inspection import memory_path
+from cbcore.plugins._memory import memory_path
 from cbcore.plugins._metadata import Distribution, installed_distributions, installed_version
 from cbcore.plugins._plugin import Plugin, State
 from cbcore.plugins._policy import CORE
@@ -127,8 +127,8 @@ def _leftovers(distributions: Iterable[Distribution]) -> Iterator[Finding]:
 
 def _unwritable(folders: Iterable[Path]) -> Iterator[Finding]:
     for folder in folders:
-        nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        try:
+        try:  # the working folder itself may be gone
+            nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
             with tempfile.TemporaryFile(dir=nearest):
                 continue
         except OSError as error:

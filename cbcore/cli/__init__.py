@@ -131,10 +131,6 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    if None in (sys.stdin, sys.stdout, sys.stderr):
-        from cbcore.cli._streams import open_closed_streams
-
-        open_closed_streams()
     code = exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False))
     if arguments is None and "cbcore._run" in sys.modules:
         # The process is ours, and components ran in it that may have left something behind.

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import click
 
+from cbcore.cli._streams import give_output_up, hold_standard_streams, is_closed_output
 from cbcore.exceptions import CBError
 
 
@@ -16,11 +17,13 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
     """Call it, tell on standard error what went wrong, and return the exit code.
 
     A number that it returns is the code. Errors of `cb` have one of their own, an interrupt
-    gives 130, and a reader that went away is none of our errors. What nobody meant to raise is
-    told in one line, or with `CB_DEBUG=1` raised as it is.
+    gives 130, and a reader that went away is none of our errors. Output that nobody can
+    get gives 1. What nobody meant to raise is told in one line, or with `CB_DEBUG=1` raised as it is.
     """
+    hold_standard_streams()
     try:
         code = call()
+        sys.stdout.flush()
     except CBError as error:
         return _fail(program, error.message, error.hint, error.exit_code)
     except (KeyboardInterrupt, click.exceptions.Abort):
@@ -29,9 +32,12 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_output_up()
         return 0
     except Exception as error:  # the edge of the command line
+        if is_closed_output(error):
+            give_output_up()
+            return _fail(program, "standard output is closed: nothing can be written", None, 1)
         if os.environ.get("CB_DEBUG"):
             raise
         from cbcore.components import describe_exception

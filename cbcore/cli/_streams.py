@@ -1,8 +1,13 @@
-"""Standard streams during a run: only reports belong on standard output."""
+"""The standard streams: there when the process starts, and for reports alone during a run.
+
+A stream that is closed when Python starts is None, which nobody who prints expects, and the next
+file that is opened gets its number: what is written to standard output would end in that file.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -13,19 +18,31 @@ _FAR_AWAY = 512
 """Descriptors that are kept get numbers from here on: components may close all the first ones."""
 
 
-def open_closed_streams() -> None:
-    """Give the three standard descriptors something to stand for, where they were closed.
+def hold_standard_streams() -> None:
+    """Put something in the place of each standard stream that is closed.
 
-    The next file that is opened, the store for one, would take such a number, and get whatever
-    is printed.
+    Input is empty and errors go nowhere. Output that was asked for must not be lost in silence:
+    writing it fails, as it does for programs that are not written in Python.
     """
-    for number in (0, 1, 2):
+    # In this order: a file that is opened gets the lowest number that is free.
+    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
-    if sys.stderr is None:
-        sys.stderr = _text_stream(2, closefd=False)
+            os.set_inheritable(os.open(os.devnull, mode), True)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def is_closed_output(error: BaseException) -> bool:
+    """Whether it is what writing to a standard output that is closed raises."""
+    return isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None
+
+
+def give_output_up() -> None:
+    """Let what could not be written go, so that the end of the process does not try again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

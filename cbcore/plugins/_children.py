@@ -1,12 +1,17 @@
-"""Asking another interpreter: what may end, hang or print does so there."""
+"""Asking another interpreter: what may end, hang, fork or print does so there."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
+
+from cbcore.plugins import _tracing
+
+TOO_LATE = "it took more than"
+"""How the ending of a child begins that did not answer in time."""
 
 
 def ask_child(
@@ -14,30 +19,76 @@ def ask_child(
 ) -> tuple[list[Any], str]:
     """Let a module's `main()` answer a question, as `answer` does, in a new interpreter.
 
-    Returns what it answered before it ended, and how it ended. The child gets this process's
-    import path, behind `path`, and not, as -m would add, the working folder.
+    Returns what it answered before it ended, and how it ended. It is ended when no answer came
+    for `timeout_s`. The child gets this process's import path, behind `path`, and not, as -m
+    would add, the working folder.
     """
     import subprocess
+    import tempfile
 
     start = f"import sys; sys.path = sys.argv[1:]; from {module} import main; main()"
-    try:
-        child = subprocess.run(  # noqa: S603 - this interpreter and its own import path
+    # Files, not pipes: what a plugin leaves running would hold a pipe open.
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as answered:
+        asked.write(json.dumps(question).encode())
+        asked.seek(0)
+        child = subprocess.Popen(  # noqa: S603 - this interpreter and its own import path
             [sys.executable, "-c", start, *path, *sys.path],
-            input=json.dumps(question),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # not a pipe: what is left running would hold it open
-            text=True,
-            encoding="utf-8",
-            timeout=timeout_s,
-            check=False,
+            stdin=asked,
+            stdout=answered,
+            # What plugins say is of no use here, but for the calls of hooks that are asked for.
+            stderr=None if _tracing.is_on() else subprocess.DEVNULL,
         )
-        output, ending = child.stdout, f"exit code {child.returncode}"
-    except subprocess.TimeoutExpired as late:
-        told = late.stdout or b""
-        output = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
-        ending = f"it took more than {timeout_s} s"
-    complete = output[: output.rfind("\n") + 1]
+        try:
+            ending = _ending(child, answered.fileno(), timeout_s)
+        finally:
+            child.kill()
+            child.wait()
+        answered.seek(0)
+        complete, _, _ = answered.read().rpartition(b"\n")
     return [json.loads(line) for line in complete.splitlines()], ending
+
+
+def _ending(child: Any, answers: int, timeout_s: float) -> str:
+    """How a child ends, or that its next answer was not there in time."""
+    import time
+    from subprocess import TimeoutExpired
+
+    size, since = 0, time.monotonic()
+    while (left_s := since + timeout_s - time.monotonic()) > 0:
+        try:
+            return f"exit code {child.wait(min(left_s, timeout_s / 10))}"
+        except TimeoutExpired:
+            if (grown := os.fstat(answers).st_size) > size:
+                size, since = grown, time.monotonic()
+    return f"{TOO_LATE} {timeout_s} s"
+
+
+def ask_of_each(
+    names: Iterable[str], ask: Callable[[list[str]], tuple[list[Any], str]]
+) -> Iterator[tuple[str, Any, str]]:
+    """One answer per name; None, and how the child ended, for a name that ended it.
+
+    The child says `{"looking_at": name}` before it looks, and `{"looking_at": name, …}` after.
+    Those behind a name that ends it are asked for in another. Where the child ends before it
+    says anything, nobody is charged: there is no answer. Where it only says nothing, it may be
+    about to look, so that all are taken to have failed.
+    """
+    waiting = dict.fromkeys(names)
+    while waiting:
+        lines, ending = ask(list(waiting))
+        culprit = None
+        for line in lines:
+            culprit = line["looking_at"]
+            if len(line) > 1:
+                del waiting[culprit]
+                yield culprit, line, ending
+                culprit = None
+        if culprit is None:  # all were seen, or the child failed by itself
+            if ending.startswith(TOO_LATE):
+                yield from ((name, None, f"it did not start: {ending}") for name in waiting)
+            return
+        del waiting[culprit]
+        yield culprit, None, ending
 
 
 def answer(answers: Callable[[Any, IO[bytes]], Iterable[Any]]) -> None:
@@ -47,10 +98,13 @@ def answer(answers: Callable[[Any, IO[bytes]], Iterable[Any]]) -> None:
     """
     import tempfile
 
+    process = os.getpid()
     question = json.load(sys.stdin)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     with tempfile.TemporaryFile() as printed:
         os.dup2(printed.fileno(), 1)
         for one in answers(question, printed):
+            if os.getpid() != process:
+                os._exit(0)  # a copy that a plugin made of this process answers nobody
             print(json.dumps(one), file=out, flush=True)
     os._exit(0)  # threads that a plugin started do not keep anybody waiting

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from cbcore.components import Component, Owner
-from cbcore.plugins import _inspection
+from cbcore.plugins._memory import full_stamp, recall, section, update
+from cbcore.plugins._offers import plain
 from cbcore.plugins._plugin import Plugin
 
 _SECTION = "descriptions"
@@ -44,24 +45,24 @@ class Descriptions:
         """Write down what had to be imported to be known."""
         if not self._learned:
             return
-        path = _inspection.memory_path()
-        memory = _inspection.recall(path)
-        section = _mapping(memory.get(_SECTION))
-        for name, learned in self._learned.items():
-            stamp = _inspection.full_stamp(self._plugins[name])
-            before = _mapping(section.get(name))
-            kept = before.get("components") if before.get("stamp") == stamp else None
-            described = [_inspection.plain(component) for component in learned]
-            section[name] = {"stamp": stamp, "components": [*(kept or ()), *described]}
-        _inspection.remember(path, {**memory, _SECTION: section})
+        update(self._note)
         self._learned.clear()
 
+    def _note(self, memory: dict[str, Any]) -> None:
+        notes = section(memory, _SECTION)
+        for name, learned in self._learned.items():
+            stamp = full_stamp(self._plugins[name])
+            before = section(notes, name)
+            kept = before.get("components") if before.get("stamp") == stamp else None
+            notes[name] = {"stamp": stamp, "components": [*(kept or ()), *map(plain, learned)]}
+        memory[_SECTION] = notes
+
     def _remembered(self) -> Iterable[Component]:
-        memory = _inspection.recall(_inspection.memory_path())
-        section = _mapping(memory.get(_SECTION))
+        memory = recall()
+        notes = section(memory, _SECTION)
         for name, plugin in self._plugins.items():
-            owner, stamp = Owner(plugin.name, plugin.version), _inspection.full_stamp(plugin)
-            for known in map(_mapping, (section.get(name), memory.get(name))):
+            owner, stamp = Owner(plugin.name, plugin.version), full_stamp(plugin)
+            for known in (section(notes, name), section(memory, name)):
                 if known.get("stamp") == stamp:
                     yield from _components(known, owner)
 
@@ -76,7 +77,3 @@ def _components(known: dict[str, Any], owner: Owner) -> Iterable[Component]:
 
 def _key(component: Component) -> tuple[str, str, str]:
     return component.plugin, component.kind, component.name
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

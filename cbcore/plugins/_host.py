@@ -1,7 +1,9 @@
 """The plugin host: every installed plugin with its state, and everything they offer by name.
 
-Static entry points and hook modules arrive through the same pluggy hooks. A plugin that
-fails is set aside with a reason; it is an error only for who needs it.
+Static entry points and hook modules arrive through the same pluggy hooks. What hook modules
+offer is learnt in another process and remembered, by `_offers`; one is imported in this process
+when something that only it can give is used, or when it observes runs. A plugin that fails is
+set aside with a reason; it is an error only for who needs it.
 """
 
 from __future__ import annotations
@@ -10,9 +12,8 @@ import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from types import ModuleType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pluggy
@@ -29,13 +30,14 @@ from cbcore.exceptions import (
 )
 from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.plugins import _metadata
+from cbcore.plugins._hook_checks import HOOKS, check_hooks, name_of
 from cbcore.plugins._known import packages_offering
 from cbcore.plugins._plugin import Plugin, State, kinds_brought_by, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
 from cbcore.plugins._tracing import traced
 
-HOOKS = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
-"""The hooks of the core. A host has those of the kinds that plugins bring as well."""
+if TYPE_CHECKING:
+    from cbcore.plugins._offers import Offers
 
 
 class StaticPlugin:
@@ -97,7 +99,8 @@ class PluginHost:
         """The kinds of distributions `beside` are known, although they are no plugins here."""
         distributions = list(distributions)
         self.policy = policy
-        self._kinds = kinds_brought_by([*distributions, *beside])
+        self._known = [*distributions, *beside]
+        self._kinds = kinds_brought_by(self._known)
         self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
         self.plugins = plugins_from(distributions, policy, self.kinds)
         static = {kind.hook for kind in KINDS.values() if kind.static}
@@ -107,6 +110,9 @@ class PluginHost:
         self._hooks = HookManager(self._specs)
         self._components: list[Component] | None = None
         self._by_registration: dict[str, Plugin] = {}
+        self._apart: dict[str, Offers] = {}
+        self._imported: dict[str, PluginHost] = {}
+        self._asked_anew = False
 
     # -- looking up ----------------------------------------------------------------------------
 
@@ -134,17 +140,27 @@ class PluginHost:
 
     def find(self, kind: str, name: str) -> Component:
         """The component of that name, or an error that says why there is none."""
-        plugin_name, slash, bare = name.rpartition("/")
-        wanted = names.canonical(bare)
-        offered = [c for c in self.components(kind) if names.canonical(c.name) == wanted]
-        if slash:
-            offered = [c for c in offered if _metadata.same_name(c.plugin, plugin_name)]
+        plugin_name, _, bare = name.rpartition("/")
+        offered = self._called(name, kind)
+        if not offered and self._ask_anew_for(name):
+            offered = self._called(name, kind)
         if len(offered) == 1:
             return offered[0]
         if offered:
             raise DuplicateNameError(kind, bare, sorted({c.plugin for c in offered}))
         self._raise_if_withheld(kind, bare, plugin_name)
         raise self.unknown(kind, name)
+
+    def _called(self, name: str, kind: str | None = None) -> list[Component]:
+        """What is offered under a name, or under `plugin/name`."""
+        plugin_name, slash, bare = name.rpartition("/")
+        wanted = names.canonical(bare)
+        return [
+            component
+            for component in self.components(kind)
+            if names.canonical(component.name) == wanted
+            and (not slash or _metadata.same_name(component.plugin, plugin_name))
+        ]
 
     def unknown(self, kind: str, name: str, also: Iterable[str] = ()) -> UnknownComponentError:
         """The error for a name nothing offers. `also` are further names worth suggesting."""
@@ -198,17 +214,99 @@ class PluginHost:
 
     def _collect(self) -> list[Component]:
         self._try_insisted()
+        self._learn()
         for plugin in self.plugins:
             if plugin.usable:
                 self._register(plugin)
         collected: dict[tuple[str, str, str], tuple[Plugin, Component]] = {}
         for kind in self.kinds:
-            for plugin, call in self._implementations(hook_of(kind)):
+            for plugin, call in _in_order(self._implementations(hook_of(kind))):
                 for component in self._offered(plugin, kind, call):
                     key = (plugin.name, kind, names.canonical(component.name))
                     collected.setdefault(key, (plugin, component))
         # A plugin may have failed after its first components were taken.
         return [component for plugin, component in collected.values() if plugin.usable]
+
+    def _learn(self, *, anew: bool = False) -> None:
+        """Find out in another process what hook modules offer; set aside those that fail.
+
+        One that cannot be looked at there, since no process can be had, is imported here.
+        """
+        owners: dict[str, str] = {}
+        hooked = [plugin for plugin in self.plugins if plugin.usable and plugin.hook_modules]
+        for plugin in hooked:
+            for target in plugin.hook_modules:
+                owner = owners.setdefault(target, plugin.name)
+                if owner != plugin.name:
+                    plugin.quarantine(_claimed_twice(plugin.name, target, owner))
+        hooked = [plugin for plugin in hooked if plugin.usable]
+        if not hooked:
+            return
+        from cbcore.plugins._offers import error_of, learn
+
+        self._apart = learn(hooked, anew=anew)
+        for plugin in hooked:
+            offers = self._apart.get(plugin.name)
+            if offers is not None and offers.reason:
+                plugin.components = [*plugin.entries, *self._components_of(plugin, offers)]
+                plugin.quarantine(error_of(plugin, **offers.problem))
+
+    def _ask_anew_for(self, name: str) -> bool:
+        """Look again at hook modules for a name that nothing is known to offer.
+
+        What they offer may depend on more than their code, and what failed may work by now.
+        Once per process: after that, the name is unknown.
+        """
+        hooked = [plugin for plugin in self.plugins if plugin.hook_modules]
+        if self._asked_anew or not hooked or self._called(name):
+            return False
+        self._asked_anew = True
+        before = self._apart
+        for plugin in hooked:
+            if plugin.name in before and before[plugin.name].reason:
+                plugin.set_aside(State.AVAILABLE, "")
+                plugin.error = None
+        self._learn(anew=True)
+        if self._apart == before:
+            return False
+        self._hooks, self._by_registration = HookManager(self._specs), {}
+        self._components = None
+        self._imported.clear()
+        return True
+
+    def _live(self, plugin: Plugin) -> PluginHost:
+        """A host of that plugin alone, whose hook modules are imported in this process."""
+        live = self._imported.get(plugin.name)
+        if live is None:
+            live = LivePluginHost([], PluginPolicy(), beside=self._known)
+            mine = attrs.evolve(plugin, components=list(plugin.entries))
+            live.plugins = [mine]
+            live.components()
+            self._imported[plugin.name] = live
+            if mine.error is not None:
+                plugin.quarantine(mine.error)
+            else:
+                plugin.state = mine.state
+        return live
+
+    def _components_of(self, plugin: Plugin, offers: Offers) -> list[Component]:
+        from cbcore.plugins._offers import components_of
+
+        return components_of(plugin, offers, functools.partial(self._offered_live, plugin))
+
+    def _offered_live(self, plugin: Plugin, kind: str, name: str) -> Component:
+        """A component as its hook gives it, which has to be imported for that."""
+        live = self._live(plugin)
+        if plugin.error is not None:
+            raise plugin.error
+        for component in live.components(kind):
+            if component.name == name:
+                return component
+        raise PluginLoadError(
+            plugin.name,
+            f"it does not offer the {kind} {name!r} any more",
+            hint=f"`cb list {kind}s` shows what is offered",
+        )
 
     def _try_insisted(self) -> None:
         """Import, in another process, whatever must work although this run may not need it."""
@@ -238,6 +336,9 @@ class PluginHost:
 
     def _register(self, plugin: Plugin) -> None:
         """Put a plugin's static entries and hook modules into pluggy, or set it aside."""
+        if plugin.name in self._apart:
+            self._register_known(plugin, self._apart[plugin.name])
+            return
         try:
             modules = [
                 import_target(target, plugin=plugin.name)
@@ -245,7 +346,7 @@ class PluginHost:
             ]
             for module in modules:
                 self._check_unclaimed(plugin.name, module)
-                _check_hooks(plugin.name, module, self.hooks)
+                check_hooks(plugin.name, module, self.hooks)
         except PluginError as error:
             plugin.quarantine(error)
             return
@@ -256,24 +357,29 @@ class PluginHost:
             self._add(plugin, module)
         plugin.state = State.LOADED if modules else State.AVAILABLE
 
+    def _register_known(self, plugin: Plugin, offers: Offers) -> None:
+        """Put what a plugin is known to offer into pluggy, its hook modules left alone."""
+        plugin.components = list(plugin.entries)  # not what was remembered: it is asked now
+        known = self._components_of(plugin, offers)
+        self._add(plugin, StaticPlugin([*plugin.entries, *known]))
+        for hook in offers.hooks:
+            if hook in deprecations.REMOVALS:
+                deprecations.announce(hook, plugin=plugin.name)
+
     def _check_unclaimed(self, plugin: str, module: object) -> None:
         """Refuse a hook module that another distribution brought already."""
         registration = self._hooks.get_name(module)
         if registration is not None:
             owner = self._by_registration[registration].name
-            raise PluginContractError(
-                plugin,
-                f"its hook module {_name_of(module)} is also named by {owner}",
-                hint=f"uninstall {plugin} or {owner}",
-            )
+            raise _claimed_twice(plugin, name_of(module), owner)
 
     def _add(self, plugin: Plugin, implementation: object) -> None:
         registration = f"{plugin.name}#{len(self._by_registration)}"
         self._by_registration[registration] = plugin
         self._hooks.register(implementation, name=registration)
 
-    def _implementations(self, hook: str) -> list[tuple[Plugin, Callable[..., Any]]]:
-        """Who implements a hook, in the order of calls: by name, but for who wants to be first."""
+    def _implementations(self, hook: str) -> list[_Implementation]:
+        """Who implements a hook here, with whether it wants to be before or behind the others."""
         found = []
         for implementation in getattr(self._hooks.hook, hook).get_hookimpls():
             plugin = self._by_registration[implementation.plugin_name]
@@ -281,7 +387,7 @@ class PluginHost:
             offers = hook in map(hook_of, self.kinds)
             place = implementation.trylast - implementation.tryfirst
             found.append((place, plugin, traced(plugin.name, hook, call, offers=offers)))
-        return [(p, call) for _, p, call in sorted(found, key=lambda one: (one[0], one[1].name))]
+        return found
 
     def _offered(
         self, plugin: Plugin, kind: str, call: Callable[[], Iterable[Component]]
@@ -296,18 +402,63 @@ class PluginHost:
             plugin.quarantine(error)
         return []
 
+    def _having(self, hook: str) -> list[Plugin]:
+        """The usable plugins that are known to have a hook in a module that was left alone."""
+        return [
+            plugin
+            for plugin in self.plugins
+            if plugin.usable and plugin.name in self._apart
+            if hook in self._apart[plugin.name].hooks
+        ]
+
     def implemented(self) -> dict[str, list[str]]:
-        """Each hook with the usable plugins that implement it. Imports their hook modules."""
+        """Each hook with the usable plugins that implement it."""
         self.components()
         return {
-            hook: sorted({p.name for p, _ in self._implementations(hook) if p.usable})
+            hook: sorted(
+                {p.name for _, p, _ in self._implementations(hook) if p.usable}
+                | {p.name for p in self._having(hook)}
+            )
             for hook in self.hooks
         }
 
     def observers(self, hook: str) -> list[tuple[str, Callable[..., Any]]]:
-        """The implementations of an observing hook, each with its plugin's name."""
+        """The implementations of an observing hook, each with its plugin's name.
+
+        The modules they are in are imported.
+        """
         self.components()
-        return [(p.name, call) for p, call in self._implementations(hook) if p.usable]
+        found = self._implementations(hook)
+        for plugin in self._having(hook):
+            found += self._live(plugin)._implementations(hook)
+        return [(p.name, call) for p, call in _in_order(found) if p.usable]
+
+
+class LivePluginHost(PluginHost):
+    """A host that imports all hook modules in this process, when components are looked up."""
+
+    def _learn(self, *, anew: bool = False) -> None:
+        pass  # each is asked itself
+
+    def _ask_anew_for(self, name: str) -> bool:
+        return False
+
+
+_Implementation = tuple[int, Plugin, Callable[..., Any]]
+
+
+def _in_order(found: list[_Implementation]) -> list[tuple[Plugin, Callable[..., Any]]]:
+    """The order of calls: by name, but for who wants to be first or last."""
+    ordered = sorted(found, key=lambda one: (one[0], one[1].name))
+    return [(plugin, call) for _, plugin, call in ordered]
+
+
+def _claimed_twice(plugin: str, module: str, owner: str) -> PluginContractError:
+    return PluginContractError(
+        plugin,
+        f"its hook module {module} is also named by {owner}",
+        hint=f"uninstall {plugin} or {owner}",
+    )
 
 
 def _taken(plugin: Plugin, kind: str, call: Callable[[], Iterable[Component]]) -> list[Component]:
@@ -348,80 +499,18 @@ def called_by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Ca
     return call
 
 
-def _name_of(module: object) -> str:
-    return getattr(module, "__name__", None) or type(module).__qualname__
-
-
-def _hook_functions(module: object) -> Iterable[tuple[str, Callable[..., Any]]]:
-    """The functions that mean to be hooks: by their name, or because they are marked."""
-    if isinstance(module, ModuleType):
-        members = vars(module)  # not dir(): a lazy module must stay so
-    else:
-        members = {name: getattr(module, name, None) for name in dir(module)}
-    for name, value in members.items():
-        if inspect.isroutine(value) and (name.startswith("cb_") or hasattr(value, "cb_impl")):
-            yield name, value
-
-
-def _check_hooks(plugin: str, module: object, hooks: Mapping[str, Callable[..., Any]]) -> None:
-    """Refuse hooks that do not exist and arguments they do not have, naming the near match."""
-    for name, value in _hook_functions(module):
-        where = f"{_name_of(module)}.{name}"
-        options = getattr(value, "cb_impl", None) or {}
-        _check_options(plugin, where, options)
-        spec = hooks.get(name)
-        if spec is None and (options.get("optionalhook") or _is_of_absent_kind(name)):
-            continue  # it may be a hook of another version of cb, or of a plugin not installed
-        if spec is None:
-            raise PluginContractError(
-                plugin,
-                f"{where} is not a hook of cb",
-                hint=names.hint(name, HOOKS, "see the hook reference"),
-            )
-        accepted = list(inspect.signature(spec).parameters)
-        for argument, parameter in inspect.signature(value).parameters.items():
-            if parameter.kind is parameter.POSITIONAL_ONLY:
-                raise PluginContractError(
-                    plugin,
-                    f"{where} takes {argument!r} by position only, and hooks are called by name",
-                    hint="leave the / out",
-                )
-            if argument not in accepted and parameter.default is parameter.empty:
-                takes = f"it takes {', '.join(accepted)}" if accepted else "it takes no arguments"
-                raise PluginContractError(
-                    plugin,
-                    f"{where} has an argument {argument!r} that the hook does not",
-                    hint=takes,
-                )
-        if name in deprecations.REMOVALS:
-            deprecations.announce(name, plugin=plugin)
-
-
-def _is_of_absent_kind(hook: str) -> bool:
-    """Whether a hook offers a kind that a first-party plugin would bring."""
-    return bool(packages_offering("kind", hook.removeprefix("cb_").removesuffix("s")))
-
-
 def _spec_of(kind: str) -> Callable[..., Any]:
     """The offering hook of a kind that a plugin brings. Nothing is imported for it."""
     return hookspecs.offering_spec(kind, f"components of kind `{kind}`", "See its `Kind`.")
 
 
-def _check_options(plugin: str, where: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of `hookimpl` that would have no effect, or no sense."""
-    for option in ("wrapper", "hookwrapper", "specname"):
-        if options.get(option):
-            raise PluginContractError(
-                plugin,
-                f"{where} uses the option {option!r}, which cb does not support",
-                hint="write a plain function with the name of the hook",
-            )
-    if options.get("tryfirst") and options.get("trylast"):
-        raise PluginContractError(
-            plugin,
-            f"{where} uses the options 'tryfirst' and 'trylast', which exclude each other",
-            hint="leave one of them out",
-        )
+def hosts_of_one(wanted: Sequence[str]) -> Iterator[tuple[str, PluginHost]]:
+    """For each name that is found, a host of that plugin alone, which imports in this process."""
+    distributions = _metadata.scan()
+    for name in wanted:
+        mine = [d for d in distributions if _metadata.same_name(d.name, name)][:1]
+        if mine:
+            yield name, LivePluginHost(mine, PluginPolicy(), beside=distributions)
 
 
 def build_host(policy: PluginPolicy | None = None, path: Iterable[str] | None = None) -> PluginHost:

@@ -8,27 +8,23 @@ because the cause may lie outside them.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import IO, Any
 
-import cbcore
+import attrs
+
 from cbcore import deprecations
 from cbcore.components import Component, Owner
-from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
-from cbcore.plugins._children import answer, ask_child
-from cbcore.plugins._host import PluginHost
+from cbcore.exceptions import PluginError
+from cbcore.plugins import _offers
+from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
+from cbcore.plugins._host import PluginHost, hosts_of_one
+from cbcore.plugins._memory import full_stamp, recall, still_believed, update
+from cbcore.plugins._offers import Offers, error_of, failure_of, plain
 from cbcore.plugins._plugin import Plugin
 
-_TIME_LIMIT_S = 120
-_DESCRIPTION = (
-    *("summary", "tasks", "configs", "main_score", "applies_to", "emits", "extension", "automatic"),
-    "metavar",
-)
+_TIME_LIMIT_S = 60
 
 
 def enrich(host: PluginHost, wanted: Iterable[Plugin] | None = None) -> None:
@@ -53,23 +49,40 @@ def check(plugins: Iterable[Plugin]) -> None:
 
 def _reports(plugins: Iterable[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
     """What is remembered of each plugin, or found by looking."""
-    path = memory_path()
-    memory = recall(path)
-    unknown = []
+    memory = recall()
+    unknown = {}
     for plugin in plugins:
         known: Any = memory.get(plugin.name)
         if _still_holds(known, plugin):
             yield plugin, known
         else:
-            unknown.append(plugin)
+            unknown[plugin.name] = plugin
     if not unknown:
         return
-    for plugin, report in _look_at(unknown):
-        yield plugin, report
-        memory.pop(plugin.name, None)
-        if plugin.stamp and not report["reason"]:
-            memory[plugin.name] = {**report, "stamp": full_stamp(plugin)}
-    remember(path, memory)
+    found = dict(_look_at(list(unknown)))
+    _note(unknown, found)
+    for name, report in found.items():
+        yield unknown[name], report
+
+
+def _note(plugins: dict[str, Plugin], found: dict[str, dict[str, Any]]) -> None:
+    """Remember those that work, those that took too long, and what their hook modules offer."""
+    offers = {
+        n: Offers(**report.pop("offers")) for n, report in found.items() if "offers" in report
+    }
+    _offers.note([plugin for plugin in plugins.values() if plugin.hook_modules], offers)
+    kept = {
+        name: {**report, "stamp": full_stamp(plugins[name])}
+        for name, report in found.items()
+        if plugins[name].stamp and (not report["reason"] or report["too_late_at"])
+    }
+
+    def change(memory: dict[str, Any]) -> None:
+        for name in found:
+            memory.pop(name, None)
+        memory.update(kept)
+
+    update(change)
 
 
 def _still_holds(known: Any, plugin: Plugin) -> bool:
@@ -78,15 +91,13 @@ def _still_holds(known: Any, plugin: Plugin) -> bool:
         return False
     try:
         _offered(plugin, known)
-        complete = {"hooks", "import_ms"} <= known.keys()
+        has_hooks = all(isinstance(hook, str) for hook in known["hooks"])
+        has_time = isinstance(known["import_ms"], int | float | None)
+        is_believed = still_believed(known["too_late_at"])
+        error_of(plugin, known["failed"], known["reason"], known["hint"])
     except (KeyError, TypeError, ValueError):
         return False
-    return complete and not known.get("reason", "?")
-
-
-def full_stamp(plugin: Plugin) -> str:
-    """What changes when a plugin or the core does."""
-    return f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.stamp}"
+    return has_hooks and has_time and (known["reason"] == "" or is_believed)
 
 
 def _offered(plugin: Plugin, report: dict[str, Any]) -> list[Component]:
@@ -96,28 +107,21 @@ def _offered(plugin: Plugin, report: dict[str, Any]) -> list[Component]:
 
 def _judge(plugin: Plugin, report: dict[str, Any]) -> None:
     if report["reason"]:
-        error = PluginLoadError if report["failed"] == "import" else PluginContractError
-        plugin.quarantine(error(plugin.name, report["reason"], hint=report["hint"]))
+        plugin.quarantine(error_of(plugin, report["failed"], report["reason"], report["hint"]))
 
 
-# -- in this process: asking, and remembering ---------------------------------------------------
+# -- in this process: asking --------------------------------------------------------------------
 
 
-def _look_at(plugins: list[Plugin]) -> Iterable[tuple[Plugin, dict[str, Any]]]:
-    """One report per plugin. A plugin that ends the child is charged; the rest go on in another."""
-    waiting = {plugin.name: plugin for plugin in plugins}
-    while waiting:
-        lines, ending = _ask_child(list(waiting))
-        culprit = None
-        for line in lines:
-            culprit = line["looking_at"]
-            if "components" in line:
-                yield waiting.pop(culprit), line
-                culprit = None
-        if culprit is None:  # all were seen, or the child failed by itself: nobody to charge
-            return
-        reason = f"importing it ended the interpreter ({ending})"
-        yield waiting.pop(culprit), _report(culprit, [], "import", reason)
+def _look_at(names: list[str]) -> Iterable[tuple[str, dict[str, Any]]]:
+    """One report per plugin."""
+    for name, line, ending in ask_of_each(names, _ask_child):
+        yield name, line if line is not None else _ended(name, ending)
+
+
+def _ended(name: str, ending: str) -> dict[str, Any]:
+    report = _report(name, [], "import", f"importing it ended the interpreter ({ending})")
+    return {**report, "too_late_at": time.time() if ending.startswith(TOO_LATE) else None}
 
 
 def _ask_child(wanted: list[str], path: Sequence[str] = ()) -> tuple[list[dict[str, Any]], str]:
@@ -128,45 +132,7 @@ def look_at(name: str, path: Sequence[str] = ()) -> dict[str, Any]:
     """The report on one plugin, looked at anew; `path` is searched for it first."""
     lines, ending = _ask_child([name], path)
     found: dict[str, Any] = lines[-1] if lines else {}
-    if "components" in found:
-        return found
-    return _report(name, [], "import", f"importing it ended the interpreter ({ending})")
-
-
-def cache_folder() -> Path:
-    """Where what is found out once is remembered, for all environments of a user."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    # Unlike Path.home(), this does not raise for a user without a home.
-    root = Path(base) if base else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
-    return root / "cb"
-
-
-def memory_path() -> Path:
-    """Where what is known of this environment's plugins is remembered."""
-    place = f"{sys.prefix} {sys.version_info[:2]}".encode()
-    import zlib
-
-    return cache_folder() / f"plugins-{zlib.crc32(place):08x}.json"
-
-
-def recall(path: Path) -> dict[str, Any]:
-    """What is remembered; nothing where it cannot be read."""
-    try:
-        memory = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return memory if isinstance(memory, dict) else {}
-
-
-def remember(path: Path, memory: dict[str, Any]) -> None:
-    """Write the memory down, in the place of the one before."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(memory), encoding="utf-8")
-        temporary.replace(path)
-    except OSError:
-        pass  # a read-only home only costs time
+    return found if "components" in found else _ended(name, ending)
 
 
 # -- in the child: looking ----------------------------------------------------------------------
@@ -178,14 +144,9 @@ def main() -> None:
 
 
 def _looks(wanted: Sequence[str], _printed: IO[bytes]) -> Iterator[dict[str, Any]]:
-    from cbcore.plugins._metadata import same_name, scan
-    from cbcore.plugins._policy import PluginPolicy
-
-    distributions = scan()
-    for name in wanted:
+    for name, host in hosts_of_one(wanted):
         yield {"looking_at": name}
-        mine = [d for d in distributions if same_name(d.name, name)][:1]
-        yield inspect_plugin(name, PluginHost(mine, PluginPolicy(), beside=distributions))
+        yield inspect_plugin(name, host)
 
 
 def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:
@@ -202,21 +163,13 @@ def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:
             error = error or problem
             described.append(plain(component))
     import_ms = round((time.perf_counter() - started) * 1000, 1)
+    offers = attrs.asdict(_offers.offers_of(host))
     if error is None:
         hooks = [hook for hook, owners in host.implemented().items() if owners]
-        return {**_report(name, described), "hooks": hooks, "import_ms": import_ms}
-    failed = "import" if isinstance(error, PluginLoadError) else "contract"
-    return {**_report(name, described, failed, error.reason, error.hint), "import_ms": import_ms}
-
-
-def plain(component: Component) -> dict[str, Any]:
-    """A component as it is remembered, without its owner."""
-    target = component.target
-    if not isinstance(target, str):
-        owner = target if hasattr(target, "__qualname__") else type(target)
-        target = f"{owner.__module__}:{owner.__qualname__}"
-    described = {field: getattr(component, field) for field in _DESCRIPTION}
-    return {"kind": component.kind, "name": component.name, "target": target, **described}
+        report = {**_report(name, described), "hooks": hooks}
+    else:
+        report = _report(name, described, failure_of(error), error.reason, error.hint)
+    return {**report, "import_ms": import_ms, "offers": offers}
 
 
 def _report(
@@ -234,6 +187,7 @@ def _report(
         "hint": hint,
         "hooks": [],
         "import_ms": None,
+        "too_late_at": None,
         "deprecations": [
             deprecations.message_of(what, deprecations.REMOVALS[what], plugin)
             for plugin, what in deprecations.announced

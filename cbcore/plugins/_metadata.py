@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.boundary import contained
+from cbcore.components import describe_exception
 from cbcore.kinds import KINDS
 from cbcore.names import canonical, near_matches
 from cbcore.plugins._library import metadata
@@ -33,6 +34,8 @@ GROUPS = (HOOK_GROUP, *(kind.group for kind in KINDS.values()))
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"
 )
+_MOST_BYTES = 8_000_000
+"""Of an entry_points.txt; one with fifty thousand entries has a fifth of that."""
 _EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
 
 
@@ -94,6 +97,11 @@ class Distribution:
     def is_ours(self) -> bool:
         """Whether it is the core, a plugin, or means to be one."""
         return bool(self.declared) or canonical(self.name) == CORE
+
+    @property
+    def means_to_be_ours(self) -> bool:
+        """Whether it offers something, or is at least called as plugins are."""
+        return bool(self.declared) or canonical(self.name).startswith("cb-")
 
     @property
     def declared(self) -> tuple[EntryPoint, ...]:
@@ -164,8 +172,21 @@ class Distribution:
     def _manifest(self) -> tuple[list[EntryPoint], str]:
         """Its entry points, and why they cannot be read, if so."""
         with contained() as tried:  # metadata of any package may be broken in any way
-            return parse_entry_points(self._installed.read_text("entry_points.txt") or "")
+            return _parse_manifest(self._manifest_bytes())
         return [], tried.reason
+
+    def _manifest_bytes(self) -> bytes:
+        """The whole of its entry_points.txt, which is read at every start: one too large is not."""
+        if self.folder is None:
+            return (self._installed.read_text("entry_points.txt") or "").encode()
+        try:
+            with open(self.folder / "entry_points.txt", "rb") as file:  # noqa: PTH123 - faster
+                content = file.read(_MOST_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return b""
+        if len(content) > _MOST_BYTES:
+            raise ValueError(f"it is larger than {_MOST_BYTES // 1_000_000} MB")
+        return content
 
     @cached_property
     def _headers(self) -> tuple[dict[str, list[str]], str]:
@@ -252,6 +273,15 @@ def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
         target = _EXTRAS.sub("", value.strip())
         entries.append(EntryPoint(group=group, name=name.strip(), value=target))
     return entries, problem
+
+
+def _parse_manifest(content: bytes) -> tuple[list[EntryPoint], str]:
+    """The same of bytes, which may not be text."""
+    try:
+        return parse_entry_points(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        entries, _ = parse_entry_points(content.decode("utf-8", "replace"))
+        return entries, describe_exception(error)
 
 
 def requirements_in(lines: Iterable[str]) -> Iterator[Requirement]:

@@ -186,7 +186,7 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
             f"pip install {reader}, which reads it" if reader else f"did you mean {meant}?",
         )
     if distribution.problem:
-        state = State.BROKEN if offers else State.UNREADABLE
+        state = State.BROKEN if distribution.means_to_be_ours else State.UNREADABLE
         plugin.set_aside(state, distribution.problem, f"reinstall {distribution.name}")
     return plugin
 

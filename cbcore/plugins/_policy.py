@@ -76,7 +76,7 @@ def read_policy(
     one further away.
     """
     environ = os.environ if environ is None else environ
-    table = _tool_table(folder or Path.cwd())
+    table = _tool_table(folder or _working_folder())
     allow = list(only) or _words(environ.get("CB_ONLY_PLUGINS", "")) or table.get("only_plugins")
     return PluginPolicy(
         disable=_names(
@@ -94,6 +94,14 @@ def read_policy(
             _switch("CB_STRICT_PLUGINS", environ) or strict or table.get("strict_plugins", False)
         ),
     )
+
+
+def _working_folder() -> Path:
+    """The working folder, as messages name it; it may have been removed meanwhile."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
 
 
 def _switch(variable: str, environ: Mapping[str, str]) -> bool:

@@ -15,21 +15,29 @@ _VERSION = re.compile(
     r"(?:[-_.]?(?P<dev>dev)[-_.]?(?P<dev_n>\d*))?",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"(?P<operator>~=|===?|!=|<=|>=|<|>)\s*(?P<version>[^\s,]+)")
+_CLAUSE = re.compile(r"\s*(?P<operator>~=|===?|!=|<=|>=|<|>)\s*(?P<version>[^\s,]+)\s*")
+_LOCAL = re.compile(r"\+[a-z0-9]+(?:[-_.][a-z0-9]+)*\Z", re.IGNORECASE)
 _PRE_RANK = {"alpha": 1, "a": 1, "beta": 2, "b": 2, "preview": 3, "pre": 3, "c": 3, "rc": 3}
 _FINAL = 4
 
 
 def satisfies(version: str, specifier: str) -> bool:
-    """Whether `version` meets every clause of a specifier such as `>=0.1,<0.2`."""
+    """Whether `version` meets every clause of a specifier such as `>=0.1,<0.2`.
+
+    A clause that cannot be read is met by no version.
+    """
+    clauses = [clause for clause in specifier.split(",") if clause.strip()]
     return all(
-        _meets(version, match["operator"], match["version"])
-        for match in _CLAUSE.finditer(specifier)
+        match is not None and _meets(version, match["operator"], match["version"])
+        for match in map(_CLAUSE.fullmatch, clauses)
     )
 
 
 def _meets(version: str, operator: str, wanted: str) -> bool:
-    if operator in ("==", "!=") and wanted.endswith(".*"):
+    is_prefix = operator in ("==", "!=") and wanted.endswith(".*")
+    if operator != "===" and not _is_version(wanted[:-2] if is_prefix else wanted):
+        return False
+    if is_prefix:
         return _starts_with(version, _release(wanted[:-2])) is (operator == "==")
     mine, theirs = _key(version), _key(wanted)
     if operator == "~=":
@@ -46,6 +54,10 @@ def _meets(version: str, operator: str, wanted: str) -> bool:
         ">": mine > theirs and not (mine[:3] == theirs[:3] and _is_post(version) and is_final),
         "<": mine < theirs and not (mine[:2] == theirs[:2] and _is_pre(version) and is_final),
     }[operator]
+
+
+def _is_version(text: str) -> bool:
+    return _VERSION.fullmatch(_LOCAL.sub("", text)) is not None
 
 
 def _match(version: str) -> re.Match[str] | None:

@@ -13,7 +13,7 @@ import attrs
 from cbcore import names
 from cbcore.components import Component, Owner
 from cbcore.plugins import _metadata
-from cbcore.plugins._host import PluginHost
+from cbcore.plugins._host import LivePluginHost, PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
 
@@ -33,7 +33,7 @@ def host_from(*plugins: Any) -> PluginHost:
     them. All single components belong to one plugin. A plugin that does not keep the contract
     is set aside as usual: `host.plugins` says why.
     """
-    host = PluginHost([], PluginPolicy(), beside=_installed())
+    host = LivePluginHost([], PluginPolicy(), beside=_installed())
     single = [plugin for plugin in plugins if isinstance(plugin, Component)]
     others = [plugin for plugin in plugins if not isinstance(plugin, Component)]
     for plugin in [*([single] if single else []), *others]:

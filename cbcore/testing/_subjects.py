@@ -17,7 +17,7 @@ from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
 from cbcore.plugins import _metadata
-from cbcore.plugins._host import PluginHost
+from cbcore.plugins._host import LivePluginHost, PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.testing._hosts import host_from
@@ -85,7 +85,7 @@ def _installed(name: str) -> _metadata.Distribution:
 
 
 def _of_distribution(distribution: _metadata.Distribution) -> Subject:
-    host = PluginHost([distribution], PluginPolicy(), beside=_metadata.scan())
+    host = LivePluginHost([distribution], PluginPolicy(), beside=_metadata.scan())
     targets = [entry.value for entry in distribution.declared]
     return Subject(host, distribution.declared, _modules(targets))
 

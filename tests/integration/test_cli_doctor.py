@@ -240,6 +240,31 @@ def test_a_malformed_stranger_is_a_warning(workplace: Workplace) -> None:
     assert found(report, "unreadable", "stranger")["severity"] == "warning"
 
 
+@pytest.mark.parametrize("manifest", [b"nonsense", b"[cb.systems]\none = caf\xe9:One\n"])
+def test_a_malformed_plugin_needs_fixing(workplace: Workplace, manifest: bytes) -> None:
+    """It is called as plugins are, or offers something: what is listed as broken is an error."""
+    info = write_distribution(workplace.site, "cb-torn")
+    (info / "entry_points.txt").write_bytes(manifest)
+
+    code, report = examined(workplace)
+
+    assert code == 3
+    told = [f["problem"] for f in report["findings"] if f["subject"] == "cb-torn"]
+    assert any("its entry_points.txt cannot be read" in problem for problem in told)
+    assert workplace.cb("list-plugins", "--strict-plugins").returncode == 3
+
+
+def test_a_requirement_on_the_core_that_cannot_be_read(workplace: Workplace) -> None:
+    """It is no permission to be used with any core."""
+    plain(workplace, "cb-banana", requires=["cbcore>=banana"])
+
+    code, report = examined(workplace)
+
+    assert code == 3
+    told = [f["problem"] for f in report["findings"] if f["subject"] == "cb-banana"]
+    assert f"it requires cbcore >=banana; installed is {cbcore.__version__}" in told
+
+
 def test_remains_of_an_interrupted_installation(workplace: Workplace) -> None:
     """The folder to delete is named."""
     info = plain(workplace, "cb-half")

@@ -30,7 +30,7 @@ import cbcore
 from cbcore import exceptions, hookspecs
 from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
-from cbcore.plugins._host import HOOKS
+from cbcore.plugins._hook_checks import HOOKS
 from cbcore.plugins._metadata import GROUPS
 from tests.fake_distributions import Workplace
 

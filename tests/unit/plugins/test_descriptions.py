@@ -12,7 +12,8 @@ from cbcore.components import Component
 from cbcore.exceptions import PluginLoadError
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
-from cbcore.plugins._inspection import enrich, memory_path
+from cbcore.plugins._inspection import enrich
+from cbcore.plugins._memory import memory_path
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import write_distribution

@@ -19,7 +19,7 @@ from cbcore.exceptions import (
     UnknownComponentError,
 )
 from cbcore.kinds import KINDS
-from cbcore.plugins._host import HOOKS, Plugin, PluginHost, called_by_name
+from cbcore.plugins._host import HOOKS, LivePluginHost, Plugin, PluginHost, called_by_name
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
@@ -39,7 +39,8 @@ def cb_datasets():
 
 
 def host_of(*folders: Path, **policy: Any) -> PluginHost:
-    return PluginHost(scan([str(folder) for folder in folders]), PluginPolicy(**policy))
+    found = scan([str(folder) for folder in folders])
+    return LivePluginHost(found, PluginPolicy(**policy))
 
 
 def by_name(host: PluginHost) -> dict[str, Plugin]:

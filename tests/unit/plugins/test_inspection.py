@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,15 +130,28 @@ def test_damaged_memory_is_no_memory(
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize("damage", ["components", "reason"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"components": [{"kind": "system", "surprise": 1}]},
+        {"components": 7},
+        {"reason": [1]},
+        {"hooks": 7},
+        {"hooks": [7]},
+        {"import_ms": "x"},
+        {"too_late_at": "x"},
+        {"reason": "old", "too_late_at": 1.0},
+    ],
+    ids=str,
+)
 def test_memory_of_another_shape_is_no_memory(
-    site: Path, tmp_path: Path, asked: list[list[str]], damage: str
+    site: Path, tmp_path: Path, asked: list[list[str]], damage: dict[str, Any]
 ) -> None:
     """A record with the right stamp and the wrong content is not believed."""
     write_system(site, "cb-one", "one")
     enriched(site)
     memory = json.loads(memory_file(tmp_path).read_text())
-    memory["cb-one"][damage] = [{"kind": "system", "surprise": 1}]
+    memory["cb-one"].update(damage)
     memory_file(tmp_path).write_text(json.dumps(memory))
 
     assert [c.name for c in enriched(site)["cb-one"].components] == ["one"]
@@ -164,6 +178,21 @@ def test_memory_that_cannot_be_kept_costs_only_time(
 
     assert [enriched(site)["cb-one"].state for _ in range(2)] == ["available"] * 2
     assert len(asked) == 2
+
+
+def test_what_took_too_long_is_not_tried_again_at_once(
+    site: Path, monkeypatch: pytest.MonkeyPatch, asked: list[list[str]]
+) -> None:
+    """Unlike other failures it is costly to find out; the others are looked at as usual."""
+    monkeypatch.setattr(_inspection, "_TIME_LIMIT_S", 5)
+    write_system(site, "cb-hangs", "hangs", "import threading; threading.Event().wait()")
+    write_system(site, "cb-works", "works")
+
+    for _ in range(2):
+        plugins = enriched(site)
+        assert "took more than 5 s" in plugins["cb-hangs"].reason
+        assert plugins["cb-works"].state == "available"
+    assert asked == [["cb-hangs", "cb-works"], ["cb-works"]]
 
 
 def test_killed_interpreter_charges_only_the_culprit(site: Path, asked: list[list[str]]) -> None:
@@ -285,5 +314,8 @@ def test_what_was_remembered_does_not_stand_beside_what_is_offered(site: Path) -
     )
     host = PluginHost(scan([str(site)]), PluginPolicy())
     enrich(host)
-    assert [c.name for c in host.components("dataset") if c.plugin == "cb-table"] == ["table"]
-    assert {plugin.name: plugin.state for plugin in host.plugins}["cb-table"] == "loaded"
+    (table,) = host.components("dataset")
+    (plugin,) = host.plugins
+    assert plugin.state == "available"
+    assert table.load()() == [{"id": 1, "context": "c"}]
+    assert plugin.state == "loaded"

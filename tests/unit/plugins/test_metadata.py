@@ -180,6 +180,41 @@ def test_malformed_line_keeps_what_else_is_offered(tmp_path: Path) -> None:
     assert [entry.name for entry in found.declared] == ["a"]
 
 
+def test_manifest_that_is_no_text_keeps_what_it_offers(tmp_path: Path) -> None:
+    """Who asks for it is told why it cannot be had."""
+    manifest = b"[cb.systems]\none = m:One\n# caf\xe9\n"
+    raw_distribution(tmp_path, "x", manifest, b"Name: x\nVersion: 1\n\n")
+
+    (plugin,) = PluginHost(scan([str(tmp_path)]), PluginPolicy()).plugins
+
+    assert (plugin.state, [c.name for c in plugin.components]) == ("broken", ["one"])
+    assert "UnicodeDecodeError" in plugin.reason
+
+
+@pytest.mark.parametrize(("name", "state"), [("cb_x", "broken"), ("stranger", "unreadable")])
+def test_manifest_without_end_is_not_read(tmp_path: Path, name: str, state: str) -> None:
+    """Every start reads all manifests. One that is too large is told, and read no further."""
+    raw_distribution(tmp_path, name, b"", f"Name: {name}\nVersion: 1\n\n".encode())
+    file = tmp_path / f"{name}-1.0.dist-info" / "entry_points.txt"
+    with file.open("wb") as manifest:
+        manifest.truncate(2**40)  # sparse: nothing is on the disk, and nobody could read it all
+
+    (plugin,) = PluginHost(scan([str(tmp_path)]), PluginPolicy()).plugins
+
+    assert plugin.state == state
+    assert "larger than 8 MB" in plugin.reason
+
+
+def test_manifest_of_fifty_thousand_entries_is_read(tmp_path: Path) -> None:
+    """A plugin may be large."""
+    entries = {f"system-{number}": "m:System" for number in range(50_000)}
+    write_distribution(tmp_path, "cb-large", {"cb.systems": entries})
+
+    (distribution,) = scan([str(tmp_path)])
+
+    assert len(distribution.declared) == 50_000
+
+
 @pytest.mark.parametrize("metadata", [None, b"", b"Name: \xff\n\n"])
 def test_metadata_that_cannot_be_read(tmp_path: Path, metadata: bytes | None) -> None:
     """The distribution is listed under the name of its folder, with the problem."""

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from cbcore.plugins._versions import satisfies
 
@@ -65,6 +65,34 @@ def test_the_answer_is_that_of_the_packaging_library(version, specifier):
     assert satisfies(version, specifier) is SpecifierSet(specifier).contains(
         version, prereleases=True
     )
+
+
+@pytest.mark.parametrize(
+    "specifier",
+    [
+        ">=banana",
+        ">=0.1,<banana",
+        "==0.1.banana",
+        ">=0.1,banana",
+        ">=0.1 <0.2",
+        "==x.*",
+        "<",
+        "0.1",
+    ],
+)
+def test_a_clause_that_cannot_be_read_is_met_by_no_version(specifier):
+    """What the packaging library refuses to read is no permission."""
+    with pytest.raises(InvalidSpecifier):
+        SpecifierSet(specifier)
+    assert satisfies("0.1.0", specifier) is False
+
+
+@pytest.mark.parametrize("specifier", ["==0.1+local.1", ">=0.1,", "===0.1.0"])
+def test_rarer_forms_can_be_read(specifier):
+    """A local version, a comma at the end, and any text behind three equal signs."""
+    version = specifier.strip("=>,")
+    assert SpecifierSet(specifier).contains(version)
+    assert satisfies(version, specifier)
 
 
 @given(st.text(max_size=10), st.text(max_size=10))

@@ -1,4 +1,4 @@
-"""The hooks. Kept light: this module is imported by every run."""
+"""The hooks. Kept light: it observes, so this module is imported by every run."""
 
 from __future__ import annotations
 
