@@ -12,6 +12,7 @@ import attrs
 from cbcore import names
 from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
+from cbcore.secrets import blot
 
 TASKS = (
     "qa",
@@ -217,10 +218,14 @@ _MOST_CHARACTERS = 4000
 
 
 def describe_exception(error: BaseException) -> str:
-    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends."""
+    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends.
+
+    Known secrets are blotted out of it.
+    """
     is_exit = isinstance(error, SystemExit)
     try:
-        text = repr(error.code) if isinstance(error, SystemExit) else str(error)
+        # Before anything is cut off: a part of a secret could not be found any more.
+        text = blot(repr(error.code) if isinstance(error, SystemExit) else str(error))
         if len(text) > _MOST_CHARACTERS:
             text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
         text = " ".join(text.split())

@@ -28,7 +28,7 @@ from cbcore.extensions import Contribution, Setup
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
-from cbcore.secrets import redact_assignments
+from cbcore.secrets import hide, notice_environment, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
@@ -59,6 +59,7 @@ def compose(
     `warn` is told at once what the user should know, here and during the run, and no text
     twice. Without it, warnings are logged.
     """
+    notice_environment()
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     builder = Builder(host, offered=_offered(request), warn=warn)
@@ -75,7 +76,6 @@ def compose(
         context=RunContext(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
             options=_run_options(request, executor),
-            secrets=sorted(builder.secret_values, key=len, reverse=True),
             warn=warn,
             store=Store(request.cache_dir) if request.cache_dir is not None else None,
             score_field=parts.score_field,
@@ -152,7 +152,7 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
         **request.recorded(),
     }
     # No key of an extension can take the place of one of the core's.
-    return cast("RunConfig", {**_extensions_recorded(parts.extending), **config})
+    return cast("RunConfig", hide({**_extensions_recorded(parts.extending), **config}))
 
 
 def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) -> dict[str, Any]:

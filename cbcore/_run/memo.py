@@ -6,7 +6,6 @@ not stored: what went wrong is tried again.
 
 from __future__ import annotations
 
-import json
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ from cbcore.boundary import contained
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
 from cbcore.results import Scored
-from cbcore.secrets import hide, visible
+from cbcore.secrets import hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
@@ -58,7 +57,6 @@ class Memo:
         system: bytes,
         scorers: Sequence[tuple[Scorer, bytes]],
         *,
-        secrets: Sequence[str] = (),
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
@@ -68,13 +66,6 @@ class Memo:
         self._is_known = store.holds_any("outputs", self._system)
         self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
-        self._secrets = tuple(secrets)
-        # As they look inside a payload: with quotes escaped, and beyond ASCII in either way.
-        self._hints = [
-            form
-            for secret in self._secrets
-            for form in (plain_bytes(secret)[1:-1], json.dumps(secret)[1:-1].encode())
-        ]
         self._warn = warn
         self._told = False
 
@@ -187,9 +178,9 @@ class Memo:
         else:
             try:
                 payload = packed(outcome.output, work.example)
-                if self._hints and any(hint in payload for hint in self._hints):
+                if is_shown_in(payload):
                     # The row is made of what is stored, so that a resumed run has the same.
-                    outcome.output = hide(outcome.output, self._secrets)
+                    outcome.output = hide(outcome.output)
                     payload = packed(outcome.output, work.example)
             except (TypeError, ValueError) as error:
                 self._tell(
@@ -219,7 +210,7 @@ class Memo:
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
-                value = plain_bytes([scores, hide(json_safe(details), self._secrets)])
+                value = plain_bytes([scores, hide(json_safe(details))])
         except (TypeError, ValueError):
             return
         self._store.put("scores", key, value)

@@ -8,7 +8,11 @@ from collections.abc import Callable
 
 import click
 
+from cbcore.cli._streams import guard_streams
+from cbcore.cli._text import echo
 from cbcore.exceptions import CBError
+from cbcore.secrets import notice_arguments, notice_environment, redact
+from cbcore.texts import visible
 
 
 def exit_code_of(program: str, call: Callable[[], object]) -> int:
@@ -16,8 +20,14 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
 
     A number that it returns is the code. Errors of `cb` have one of their own, an interrupt
     gives 130, and a reader that went away is none of our errors. What nobody meant to raise is
-    told in one line, or with `CB_DEBUG=1` raised as it is.
+    told in one line, or with `CB_DEBUG=1` with its traceback, and gives 1.
+
+    The secrets of the command line and of the environment are known from here on, and printed
+    by nobody.
     """
+    notice_environment()
+    notice_arguments(sys.argv[1:])
+    guard_streams()
     try:
         code = call()
     except CBError as error:
@@ -25,25 +35,37 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.exceptions.Abort):
         return _fail(program, "interrupted", None, 130)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _refuse(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # the edge of the command line
-        if os.environ.get("CB_DEBUG"):
-            raise
-        from cbcore.components import describe_exception
-
-        hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"
-        return _fail(program, f"unexpected {describe_exception(error)}", hint, 1)
+    except Exception as error:  # noqa: BLE001 - the edge of the command line
+        return _fail_unexpectedly(program, error)
     return code if isinstance(code, int) else 0
 
 
 def _fail(program: str, message: str, hint: str | None, code: int) -> int:
-    from cbcore.secrets import redact
-
-    click.echo(f"{program}: error: {redact(message)}", err=True)
+    echo(f"{program}: error: {redact(message)}", err=True)
     if hint:
-        click.echo(f"hint: {redact(hint)}", err=True)
+        echo(f"hint: {redact(hint)}", err=True)
     return code
+
+
+def _fail_unexpectedly(program: str, error: Exception) -> int:
+    from cbcore.components import describe_exception
+
+    if os.environ.get("CB_DEBUG"):
+        import traceback
+
+        echo(redact("".join(traceback.format_exception(error)).rstrip("\n")), err=True)
+        return 1
+    hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"
+    return _fail(program, f"unexpected {describe_exception(error)}", hint, 1)
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Tell of wrong usage as `click` does, in text that is safe to print."""
+    message = visible(redact(error.format_message()), keep="\n")
+    error.format_message = lambda: message  # type: ignore[method-assign]
+    error.show()
+    return error.exit_code

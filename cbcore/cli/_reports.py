@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings
+from cbcore.cli._text import clean, echo
+from cbcore.secrets import blot
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -74,7 +76,7 @@ def report(result: EvalResult, outputs: Sequence[tuple[Any, Path | None]]) -> No
         if tried.error is not None:
             get_logger().error(f"reporter {reporter.name!r} failed: {tried.reason}")
         elif path is not None:
-            click.echo(f"{reporter.name} report: {path}", err=True)
+            echo(f"{clean(reporter.name)} report: {clean(path)}", err=True)
         else:  # outside of the above: a reader that went away is no fault of the reporter
             click.echo(document.rstrip("\n"))
 
@@ -88,8 +90,11 @@ def _write(reporter: Any, result: EvalResult, path: Path) -> None:
 
 
 def _writable(document: str) -> str:
-    """Text of models may hold code points that no file can: they become question marks."""
-    return document.encode("utf-8", "replace").decode()
+    """A document without known secrets: a reporter has parameters of its own.
+
+    Text of models may hold code points that no file can: they become question marks.
+    """
+    return blot(document).encode("utf-8", "replace").decode()
 
 
 def raise_if_nothing_worked(result: EvalResult) -> None:

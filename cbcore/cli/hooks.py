@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 
 @click.command("hooks", short_help="Show every hook, when it is called, and who implements it.")
@@ -30,13 +31,13 @@ def command(settings: Settings, as_json: bool) -> None:
         return
     for position, record in enumerate(records):
         if position:
-            click.echo()
-        click.echo(f"{record['hook']}{record['signature']}")
-        click.echo(f"  {record['summary']} {record['called']}")
-        click.echo(f"  since {record['since']}; implemented by: ", nl=False)
-        click.echo(clean(", ".join(record["plugins"]) or "nobody"))
+            echo()
+        echo(f"{record['hook']}{record['signature']}")
+        echo(f"  {record['summary']} {record['called']}")
+        echo(f"  since {record['since']}; implemented by: ", nl=False)
+        echo(clean(", ".join(record["plugins"]) or "nobody"))
         if record["deprecated"]:
-            click.echo(f"  deprecated: {record['deprecated']}")
+            echo(f"  deprecated: {record['deprecated']}")
 
 
 def _records(plugins: Any) -> list[dict[str, Any]]:

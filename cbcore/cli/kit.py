@@ -12,12 +12,13 @@ result, and the edge at which errors become messages and exit codes.
 from cbcore.cli._edge import exit_code_of
 from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import clean, echo_columns, echo_indented, echo_json
+from cbcore.cli._text import clean, echo, echo_columns, echo_indented, echo_json
 from cbcore.cli.list_components import offered_records
 
 __all__ = [
     "Settings",
     "clean",
+    "echo",
     "echo_columns",
     "echo_indented",
     "echo_json",

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters.text import pad, shorten, visible, width, wrap
+from cb_reporters.text import pad, shorten, width, wrap
+from cbcore.texts import visible
 
 
 @pytest.mark.parametrize(

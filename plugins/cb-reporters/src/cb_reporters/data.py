@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from cb_reporters.text import visible
 from cbcore.plain import json_safe
 from cbcore.results import ROW_FIELDS, EvalResult, EvalRow
+from cbcore.texts import visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _OWN_COLUMNS = ("scores", "metadata", "missing")
@@ -106,4 +106,9 @@ def _cell(value: Any) -> str | int | float | None:
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = visible(text, keep="\t\n")
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if _begins_formula(text) else text
+
+
+def _begins_formula(text: str) -> bool:
+    """Whether a spreadsheet may take a text, or what of it is behind a `;`, for a formula."""
+    return any(part.strip(" ").startswith(_FORMULA_STARTS) for part in text.split(";"))
