@@ -70,7 +70,9 @@ def get_logger() -> Any:
     else:
         processors.append(_as_line)
     return structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr),
+        # Not a PrintLogger, which takes for standard output what that was when it was imported:
+        # in a run, standard error.
+        structlog.WriteLogger(sys.stderr),
         processors=[structlog.processors.add_log_level, *processors],
     )
 

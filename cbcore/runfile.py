@@ -181,6 +181,8 @@ def _expand(path: str, value: Any, environ: Mapping[str, str]) -> Any:
     if not isinstance(value, str) or "${" not in value:
         return value
 
+    values = []
+
     def replace(match: re.Match[str]) -> str:
         name = match["name"]
         if name not in environ:
@@ -188,6 +190,7 @@ def _expand(path: str, value: Any, environ: Mapping[str, str]) -> Any:
                 path, f"the environment variable {name!r} is not set", hint=f"export {name}=…"
             )
         remember(environ[name])
+        values.append(environ[name])
         return environ[name]
 
-    return Secret(_VARIABLE.sub(replace, value), source=value)
+    return Secret(_VARIABLE.sub(replace, value), source=value, parts=values)

@@ -12,9 +12,9 @@ from cbcore.secrets._finding import notice as notice
 from cbcore.secrets._finding import notice_arguments as notice_arguments
 from cbcore.secrets._finding import notice_environment as notice_environment
 from cbcore.secrets._finding import notice_parameters as notice_parameters
-from cbcore.secrets._finding import redact, secret_values
+from cbcore.secrets._finding import redact, remember, secret_values
 from cbcore.secrets._finding import redact_assignments as redact_assignments
-from cbcore.secrets._known import HIDDEN, Secret, remember
+from cbcore.secrets._known import HIDDEN, Secret
 from cbcore.secrets._known import are_known as are_known
 from cbcore.secrets._known import blot as blot
 from cbcore.secrets._known import can_be_blotted as can_be_blotted

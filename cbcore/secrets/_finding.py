@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cbcore.secrets._known import HIDDEN, Secret, blot, can_be_blotted, remember
-from cbcore.secrets._names import is_secret_name, is_secret_variable, is_telling, names_secret
+from cbcore.secrets._known import HIDDEN, Secret, blot, can_be_blotted, know
+from cbcore.secrets._names import is_secret_name, is_secret_setting, is_telling, names_secret
 
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*\""""
 _ARGUMENT = re.compile(rf"(?P<name>[A-Za-z_][\w-]*)=(?P<value>{_QUOTED}|[^,|]*[^,|\s])")
@@ -64,7 +64,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 
 def _is_secret_pair(found: re.Match[str]) -> bool:
     value = _unquoted(found["value"])
-    if len(value) < _SHORTEST_PAIR_VALUE or value in _NO_SECRETS or value.startswith("${"):
+    if len(value) < _SHORTEST_PAIR_VALUE or value in _NO_SECRETS or "${" in value:
         return False
     return names_secret(found["name"], value)
 
@@ -116,9 +116,9 @@ def notice(text: str) -> None:
     """Remember the secrets in a text: parameters of a spec, a login, a query, headers."""
     for found in _ARGUMENT.finditer(text):
         if names_secret(found["name"], value := _unquoted(found["value"])):
-            _remember_with_parts(value)
+            remember(value)
     for value in found_in(text):
-        _remember_with_parts(value)
+        remember(value)
 
 
 def notice_arguments(arguments: Sequence[str]) -> None:
@@ -126,38 +126,43 @@ def notice_arguments(arguments: Sequence[str]) -> None:
     for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
         notice(flag)
         if flag.startswith("--") and "=" not in flag:
-            _notice_value(flag[2:].replace("-", "_"), value)
+            name = flag[2:].replace("-", "_")
+            if is_secret_setting(name, value):
+                remember(value)
+            _notice_value(name, value)
 
 
 def notice_environment() -> None:
     """Remember environment variables that are named like keys, and logins in addresses."""
     for name, value in os.environ.items():
-        if is_secret_variable(name, value):
-            _remember_with_parts(value)
+        if is_secret_setting(name, value):
+            remember(value)
         elif "://" in value and "@" in value:
             for login in _URL_LOGIN.finditer(value):
-                remember(login["value"])
+                know(login["value"])
 
 
 def notice_parameters(parameters: Mapping[str, Any]) -> None:
     """Remember the secrets among parameters, however deep, by type, by name and by look."""
     for name, value in _leaves(parameters, is_secret=False, depth=0):
-        if name is None or isinstance(value, Secret):
-            _remember_with_parts(str.__str__(value))
+        if isinstance(value, Secret):
+            continue  # known since it was made
+        if name is None:
+            remember(value)
         else:
             _notice_value(name, value)
 
 
 def _notice_value(name: str, value: str) -> None:
     if names_secret(name, value):
-        _remember_with_parts(value)
+        remember(value)
         if "webhook" in name:
-            remember("/" + value.partition("://")[2].partition("/")[2])
+            know("/" + value.partition("://")[2].partition("/")[2])
     elif name.endswith("_env") and is_secret_name(name.removesuffix("_env")):
-        _remember_with_parts(os.environ.get(value, ""))
+        remember(os.environ.get(value, ""))
     else:
         for found in found_in(value[:_MOST_CHARACTERS]):
-            _remember_with_parts(found)
+            remember(found)
 
 
 def secret_values(parameters: Mapping[str, Any]) -> set[str]:
@@ -194,13 +199,19 @@ def _leaves(
             yield from _leaves(item, is_secret=is_secret, depth=depth + 1, name=name)
 
 
-def _remember_with_parts(value: str) -> None:
-    """Remember a value, and what of it may turn up alone."""
+def remember(value: str) -> None:
+    """Blot a value out of all that this process writes from now on.
+
+    So is what of it may turn up alone: the login and the query of an address, the credentials
+    of a header, the password of a connection string. Each is found as it is and as it is written
+    in an address, in JSON, in HTML and in base64. What is too short or too common to be told
+    from other text is left alone.
+    """
     if "${" in value:
         return  # not yet the value, but where it will come from
-    remember(value)
+    know(value)
     for part in _parts(value):
-        remember(part)
+        know(part)
 
 
 def _parts(value: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cbcore.secrets._names import SHORTEST
@@ -22,15 +22,19 @@ _SHORT_ESCAPES = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f"}
 class Secret(str):
     """A string whose `repr` is its source. It still works wherever a string does.
 
-    Its value is remembered: it is blotted out of all that is written from now on.
+    Its value is known from now on, and blotted out of all that is written; of a longer text
+    that has secrets in it, such as an address, only those `parts`.
     """
 
     source: str
 
-    def __new__(cls, value: str, source: str = HIDDEN) -> Secret:  # noqa: PYI034 - no Self on 3.10
+    def __new__(  # noqa: PYI034 - no Self on 3.10
+        cls, value: str, source: str = HIDDEN, parts: Sequence[str] = ()
+    ) -> Secret:
         secret = super().__new__(cls, value)
         secret.source = source
-        remember(value)
+        for part in parts if parts and all(map(can_be_blotted, parts)) else (value,):
+            know(part)
         return secret
 
     def __repr__(self) -> str:
@@ -77,12 +81,8 @@ def can_be_blotted(value: str) -> bool:
     return len(value) > _LONGEST_NUMBER or _NUMBER.fullmatch(value) is None
 
 
-def remember(value: str) -> None:
-    """Blot a value out of all that this process writes from now on.
-
-    It is found as it is and as it is written in an address, in JSON, in HTML and in base64. What
-    is too short or too common to be told from other text is left alone.
-    """
+def know(value: str) -> None:
+    """Have a value blotted out from now on, unless it cannot be told from other text."""
     if value not in _known.values and can_be_blotted(value):
         _known.add(str.__str__(value))
 

@@ -16,7 +16,7 @@ _ALWAYS = re.compile(
     re.IGNORECASE,
 )
 _SOMETIMES = frozenset({"key", "keys", "auth", "tokens", "pat"})
-_OF_VARIABLES = re.compile(r"(?:^|_)(?:keys?|tokens?|pat|auth)$", re.IGNORECASE)
+_OF_SETTINGS = re.compile(r"(?:^|_)(?:keys?|token|pat|auth)$", re.IGNORECASE)
 _NEITHER = frozenset({"PWD"})  # where a shell says which folder it is in
 _WORD = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z_.][a-z]+)*")
 """How fields, modes and columns are called: `question`, `choices.text`, `groundTruth`."""
@@ -43,16 +43,16 @@ def names_secret(name: str, value: Any) -> bool:
     return isinstance(value, str) and name.lower() in _SOMETIMES and is_telling(value)
 
 
-def is_secret_variable(name: str, value: str) -> bool:
-    """Whether an environment variable is named like a key, and holds what can be one."""
-    return _is_name_of_variable(name) and is_telling(value)
+def is_secret_setting(name: str, value: str) -> bool:
+    """Whether an environment variable or a flag is named like a key, and holds what can be one."""
+    return _names_setting(name) and is_telling(value)
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_name_of_variable(name: str) -> bool:
+def _names_setting(name: str) -> bool:
     if name in _NEITHER:
         return False
-    return is_secret_name(name) or _OF_VARIABLES.search(name) is not None
+    return is_secret_name(name) or _OF_SETTINGS.search(name) is not None
 
 
 def is_telling(value: str) -> bool:
