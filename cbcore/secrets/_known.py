@@ -156,8 +156,7 @@ def _forms(character: str) -> Iterator[str]:
     yield "(?i:" + "".join(f"%{byte:02x}" for byte in data) + ")"
     units = character.encode("utf-16-be", "surrogatepass").hex()
     yield "(?i:" + "".join(rf"\\+u{units[i : i + 4]}" for i in range(0, len(units), 4)) + ")"
-    if ord(character) < 256:
-        yield rf"(?i:\\+x{ord(character):02x})"
+    yield rf"(?i:\\+x{ord(character):02x}|\\+U{ord(character):08x})"  # as Python has them
     if character in _ENTITIES:
         yield f"(?i:&(?:{_ENTITIES[character]});)"
     if character == " ":

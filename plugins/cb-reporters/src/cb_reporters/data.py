@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from cbcore.results import ROW_FIELDS, EvalResult, EvalRow
 from cbcore.texts import visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+_AFTER_SEMICOLON = re.compile(r";(?=\s*[=@＝＠]|[+-]\w)")
+"""Where a spreadsheet that splits lines at `;` would find a formula."""
 _OWN_COLUMNS = ("scores", "metadata", "missing")
 
 
@@ -106,9 +109,5 @@ def _cell(value: Any) -> str | int | float | None:
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = visible(text, keep="\t\n")
-    return f"'{text}" if _begins_formula(text) else text
-
-
-def _begins_formula(text: str) -> bool:
-    """Whether a spreadsheet may take a text, or what of it is behind a `;`, for a formula."""
-    return any(part.strip(" ").startswith(_FORMULA_STARTS) for part in text.split(";"))
+    text = _AFTER_SEMICOLON.sub(";'", text)
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
