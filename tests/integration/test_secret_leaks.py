@@ -222,12 +222,19 @@ datasets: [data.jsonl]
 LITERAL = ("l1teral-password", "someb0dy-else", "c0nnection", "l0velace")
 
 
-@pytest.mark.parametrize("log_format", ["text", "json"])
-@pytest.mark.parametrize("how", ["returns", "raises", "prints", "cannot be made", "refuses"])
+@pytest.mark.parametrize(
+    ("how", "log_format"),
+    [
+        ("returns", "text"),
+        ("raises", "text"),
+        ("prints", "text"),
+        ("prints", "json"),
+        ("cannot be made", "text"),
+        ("refuses", "text"),
+    ],
+)
 def test_nothing_of_a_run_file_gets_out(place, how, log_format):
     """Variables whole and in longer texts, and what is named like a secret, however it is told."""
-    if log_format == "json" and how != "prints":
-        pytest.skip("the format of log lines does not matter")
     place.write("bench.yaml", RUN_FILE.format(how=how))
     done = run(place, "bench.yaml", "--log-format", log_format, **PLANTED)
     assert leaks(place, done, [*PLANTED.values(), *LITERAL]) == []
