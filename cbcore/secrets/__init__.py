@@ -14,6 +14,7 @@ from cbcore.secrets._finding import notice_environment as notice_environment
 from cbcore.secrets._finding import notice_parameters as notice_parameters
 from cbcore.secrets._finding import redact, remember, secret_values
 from cbcore.secrets._finding import redact_assignments as redact_assignments
+from cbcore.secrets._finding import without_credentials as without_credentials
 from cbcore.secrets._known import HIDDEN, Secret
 from cbcore.secrets._known import are_known as are_known
 from cbcore.secrets._known import blot as blot

@@ -88,6 +88,11 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     for value in known:
         if can_be_blotted(value):
             text = text.replace(value, HIDDEN)
+    return without_credentials(text)
+
+
+def without_credentials(text: str) -> str:
+    """A text without what looks like a credential, whatever values are known."""
     spans = sorted(found.span("value") for found in _matches(text))
     if not spans:
         return text
