@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import MutableMapping
-from typing import Any, TextIO, cast
+from typing import Any
 
 import attrs
 
-from cbcore.secrets import redact
+from cbcore.secrets import visible as without_secrets
+from cbcore.texts import visible, visible_json
 
 _LEVELS = ("debug", "info", "warning", "error")
 
@@ -77,11 +78,14 @@ def get_logger() -> Any:
         processors += [
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.JSONRenderer(ensure_ascii=False),
+            _as_safe_json,
         ]
     else:
         processors.append(_as_line)
     return structlog.wrap_logger(
-        structlog.PrintLogger(cast("TextIO", _StandardError())),
+        # Not a PrintLogger, which takes for standard output what that was when it was imported:
+        # in a run, standard error.
+        structlog.WriteLogger(sys.stderr),
         processors=[structlog.processors.add_log_level, *processors],
     )
 
@@ -95,10 +99,14 @@ def _drop_quiet(_: Any, method: str, event: MutableMapping[str, Any]) -> Mutable
 
 
 def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {k: redact(v) if isinstance(v, str) else v for k, v in event.items()}
+    return {key: without_secrets(key, value) for key, value in event.items()}
 
 
 def _as_line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
     level, text = event.pop("level"), event.pop("event")
     facts = "".join(f" {key}={value}" for key, value in event.items())
-    return f"cb: {level}: {text}{facts}"
+    return visible(f"cb: {level}: {text}{facts}", keep="\n")
+
+
+def _as_safe_json(_: Any, __: str, line: str) -> str:
+    return visible_json(line)

@@ -14,6 +14,7 @@ import attrs
 from cbcore import names
 from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
+from cbcore.secrets import blot
 
 TASKS = (
     "qa",
@@ -241,11 +242,15 @@ _LONGEST_REPR = 200
 
 
 def describe_exception(error: BaseException) -> str:
-    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends."""
+    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends.
+
+    Known secrets are blotted out of it.
+    """
     if isinstance(error, SystemExit):
         return f"it called sys.exit({described_value(error.code)})"
     try:
-        text = str(error)
+        # Before anything is cut off: a part of a secret could not be found any more.
+        text = blot(str(error))
         if len(text) > _MOST_CHARACTERS:
             text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
         text = " ".join(text.split())
@@ -259,7 +264,7 @@ def describe_exception(error: BaseException) -> str:
 def described_value(value: Any) -> str:
     """The `repr` of a value, shortened; of one that has none, its type. Never fails itself."""
     try:
-        text = repr(value)
+        text = blot(repr(value))
     except Exception:  # noqa: BLE001 - the `repr` of somebody else's object is code too
         return f"<{type(value).__name__}>"
     text = re.sub(" at 0x[0-9a-fA-F]+", "", text)  # another one in every run

@@ -29,7 +29,7 @@ from cbcore.extensions import Contribution, Setup
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
-from cbcore.secrets import redact_assignments
+from cbcore.secrets import hide, notice_environment, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
@@ -62,6 +62,7 @@ def compose(
     twice. Without it, warnings are logged. With `read_only` the store is only looked at, for a
     run that is planned and not executed.
     """
+    notice_environment()
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     builder = Builder(host, offered=_offered(request), warn=warn)
@@ -79,7 +80,6 @@ def compose(
         context=RunContext(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
             options=_run_options(request, executor),
-            secrets=sorted(builder.secret_values, key=len, reverse=True),
             warn=warn,
             store=None if folder is None else Store(folder, read_only=read_only),
             score_field=parts.score_field,
@@ -159,7 +159,7 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     of_extensions = _extensions_recorded(parts.extending)
     # An option of a plugin may be called like a setting of the run, which stays what it is.
     added = {key: told for key, told in of_extensions.items() if key not in own}
-    return cast("RunConfig", {**own, **added})
+    return cast("RunConfig", hide({**own, **added}))
 
 
 def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:

@@ -32,19 +32,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore.secrets import blot
+
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
 
 class CBError(Exception):
-    """Base of all errors raised on purpose; the command line shows it without a traceback."""
+    """Base of all errors raised on purpose; the command line shows it without a traceback.
+
+    Known secrets are blotted out of its message and its hint.
+    """
 
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
+        message = blot(message)
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint if hint is None else blot(hint)
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message

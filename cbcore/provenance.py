@@ -12,7 +12,7 @@ from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
 from cbcore.plain import json_safe
 from cbcore.plugins._origins import origin_of
-from cbcore.secrets import visible
+from cbcore.secrets import blot, visible
 
 __all__ = ("describe",)
 
@@ -35,7 +35,7 @@ def describe(
     obj = obj.system if isinstance(obj, Renamed) else obj
     owner = component.owner if component is not None else owner
     described: dict[str, Any] = {
-        "name": name,
+        "name": blot(name),
         "component": component.name if component is not None else type_path(obj),
         "plugin": owner.distribution if owner else "python",
         "version": owner.version if owner else None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,11 +15,10 @@ from cbcore.names import hint
 from cbcore.plain import json_safe
 from cbcore.runconfig import RunConfig
 from cbcore.summary import Summary, summarize
+from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
     import pandas
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. A reader refuses a newer one."""
@@ -224,9 +222,9 @@ class EvalResult:
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """The whole result as a JSON document that `from_json` reads back, fit for UTF-8."""
+        """The whole result as a JSON document that `from_json` reads back, fit for UTF-8 and for terminals."""
         text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-        return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        return visible_json(text)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:

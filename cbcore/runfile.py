@@ -24,7 +24,7 @@ from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 from cbcore.request import Invocation, Request
 from cbcore.request._options import COMPONENT, Option, by_key
-from cbcore.secrets import Secret, visible
+from cbcore.secrets import Secret, notice_parameters, remember, visible
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
 
@@ -61,6 +61,7 @@ def read_run_file(
         raise ConfigError(str(path), f"not valid YAML: {error}") from error
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
+    notice_parameters(data)
     environ = os.environ if environ is None else environ
     known = run_file_options()
     return {
@@ -180,12 +181,16 @@ def _expand(path: str, value: Any, environ: Mapping[str, str]) -> Any:
     if not isinstance(value, str) or "${" not in value:
         return value
 
+    values = []
+
     def replace(match: re.Match[str]) -> str:
         name = match["name"]
         if name not in environ:
             raise ConfigError(
                 path, f"the environment variable {name!r} is not set", hint=f"export {name}=…"
             )
+        remember(environ[name])
+        values.append(environ[name])
         return environ[name]
 
-    return Secret(_VARIABLE.sub(replace, value), source=value)
+    return Secret(_VARIABLE.sub(replace, value), source=value, parts=values)

@@ -67,17 +67,23 @@ class Spec:
         return f"{self.name}:{secrets.visible('', self.config)}"
 
 
+def _refused(text: str, reason: str, hint: str | None = None) -> SpecError:
+    """The error for a spec, which is shown without its secrets although it could not be read."""
+    secrets.notice(text)
+    return SpecError(text, secrets.redact_assignments(reason), hint=hint)
+
+
 def parse(text: str) -> Spec:
     """Read one spec string."""
     stripped = text.strip()
     if not stripped:
-        raise SpecError(text, "it is empty")
+        raise _refused(text, "it is empty")
     name, colon, rest = stripped.partition(":")
     name = name.strip()
     if not _NAME.match(name):
-        raise SpecError(text, f"{name!r} is not a name")
+        raise _refused(text, f"{name!r} is not a name")
     if colon and not rest.strip():
-        raise SpecError(text, "nothing follows the colon")
+        raise _refused(text, "nothing follows the colon")
     config, params = _parse_arguments(text, rest)
     return Spec(name=name, config=config, params=params)
 
@@ -91,7 +97,7 @@ def parse_dataset(text: str) -> Spec:
         return parse(text)
     config, params = _parse_arguments(text, match["rest"] or "")
     if config is not None:
-        raise SpecError(text, f"a data file has no config, and {config!r} is not key=value")
+        raise _refused(text, f"a data file has no config, and {config!r} is not key=value")
     return Spec(name="file", config=match["path"], params=params)
 
 
@@ -99,7 +105,7 @@ def parse_chain(text: str) -> list[Spec]:
     """Read a system spec: one or more stages separated by `|`."""
     stages = list(_split(text, "|", text))
     if any(not stage.strip() for stage in stages):
-        raise SpecError(text, "a stage of the chain is empty", hint="write stage | stage")
+        raise _refused(text, "a stage of the chain is empty", hint="write stage | stage")
     return [parse(stage) for stage in stages]
 
 
@@ -113,12 +119,12 @@ def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
         if assignment:
             key = assignment["key"].replace("-", "_")
             if key in params:
-                raise SpecError(text, f"{key!r} is given twice")
+                raise _refused(text, f"{key!r} is given twice")
             params[key] = _unquoted(assignment["value"].strip())
         elif position == 0 and item.strip():
             config = _unquoted(item.strip())
         else:
-            raise SpecError(text, f"{item.strip()!r} is not key=value")
+            raise _refused(text, f"{item.strip()!r} is not key=value")
     return config, params
 
 
@@ -138,7 +144,7 @@ def _split(text: str, separator: str, whole: str) -> Iterator[str]:
             yield text[start:index]
             start = index + 1
     if quote or closers:
-        raise SpecError(whole, f"a {quote or closers[-1]} is missing")
+        raise _refused(whole, f"a {quote or closers[-1]} is missing")
     yield text[start:]
 
 
@@ -176,7 +182,7 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
     head, equals, file = text.partition("=")
     if ":" not in head:
         if equals and not file:
-            raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
+            raise _refused(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
         return parse(head), file or None
     first, *rest = _split(text, ",", text)
     pieces = list(_split(rest[-1] if rest else first, "=", text))
@@ -186,5 +192,5 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
         return parse(text), None
     file = "=".join(pieces[n_before_file:])
     if not file:
-        raise SpecError(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
+        raise _refused(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
     return parse(text[: -len(file) - 1]), file

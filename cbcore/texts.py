@@ -1,4 +1,4 @@
-"""The texts of an example, and whether its context is one of its own.
+"""Texts: those of an example, and any text made safe to be shown.
 
 Where a benchmark has no context, `context` repeats the `question`, or all `turns` joined by a
 blank line, so that every system finds it. Such a context is the same text as its twin: it is
@@ -7,12 +7,49 @@ counted once, stands in a prompt once, and is rewritten together with its twin.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ("context_twin", "has_own_context")
+__all__ = ("context_twin", "has_own_context", "visible", "visible_json")
 
 _BETWEEN_TURNS = "\n\n"
+# Controls, line separators, lone surrogates, and the invisible characters that reorder or hide
+# text. Zero-width joiners stay: emoji and several scripts need them.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""The text with every unseen character written out, as `\x1b` or `\u202e`.
+
+    So it can be shown on a terminal: it moves no cursor, changes no colour and no title, and
+    reads in the order in which it is written. Characters in `keep`, such as a newline, stay as
+    they are.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSEEN.sub(lambda found: _written_out(found[0], keep), text)
+
+
+def _written_out(character: str, keep: str) -> str:
+    if character in keep:
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def visible_json(text: str) -> str:
+    r"""A JSON document with every unseen character written out, which reads as the same data."""
+    return _UNSEEN.sub(lambda found: _written_in_json(found[0]), text)
+
+
+def _written_in_json(character: str) -> str:
+    if character in "\n\r\t":  # which stand between values: inside of one JSON has them escaped
+        return character
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 def joined_turns(turns: Any) -> str | None:

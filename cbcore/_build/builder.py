@@ -24,7 +24,7 @@ from cbcore.introspection import public_attributes, signature_of
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
-from cbcore.secrets import Secret, is_secret_name, secret_values
+from cbcore.secrets import Secret, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.tables import as_dataset
 
@@ -45,7 +45,6 @@ class Builder:
     ) -> None:
         self.host = host
         self.offered = dict(offered or {})
-        self.secret_values: set[str] = set()
         self.warn = warn
         self.descriptions = Descriptions(host.plugins)
 
@@ -72,9 +71,16 @@ class Builder:
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
-        self.secret_values |= secret_values(spec.params)
+        notice_parameters({"": spec.config, **spec.params})
         for name, value in spec.params.items():
-            if is_secret_name(name) and isinstance(value, str) and not isinstance(value, Secret):
+            if not isinstance(value, str) or not names_secret(name, value):
+                continue
+            if value and not can_be_blotted(value):
+                self.warn(
+                    f"{name} of {spec.name} is too short or too common to be told from other "
+                    "text: it is not recorded, but messages and outputs may show it"
+                )
+            if not isinstance(value, Secret):
                 self.warn(
                     f"{name} of {spec.name} is written out, where history and other users can "
                     "see it: take it from the environment"
@@ -133,7 +139,7 @@ class Builder:
         value = self._checked(kind, value, None)
         if kind == "dataset":
             return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
-        self.secret_values |= secret_values(public_attributes(value))
+        notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
         if isinstance(value, Chain):
             stages = [self._given(kind, stage).record for stage in value.stages]
             return Part(value, provenance.describe_chain(value, stages))
@@ -262,6 +268,11 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
         name: columns.function_name(column) if callable(column) else column
         for name, column in mapping.items()
     }
+
+
+def _kept_by(value: Any) -> dict[str, Any]:
+    """What an object holds, in public or not."""
+    return {**getattr(value, "__dict__", {}), **public_attributes(value)}
 
 
 class _NoParameters:

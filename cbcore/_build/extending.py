@@ -17,7 +17,7 @@ from cbcore.introspection import signature_of, type_path
 from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
-from cbcore.secrets import visible
+from cbcore.secrets import notice_parameters, visible
 
 
 @attrs.frozen
@@ -109,6 +109,7 @@ def extensions_of(
     given: Mapping[str, Any], ready: Sequence[Any], host: PluginHost
 ) -> list[Extending]:
     """The extensions that settings ask for, and those that came ready made."""
+    notice_parameters(given)
     settings = settings_of(host.plugins)
     known = by_word(settings)
     asked: dict[Setting, Sequence[Any]] = {}

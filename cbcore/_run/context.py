@@ -44,7 +44,6 @@ class RunContext:
 
     counter: TokenCounter
     options: RunOptions = attrs.Factory(RunOptions)
-    secrets: Sequence[str] = ()
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
     store: Store | None = None
     score_field: str | None = None
@@ -74,7 +73,7 @@ class RunContext:
             for scorer in source.scorers
             if (known := self.identity(scorer.part)) is not None
         ]
-        return Memo(self.store, identity, scorers, secrets=self.secrets, warn=self.warn)
+        return Memo(self.store, identity, scorers, warn=self.warn)
 
     def works(
         self,

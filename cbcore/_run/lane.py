@@ -44,7 +44,7 @@ class Lane:
         self._memo = context.memo(part, source)
         self._budget = context.budget.account(part) if context.budget.limited else None
         self._make_row = RowMaker(
-            *(part.name, context.counter, context.secrets),
+            *(part.name, context.counter),
             scorers=source.scorers,
             score_field=source.expected_score(context.score_field),
         ).row

@@ -6,7 +6,6 @@ not stored: what went wrong is tried again.
 
 from __future__ import annotations
 
-import json
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +22,7 @@ from cbcore.components import describe_exception
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
 from cbcore.results import Scored
-from cbcore.secrets import hide, visible
+from cbcore.secrets import hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
@@ -59,7 +58,6 @@ class Memo:
         system: bytes,
         scorers: Sequence[tuple[Scorer, bytes]],
         *,
-        secrets: Sequence[str] = (),
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
@@ -69,13 +67,6 @@ class Memo:
         self._is_known = store.holds_any("outputs", self._system)
         self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
-        self._secrets = tuple(secrets)
-        # As they look inside a payload: with quotes escaped, and beyond ASCII in either way.
-        self._hints = [
-            form
-            for secret in self._secrets
-            for form in (plain_bytes(secret)[1:-1], json.dumps(secret)[1:-1].encode())
-        ]
         self._warn = warn
         self._told = False
 
@@ -187,8 +178,8 @@ class Memo:
             return  # stored, without an address, or failed: that is tried again by the next run
         try:
             payload = packed(output, work.example)
-            if self._hints and any(hint in payload for hint in self._hints):
-                payload = packed(hide(output, self._secrets), work.example)
+            if is_shown_in(payload):
+                payload = packed(hide(output), work.example)
                 outcome.had_secret = True
         except Exception as error:  # noqa: BLE001 - the output is made of somebody else's objects
             described = describe_exception(error)
@@ -233,7 +224,7 @@ class Memo:
             self.keep(outcome)
         if outcome.had_secret:
             # The row is made of what is stored, so that a resumed run has the same.
-            outcome.output = hide(outcome.output, self._secrets)
+            outcome.output = hide(outcome.output)
         if self._store.is_due:
             self._store.keep_up()
         return outcome
@@ -254,7 +245,7 @@ class Memo:
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
-                value = plain_bytes([scores, hide(json_safe(details), self._secrets)])
+                value = plain_bytes([scores, hide(json_safe(details))])
         except Exception:  # noqa: BLE001 - the row says what is wrong with somebody else's objects
             return
         if len(value) <= LARGEST_VALUE:

@@ -12,6 +12,7 @@ from cbcore.components import Component
 from cbcore.exceptions import ProcessError
 from cbcore.identity import UnidentifiableError, identify
 from cbcore.identity._descriptions import note_use
+from cbcore.secrets import blot
 
 
 class StoredSystem:
@@ -58,8 +59,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        name: str = self.value.name
-        return name
+        return blot(self.value.name)
 
     @property
     def identity(self) -> bytes | None:

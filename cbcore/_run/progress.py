@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._run.observers import Observers
 from cbcore.events import RowFinished, RunStarted
+from cbcore.texts import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -64,7 +65,7 @@ class _Display:
         self._progress.update(
             self._task,
             advance=1,
-            description=f"{row.system} on {row.dataset or 'dataset'}",
+            description=visible(f"{row.system} on {row.dataset or 'dataset'}"),
             rate=f"{speed:,.0f} rows/s" if speed else "",
             spent=spent,
         )

@@ -12,7 +12,7 @@ from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
-from cbcore.secrets import hide, is_secret_name, redact, visible
+from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
@@ -31,15 +31,14 @@ class RowMaker:
         self,
         system: str,
         counter: TokenCounter,
-        secrets: Sequence[str] = (),
         *,
         scorers: Sequence[Scorer] = (),
         score_field: str | None = None,
     ) -> None:
         self._system = system
         self._counter = counter
-        self._secrets = tuple(secrets)
         self._open_keys: dict[str, bool] = {}
+        self._open_names: set[tuple[str, ...]] = set()
         # Who counts the same texts in the same way; with other fields, nobody does.
         self._counts_like = (
             getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
@@ -58,7 +57,7 @@ class RowMaker:
         try:
             row.input_tokens = self._counter.visible(work.example)
             if output is None:
-                row.error = redact(outcome.error or "", self._secrets)
+                row.error = redact(outcome.error or "")
                 if outcome.spent:
                     row.metadata.update(self._plain(outcome.spent))
                 return row
@@ -74,6 +73,8 @@ class RowMaker:
         main = self._score_field
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = self._unscored.reason(work.example, output)
+        if are_known():
+            self._blot_names(row)
         return row
 
     def _refused(self, outcome: Outcome, error: Exception) -> EvalRow:
@@ -87,16 +88,27 @@ class RowMaker:
             latency=outcome.latency,
             dataset=work.dataset,
             repeat=work.repeat,
-            error=redact(reason, self._secrets),
+            error=redact(reason),
         )
+
+    def _blot_names(self, row: EvalRow) -> None:
+        """Take secrets out of what others named; names are the same in row after row."""
+        if type(row.example_id) is str:
+            row.example_id = blot(row.example_id)
+        if row.missing:
+            row.missing = hide(row.missing)
+        names = tuple(row.scores)
+        if names not in self._open_names:
+            row.scores = hide(row.scores)
+            if names == tuple(row.scores):
+                self._open_names.add(names)
 
     def _keep_output(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
     ) -> None:
         response = output.get("response")
         if response is not None:
-            text = response if type(response) is str else str(response)
-            row.response = hide(text, self._secrets) if self._secrets else text
+            row.response = blot(response if type(response) is str else str(response))
             row.response_tokens = self._counter.count(row.response)
         row.output_tokens = row.input_tokens
         for field in self._counter.text_fields:
@@ -119,9 +131,9 @@ class RowMaker:
         for key, value in metadata.items():
             kind = type(value)
             if type(key) is not str or not self._is_open(key):
-                plain.update(hide(json_safe(visible("", {key: value})), self._secrets))
+                plain.update(json_safe(visible("", {key: value})))
             elif kind is str:
-                plain[key] = hide(redact(value), self._secrets)
+                plain[key] = redact(value)
             elif (
                 kind is bool
                 or (kind is int and -_LARGEST_INT < value < _LARGEST_INT)
@@ -129,14 +141,14 @@ class RowMaker:
             ):
                 plain[key] = value
             else:
-                plain[key] = hide(json_safe(visible("", value)), self._secrets)
+                plain[key] = json_safe(visible("", value))
         return plain
 
     def _is_open(self, key: str) -> bool:
         """Whether a key neither is nor names a secret; keys are the same in row after row."""
         known = self._open_keys.get(key)
         if known is None:
-            known = not is_secret_name(key) and hide(key, self._secrets) == key
+            known = not is_secret_name(key) and blot(key) == key
             self._open_keys[key] = known
         return known
 
@@ -197,7 +209,7 @@ class RowMaker:
             key = name
             # A name is whose evaluator declares it, or who comes first.
             if name in row.scores or (name in others and name not in scorer.emits):
-                key = f"{scorer.evaluator.name}.{name}"
+                key = f"{scorer.part.name}.{name}"
             if type(value) is not float:
                 try:
                     value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
@@ -212,13 +224,13 @@ class RowMaker:
 
     def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
         for name, reason in scored.missing.items():
-            row.missing[str(name)] = redact(str(reason), self._secrets)
+            row.missing[str(name)] = redact(str(reason))
         if scored.details:
-            row.metadata[scorer.evaluator.name] = self._plain(scored.details)
+            row.metadata[scorer.part.name] = self._plain(scored.details)
 
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
-        for name in scorer.emits or (scorer.evaluator.name,):
-            row.missing[name] = redact(reason, self._secrets)
+        for name in scorer.emits or (scorer.part.name,):
+            row.missing[name] = redact(reason)
 
 
 def _added_up(usage: Any) -> Mapping[str, Any]:

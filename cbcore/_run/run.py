@@ -43,7 +43,7 @@ from cbcore.exceptions import (
 )
 from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.runconfig import RunConfig, RunState
-from cbcore.secrets import redact
+from cbcore.secrets import hide, redact
 from cbcore.summary import summarize
 
 __all__ = ("Run", "RunOptions", "Source")
@@ -151,7 +151,7 @@ class Run:
         except (DataError, UsageError) as error:
             if not source.contained:
                 raise
-            self._failures[source.tag] = redact(error.message, self.context.secrets)
+            self._failures[source.tag] = redact(error.message)
 
     def _collect(self, system: Part, source: Source, seen: SeenIds) -> None:
         lane = Lane(self.context, system, source, seen)
@@ -272,9 +272,7 @@ class Run:
                 total += len(rows)
                 errored += sum(row.error is not None for row in rows)
             recalled = self._recalled.total()
-            self.record.finish(
-                state, _reason(failure, self.context.secrets), total, errored, recalled
-            )
+            self.record.finish(state, _reason(failure), total, errored, recalled)
         store.save_run(self.record)
 
     def _started(self) -> RunStarted:
@@ -302,7 +300,8 @@ class Run:
 
     def _sections(self) -> tuple[dict[str, Section], list[str]]:
         """What extensions make of the rows, and what they have to say of it."""
-        sections, remarks = {}, []
+        sections: dict[str, Section] = {}
+        remarks: list[str] = []
         for name, contribution in self.contributions.items():
             section, told = None, []
             with contained() as tried:
@@ -313,9 +312,9 @@ class Run:
             if tried.error is not None:
                 section = None
                 told = [f"the section {name!r} could not be made: {tried.reason}"]
-            remarks += told
+            remarks += map(redact, told)
             if section is not None:
-                sections[name] = section
+                sections[name] = attrs.evolve(section, **hide(attrs.asdict(section)))
         return sections, remarks
 
     def _result(self, failure: BaseException | None) -> EvalResult:
@@ -324,7 +323,7 @@ class Run:
         if process.current != here:
             process.leave_copy("a metric")
         config: RunConfig = {**self.config, "state": _state(failure)}
-        if reason := _reason(failure, self.context.secrets):
+        if reason := _reason(failure):
             config["state_reason"] = reason
         parts = list(self._rows.values())
         sections, remarks = self._sections()
@@ -334,7 +333,7 @@ class Run:
             rows = [row for part in parts for row in part]
         return EvalResult(
             rows=rows,
-            summary=summary,
+            summary=hide(summary),
             timing=self._timing,
             config=config,
             problems=problems,
@@ -373,8 +372,8 @@ def _state(failure: BaseException | None) -> RunState:
     return "failed" if isinstance(failure, CBError) else "interrupted"
 
 
-def _reason(failure: BaseException | None, secrets: Sequence[str]) -> str:
-    return redact(failure.message, secrets) if isinstance(failure, CBError) else ""
+def _reason(failure: BaseException | None) -> str:
+    return redact(failure.message) if isinstance(failure, CBError) else ""
 
 
 def _stopped(failure: BaseException, result: EvalResult) -> RunStoppedError:

@@ -22,6 +22,7 @@ from zlib import crc32
 from cbcore._store.records import Manifest, RunRecord
 from cbcore.exceptions import StoreError
 from cbcore.plain import canonical_bytes, from_bytes, json_safe
+from cbcore.secrets import hide
 
 SCHEMA_VERSION = 2
 """1 had no checksums."""
@@ -328,7 +329,7 @@ class Store:
     def save_run(self, record: RunRecord) -> None:
         """Write down a run, at once, under its id."""
         self.commit()
-        manifest = canonical_bytes(json_safe(record.manifest))
+        manifest = canonical_bytes(hide(json_safe(record.manifest)))
         values = (
             *(record.run_id, record.started, record.ended, record.state),
             *(manifest, _checksum(record.run_id.encode(), manifest)),

@@ -10,6 +10,7 @@ import click
 from cbcore import __version__
 from cbcore.cli._edge import exit_code_of
 from cbcore.cli._settings import Settings, shared_options
+from cbcore.cli._text import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -48,7 +49,7 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_commands(ctx, formatter)
-        offered = [(c.name, f"from {c.owner}") for c in _declared_commands(ctx)]
+        offered = [(clean(c.name), clean(f"from {c.owner}")) for c in _declared_commands(ctx)]
         if offered:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(offered)

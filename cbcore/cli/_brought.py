@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings
+from cbcore.cli._text import clean
 
 if TYPE_CHECKING:
     from cbcore._build.extending import Setting
@@ -28,7 +29,7 @@ class BroughtOption(click.Option):
         described = _described(self._setting.component, self._settings)
         metavar = described.metavar or ("SPEC" if self._setting.is_extension else "VALUE")
         about = described.summary or f"An {described.kind} of its plugin."
-        return f"{self._setting.flag} {metavar}", f"{about} ({described.plugin})"
+        return clean(f"{self._setting.flag} {metavar}"), clean(f"{about} ({described.plugin})")
 
 
 def _described(component: Component, settings: Settings) -> Component:

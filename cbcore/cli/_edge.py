@@ -9,18 +9,29 @@ from collections.abc import Callable
 
 import click
 
+from cbcore.cli._guarded import guard_streams
 from cbcore.cli._streams import give_output_up, hold_standard_streams, is_closed_output
+from cbcore.cli._text import echo
 from cbcore.exceptions import CBError
+from cbcore.secrets import notice_arguments, notice_environment, redact
+from cbcore.texts import visible
 
 
 def exit_code_of(program: str, call: Callable[[], object]) -> int:
     """Call it, tell on standard error what went wrong, and return the exit code.
 
     A number that it returns is the code. Errors of `cb` have one of their own, an interrupt
-    gives 130, and a reader that went away is none of our errors. Output that nobody can
-    get gives 1. What nobody meant to raise is told in one line, or with `CB_DEBUG=1` raised as it is.
+    gives 130, and a reader that went away is none of our errors. Output that nobody can get
+    gives 1. What nobody meant to raise is told in one line, or with `CB_DEBUG=1` with its
+    traceback, and gives 1.
+
+    The secrets of the command line and of the environment are known from here on, and printed
+    by nobody.
     """
     hold_standard_streams()
+    notice_environment()
+    notice_arguments(sys.argv[1:])
+    guard_streams()
     try:
         code = call()
         sys.stdout.flush()
@@ -29,29 +40,41 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.exceptions.Abort):
         return _fail(program, "interrupted", None, 130)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _refuse(error)
     except BrokenPipeError:
         give_output_up()
         return 0
-    except Exception as error:  # the edge of the command line
+    except Exception as error:  # noqa: BLE001 - the edge of the command line
         if is_closed_output(error):
             give_output_up()
             return _fail(program, "standard output is closed: nothing can be written", None, 1)
-        if os.environ.get("CB_DEBUG"):
-            raise
-        from cbcore.components import describe_exception
-
-        hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"
-        return _fail(program, f"unexpected {describe_exception(error)}", hint, 1)
+        return _fail_unexpectedly(program, error)
     return code if isinstance(code, int) else 0
 
 
 def _fail(program: str, message: str, hint: str | None, code: int) -> int:
-    from cbcore.secrets import redact
-
     with contextlib.suppress(OSError, ValueError):  # nobody may be there to read it any more
-        click.echo(f"{program}: error: {redact(message)}", err=True)
+        echo(f"{program}: error: {redact(message)}", err=True)
         if hint:
-            click.echo(f"hint: {redact(hint)}", err=True)
+            echo(f"hint: {redact(hint)}", err=True)
     return code
+
+
+def _fail_unexpectedly(program: str, error: Exception) -> int:
+    from cbcore.components import describe_exception
+
+    if os.environ.get("CB_DEBUG"):
+        import traceback
+
+        echo(redact("".join(traceback.format_exception(error)).rstrip("\n")), err=True)
+        return 1
+    hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"
+    return _fail(program, f"unexpected {describe_exception(error)}", hint, 1)
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Tell of wrong usage as `click` does, in text that is safe to print."""
+    message = visible(redact(error.format_message()), keep="\n")
+    error.format_message = lambda: message  # type: ignore[method-assign]
+    error.show()
+    return error.exit_code

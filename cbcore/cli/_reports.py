@@ -14,6 +14,8 @@ import attrs
 import click
 
 from cbcore.cli._settings import Settings
+from cbcore.cli._text import clean, echo
+from cbcore.secrets import blot
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -132,7 +134,8 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
         return error
     if output.path is not None:
         with contextlib.suppress(OSError, ValueError):
-            click.echo(f"{output.reporter.name} report: {output.shown or output.path}", err=True)
+            where = clean(output.shown or output.path)
+            echo(f"{clean(output.reporter.name)} report: {where}", err=True)
     return None
 
 
@@ -158,6 +161,7 @@ def _write(result: EvalResult, output: Output) -> None:
 
 
 def _rendered(reporter: Any, result: EvalResult) -> str:
+    """A document without known secrets: a reporter has parameters of its own."""
     from cbcore._run import process
 
     here = process.current
@@ -165,7 +169,7 @@ def _rendered(reporter: Any, result: EvalResult) -> str:
     if process.current != here:
         process.leave_copy("a reporter")
     # Text of models may hold code points that no file can: they become question marks.
-    return document.encode("utf-8", "replace").decode()
+    return blot(document).encode("utf-8", "replace").decode()
 
 
 def raise_if_nothing_worked(result: EvalResult) -> None:

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from cbcore.cli._guarded import guarded, unguarded
+
 _FAR_AWAY = 512
 """Descriptors that are kept get numbers from here on: components may close all the first ones."""
 
@@ -52,7 +54,8 @@ def output_for_reports_only() -> Iterator[None]:
     Afterwards both streams are as they were, also if a component closed or replaced them.
     """
     out, err = sys.stdout, sys.stderr
-    if out is not sys.__stdout__ or err is not sys.__stderr__ or err is None:
+    behind_out, behind_err = unguarded(out), unguarded(err)
+    if behind_out is not sys.__stdout__ or behind_err is not sys.__stderr__ or err is None:
         # Somebody else has redirected them, and keeps what is written.
         try:
             with contextlib.redirect_stdout(err):
@@ -64,7 +67,7 @@ def output_for_reports_only() -> Iterator[None]:
     kept = {number: _kept(number) for number in (1, 2)}
     os.dup2(2, 1)
     # A stream of its own: if it is closed, standard error is not.
-    sys.stdout = _text_stream(os.dup(2), closefd=True, like=err)
+    sys.stdout = guarded(_text_stream(os.dup(2), closefd=True, like=err))
     try:
         yield
     finally:
@@ -87,7 +90,7 @@ def _kept(number: int) -> int:
 
 def _usable(stream: Any, number: int) -> Any:
     if stream is not None and stream.closed:
-        return _text_stream(number, closefd=False, like=stream)
+        return guarded(_text_stream(number, closefd=False, like=stream))
     return stream
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import textwrap
@@ -12,15 +11,27 @@ from typing import Any
 
 import click
 
+from cbcore.texts import visible, visible_json
+
 _LEAST_ROOM = 24
 """Characters; text in a narrower column would be harder to read than lines that run over."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 
 
 def clean(text: object) -> str:
-    """Text from metadata made safe for a terminal: control characters become spaces."""
-    return _CONTROL.sub(" ", str(text))
+    """Text from anywhere on one line, safe for a terminal: line breaks and tabs become spaces."""
+    return visible(str(text).translate(_BLANKS))
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print lines, to standard error when asked, in which nothing but line breaks is unseen.
+
+    All that commands print goes through here, so that no name, path or message of others moves
+    a cursor, changes a title or hides what it says.
+    """
+    click.echo(visible(text, keep="\n"), err=err, nl=nl)
 
 
 def echo_columns(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -40,14 +51,14 @@ def echo_indented(label: str, text: str) -> None:
     """Print text after a label, and on a terminal below itself where it is too long."""
     room = shutil.get_terminal_size().columns - len(label)
     if not sys.stdout.isatty() or room < _LEAST_ROOM or len(text) <= room:
-        click.echo(f"{label}{text}".rstrip())
+        echo(f"{label}{text}".rstrip())
         return
     first, *others = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-    click.echo(f"{label}{first}")
+    echo(f"{label}{first}")
     for line in others:
-        click.echo(" " * len(label) + line)
+        echo(" " * len(label) + line)
 
 
 def echo_json(data: Any) -> None:
     """Print JSON, indented, non-ASCII as it is."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    click.echo(visible_json(json.dumps(data, indent=2, ensure_ascii=False)))

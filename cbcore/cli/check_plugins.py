@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore._manage.check import Checked
@@ -36,7 +37,7 @@ def check(ctx: click.Context, settings: Settings, plugin: str | None, as_json: b
         for report in reports:
             _echo(report)
         failed = [report.plugin for report in reports if not report.ok]
-        click.echo(f"{len(reports)} checked, {len(failed)} to be fixed")
+        echo(f"{len(reports)} checked, {len(failed)} to be fixed")
     ctx.exit(0 if all(report.ok for report in reports) else 3)
 
 
@@ -62,14 +63,14 @@ def _echo(report: Checked) -> None:
     from cbcore.cli.list_plugins import milliseconds
 
     verdict = "ok" if report.ok else "to be fixed"
-    click.echo(f"{clean(report.plugin)} {clean(report.version)}: {verdict}")
+    echo(f"{clean(report.plugin)} {clean(report.version)}: {verdict}")
     if report.probe and report.probe.import_ms is not None:
         took = milliseconds(report.probe.import_ms)
-        click.echo(f"  import: {took}, {report.probe.modules} modules")
+        echo(f"  import: {took}, {report.probe.modules} modules")
     if report.conformance:
         tried = report.conformance["findings"]
         passed = sum(finding["status"] == "passed" for finding in tried)
-        click.echo(f"  conformance: {passed} of {len(tried)} rules passed")
+        echo(f"  conformance: {passed} of {len(tried)} rules passed")
     alike: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
         key = (finding.severity, finding.subject, finding.problem)
@@ -77,6 +78,6 @@ def _echo(report: Checked) -> None:
     for (severity, subject, problem), findings in alike.items():
         rules = ", ".join(finding.rule for finding in findings)
         about = f"{rules} {subject.removeprefix(report.plugin).strip()}"
-        click.echo(f"  {severity}: {clean(about).rstrip()}: {clean(problem)}")
+        echo(f"  {severity}: {clean(about).rstrip()}: {clean(problem)}")
         if findings[0].fix:
-            click.echo(f"    fix: {clean(findings[0].fix)}")
+            echo(f"    fix: {clean(findings[0].fix)}")

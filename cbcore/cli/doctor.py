@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 
 @click.command("doctor", short_help="Check the environment: plugins, versions, conflicts, folders.")
@@ -59,10 +60,10 @@ def _echo(environment: dict[str, Any], plugins: Any, findings: Any) -> None:
     from cbcore.cli._text import clean, echo_indented
 
     for label, value in environment.items():
-        click.echo(f"{label:<11} {clean(value)}")
+        echo(f"{label:<11} {clean(value)}")
     working = [f"{plugin.name} {plugin.version}" for plugin in plugins if plugin.usable]
     echo_indented(f"{'plugins':<11} ", clean(", ".join(working)))
-    click.echo()
+    echo()
     echo_findings(findings)
 
 
@@ -71,9 +72,9 @@ def echo_findings(findings: Any) -> None:
     from cbcore.cli._text import clean
 
     for finding in findings:
-        click.echo(f"{finding.severity}: {clean(finding.subject)}: {clean(finding.problem)}")
+        echo(f"{finding.severity}: {clean(finding.subject)}: {clean(finding.problem)}")
         if finding.fix:
-            click.echo(f"  fix: {clean(finding.fix)}")
+            echo(f"  fix: {clean(finding.fix)}")
     count = sum(finding.severity == "error" for finding in findings)
     noun = "thing needs" if count == 1 else "things need"
-    click.echo(f"{count} {noun} fixing" if count else "nothing needs fixing")
+    echo(f"{count} {noun} fixing" if count else "nothing needs fixing")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore.plugins import PluginHost
@@ -34,14 +35,14 @@ def command(settings: Settings, as_json: bool) -> None:
         return
     for position, record in enumerate(records):
         if position:
-            click.echo()
-        click.echo(f"{record['hook']}{record['signature']}")
-        click.echo(f"  {record['summary']} {record['called']}")
+            echo()
+        echo(f"{record['hook']}{record['signature']}")
+        echo(f"  {record['summary']} {record['called']}")
         came = f"since {record['since']}" if record["since"] else f"of {record['brought_by']}"
-        click.echo(f"  {came}; implemented by: ", nl=False)
-        click.echo(clean(", ".join(record["plugins"]) or "nobody"))
+        echo(f"  {came}; implemented by: ", nl=False)
+        echo(clean(", ".join(record["plugins"]) or "nobody"))
         if record["deprecated"]:
-            click.echo(f"  deprecated: {record['deprecated']}")
+            echo(f"  deprecated: {record['deprecated']}")
 
 
 def _records(host: PluginHost) -> list[dict[str, Any]]:

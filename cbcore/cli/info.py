@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -33,18 +34,18 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
         return
     for position, record in enumerate(records):
         if position:
-            click.echo()
-        click.echo(f"{record['name']} ({record['kind']})")
-        click.echo(f"  {clean(record['summary'] or 'no summary')}")
-        click.echo(f"  plugin      {record['plugin']} {record['version'] or ''}".rstrip())
+            echo()
+        echo(f"{record['name']} ({record['kind']})")
+        echo(f"  {clean(record['summary'] or 'no summary')}")
+        echo(f"  plugin      {record['plugin']} {record['version'] or ''}".rstrip())
         for label in ("tasks", "configs", "applies_to", "emits"):
             if record[label]:
-                click.echo(f"  {label:<11} {clean(', '.join(record[label]))}")
+                echo(f"  {label:<11} {clean(', '.join(record[label]))}")
         for label in ("main_score", "published"):
             if label in record:
-                click.echo(f"  {label:<11} {clean(record[label])}")
+                echo(f"  {label:<11} {clean(record[label])}")
         _echo_parameters(record["parameters"])
-        click.echo(f"  example     {record['example']}")
+        echo(f"  example     {record['example']}")
 
 
 def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
@@ -117,10 +118,10 @@ def _scoring(component: Component, target: Any) -> dict[str, str]:
 
 def _echo_parameters(parameters: list[dict[str, Any]]) -> None:
     if not parameters:
-        click.echo("  parameters  none")
+        echo("  parameters  none")
         return
     width = max(len(parameter["name"]) for parameter in parameters)
     for position, parameter in enumerate(parameters):
         label = "parameters" if position == 0 else ""
         default = "required" if parameter["required"] else f"default {parameter['default']!r}"
-        click.echo(f"  {label:<11} {parameter['name']:<{width}}  {parameter['type']}, {default}")
+        echo(f"  {label:<11} {parameter['name']:<{width}}  {parameter['type']}, {default}")

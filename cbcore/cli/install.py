@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 PASS_ON: dict[str, Any] = {"ignore_unknown_options": True}
 """For click: options that `cb` does not know are the installer's."""
@@ -37,12 +38,12 @@ def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
 
     changes, plugins = install(arguments, verbosity=settings.verbosity)
     if not changes:
-        click.echo("everything was installed already")
+        echo("everything was installed already")
     for change in changes:
         plugin = plugins.get(canonical(change.name))
-        click.echo(f"{change}{_offers(plugin)}")
+        echo(f"{change}{_offers(plugin)}")
     if changes and not any(canonical(change.name) in plugins for change in changes):
-        click.echo(f"none of these is a plugin of {CORE}", err=True)
+        echo(f"none of these is a plugin of {CORE}", err=True)
 
 
 def _offers(plugin: Any) -> str:

@@ -18,13 +18,14 @@ from cbcore.cli._reports import (
     report,
 )
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import clean, echo_columns, echo_indented, echo_json
+from cbcore.cli._text import clean, echo, echo_columns, echo_indented, echo_json
 from cbcore.cli.list_components import offered_records
 
 __all__ = [
     "Output",
     "Settings",
     "clean",
+    "echo",
     "echo_columns",
     "echo_indented",
     "echo_json",

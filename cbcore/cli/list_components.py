@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -36,7 +37,7 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
         echo_json([record_of(plugin, component) for plugin, component in found])
         return
     if not found:
-        click.echo(f"nothing installed offers {kind or 'anything'}", err=True)
+        echo(f"nothing installed offers {kind or 'anything'}", err=True)
         return
     echo_columns(
         ("KIND", "NAME", "PLUGIN", "SUMMARY"),

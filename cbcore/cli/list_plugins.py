@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore.plugins._origins import Origin
@@ -46,9 +47,9 @@ def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) ->
         for plugin in host.plugins:
             reason = plugin.reason or conflicts.get(plugin.name, "")
             if reason and plugin.status != "disabled":
-                click.echo(f"\n{clean(plugin.name)}: {clean(reason)}")
+                echo(f"\n{clean(plugin.name)}: {clean(reason)}")
                 if plugin.remedy:
-                    click.echo(f"  remedy: {clean(plugin.remedy)}")
+                    echo(f"  remedy: {clean(plugin.remedy)}")
     host.require_strict()
 
 

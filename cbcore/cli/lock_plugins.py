@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 from cbcore.cli.install import PASS_ON
 
 _lock_option = click.option(
@@ -35,11 +36,11 @@ def lock(settings: Settings, lock_file: str) -> None:
     plugins = settings.host().plugins
     versions = versions_of(plugins)
     write_lock(Path(lock_file), versions)
-    click.echo(f"{len(versions)} plugins locked in {lock_file}")
+    echo(f"{len(versions)} plugins locked in {lock_file}")
     own = [p.name for p in plugins if p.usable and origin_of(p.name).url]
     if own:
         note = "installed from a folder or a repository, which the lock does not name"
-        click.echo(f"{note}: {', '.join(own)}", err=True)
+        echo(f"{note}: {', '.join(own)}", err=True)
 
 
 @click.command("sync", context_settings=PASS_ON, short_help="Install the plugins of the lock.")
@@ -65,8 +66,8 @@ def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_fi
     if others and exact:
         changes += uninstall(others, verbosity=settings.verbosity)[0]
     elif others:
-        click.echo(f"not in the lock, and kept: {', '.join(others)}; --exact removes", err=True)
+        echo(f"not in the lock, and kept: {', '.join(others)}; --exact removes", err=True)
     for change in changes:
-        click.echo(change)
+        echo(str(change))
     if not changes:
-        click.echo("the locked plugins are installed")
+        echo("the locked plugins are installed")

@@ -13,6 +13,7 @@ import click
 
 from cbcore._manage import scaffold
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 from cbcore.exceptions import UsageError
 
 _QUESTIONS = {
@@ -66,7 +67,7 @@ def command(
     if not no_input:
         project = _asked(project, [option for option in given if option not in chosen])
     folder = scaffold.write(project, output_dir)
-    click.echo(
+    echo(
         f"wrote {folder}\n\n"
         f"  cd {shlex.quote(str(output_dir / project.distribution))}\n"
         '  pip install -e ".[dev]"\n'

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 from cbcore.cli.check_plugins import check
 from cbcore.cli.lock_plugins import lock, sync
 
@@ -46,7 +47,7 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
         echo_json(record)
         return
     source = record["source"]
-    click.echo(f"{clean(plugin.name)} {clean(plugin.version)}".rstrip())
+    echo(f"{clean(plugin.name)} {clean(plugin.version)}".rstrip())
     lines = {
         "summary": plugin.summary or "–",
         "state": f"{plugin.state}: {plugin.reason}" if plugin.reason else plugin.state,
@@ -61,11 +62,11 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     }
     for label, text in lines.items():
         if text:
-            click.echo(f"  {label:<9} {clean(text)}")
+            echo(f"  {label:<9} {clean(text)}")
     for component in record["components"]:
-        click.echo(f"  {component['kind']} {component['name']} = {clean(component['target'])}")
+        echo(f"  {component['kind']} {component['name']} = {clean(component['target'])}")
         if component["summary"]:
-            click.echo(f"    {clean(component['summary'])}")
+            echo(f"    {clean(component['summary'])}")
 
 
 def find_plugin(host: PluginHost, name: str) -> Plugin:
@@ -142,26 +143,26 @@ def _echo(told: Explanation) -> None:
     for candidate in usable:
         shared = kinds.count(candidate.kind) > 1
         spec = f"{candidate.plugin}/{candidate.name}" if shared else candidate.name
-        click.echo(
+        echo(
             f"{candidate.kind} {clean(candidate.name)}: offered by {clean(candidate.plugin)} "
             f"{clean(candidate.version)}; write {clean(spec)}"
         )
     for candidate in told.candidates:
         if not candidate.usable:
-            click.echo(
+            echo(
                 f"{candidate.kind} {clean(candidate.name)}: {clean(candidate.plugin)} offers it "
                 f"but is {candidate.state}: {clean(candidate.reason)}"
             )
             if candidate.remedy:
-                click.echo(f"  remedy: {clean(candidate.remedy)}")
+                echo(f"  remedy: {clean(candidate.remedy)}")
     for kind, offered, package in told.packages:
-        click.echo(f"{kind} {offered}: {package} would offer it: cb install {package}")
+        echo(f"{kind} {offered}: {package} would offer it: cb install {package}")
     if told.plugin:
-        click.echo(f"{clean(told.plugin)} is a plugin: cb plugins show {clean(told.plugin)}")
+        echo(f"{clean(told.plugin)} is a plugin: cb plugins show {clean(told.plugin)}")
     if not (told.candidates or told.packages or told.plugin):
-        click.echo(f"nothing installed or known offers {clean(told.name)!r}")
+        echo(f"nothing installed or known offers {clean(told.name)!r}")
         if told.suspects:
-            click.echo(f"  a broken plugin might: {clean(', '.join(told.suspects))}")
+            echo(f"  a broken plugin might: {clean(', '.join(told.suspects))}")
     if not usable and told.near:
         listed = ", ".join(f"{name} ({kind}, {plugin})" for kind, name, plugin in told.near)
-        click.echo(f"names like it: {clean(listed)}")
+        echo(f"names like it: {clean(listed)}")

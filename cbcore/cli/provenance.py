@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 from cbcore.cli.runs import cache_option, find_run
 
 if TYPE_CHECKING:
@@ -42,20 +43,20 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
             }
         )
         return
-    click.echo(f"run {config.get('run_id')} of {config.get('started')}, cbcore {config['cbcore']}")
+    echo(f"run {config.get('run_id')} of {config.get('started')}, cbcore {config['cbcore']}")
     for component in components:
         owner = f"{component['plugin']} {component['version'] or ''}".strip()
-        click.echo(f"\n{component['kind']} {clean(component['name'])} ({clean(owner)})")
+        echo(f"\n{component['kind']} {clean(component['name'])} ({clean(owner)})")
         for label in ("component", "record_digest", "source_commit", "digest"):
             if component.get(label):
-                click.echo(f"  {label:<14} {clean(component[label])}")
+                echo(f"  {label:<14} {clean(component[label])}")
         for key, value in component["params"].items():
-            click.echo(f"  {clean(key)} = {clean(value)}")
-    click.echo()
+            echo(f"  {clean(key)} = {clean(value)}")
+    echo()
     for change in changes:
-        click.echo(f"differs: {clean(change)}")
+        echo(f"differs: {clean(change)}")
     if not changes:
-        click.echo("the installed plugins are those that made it")
+        echo("the installed plugins are those that made it")
 
 
 def _config(run: str, cache_dir: str) -> RunConfig:

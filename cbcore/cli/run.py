@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from cbcore.cli._options import options
 from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._shorthands import judges, proxies
+from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
 from cbcore.request._options import in_order_of_help, options_of
 
@@ -170,13 +170,18 @@ def _request(
     )
 
 
+def _warn(message: str) -> None:
+    from cbcore.secrets import redact
+
+    echo(redact(message), err=True)
+
+
 def _dry_run(request: Request) -> None:
     from cbcore._run.plan import plan
     from cbcore.cli._text import echo_columns
     from cbcore.compose import compose
 
-    warn = functools.partial(click.echo, err=True)
-    planned = plan(compose(request, warn=warn, read_only=True))
+    planned = plan(compose(request, warn=_warn, read_only=True))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [
@@ -189,4 +194,4 @@ def _dry_run(request: Request) -> None:
         ],
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
-    click.echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
+    echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli._settings import shared_options
+from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         echo_json([_summary(record) for record in records])
         return
     if not records:
-        click.echo(f"no runs are recorded in {cache_dir}", err=True)
+        echo(f"no runs are recorded in {cache_dir}", err=True)
         return
     rows = []
     for record in records:
@@ -127,7 +128,7 @@ def show(ctx: click.Context, run_id: str, as_json: bool, cache_dir: str) -> None
             params = "".join(f" {key}={value}" for key, value in part["params"].items())
             lines[f"{kind} {position + 1}"] = f"{part['name']} ({owner}){params}"
     for label, text in lines.items():
-        click.echo(f"{label:<13} {clean(text)}")
+        echo(f"{label:<13} {clean(text)}")
 
 
 def _summary(record: RunRecord) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli._text import echo
 from cbcore.cli.install import PASS_ON
 
 
@@ -22,4 +23,4 @@ def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
 
     changes, _ = uninstall(arguments, verbosity=settings.verbosity)
     for change in changes:
-        click.echo(change)
+        echo(str(change))

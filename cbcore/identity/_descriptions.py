@@ -37,7 +37,7 @@ from cbcore.introspection import (
     public_attributes,
     type_path,
 )
-from cbcore.secrets import HIDDEN, is_secret_name, visible
+from cbcore.secrets import HIDDEN, is_secret_name, visible, without_credentials
 
 _MAX_DEPTH = 6
 _WITHOUT_SETTINGS = {
@@ -291,7 +291,10 @@ def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
 def _plain(name: str, value: Any, at: _At) -> Any:
     """A value as plain data, secrets replaced, functions and objects by what defines them."""
     if isinstance(value, str):
-        return visible(name, value)
+        # A known secret under another name, such as an address, may change what is returned.
+        # Nobody sees it: descriptions are only ever digested.
+        hidden = is_secret_name(name)
+        return visible(name, value) if hidden else without_credentials(str.__str__(value))
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, list | tuple):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from cbcore.plugins import _tracing
+from cbcore.secrets import notice_environment
 
 TOO_LATE = "it took more than"
 """How the ending of a child begins that did not answer in time."""
@@ -99,6 +100,7 @@ def answer(answers: Callable[[Any, IO[bytes]], Iterable[Any]]) -> None:
     import tempfile
 
     process = os.getpid()
+    notice_environment()  # what a plugin raises with a key of it is remembered in a file
     question = json.load(sys.stdin)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     with tempfile.TemporaryFile() as printed:

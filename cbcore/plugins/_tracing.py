@@ -10,6 +10,7 @@ from typing import Any
 
 from cbcore.components import describe_exception
 from cbcore.secrets import redact
+from cbcore.texts import visible
 
 _OFF = ("", "0", "false", "no", "off")
 
@@ -45,4 +46,4 @@ def traced(plugin: str, hook: str, call: Callable[..., Any], *, offers: bool) ->
 def _tell(plugin: str, hook: str, started: float, outcome: str) -> None:
     took_ms = (time.perf_counter() - started) * 1000
     line = f"cb: trace: {hook} {plugin} {took_ms:.2f} ms {redact(outcome)}"
-    print(line, file=sys.stderr)  # noqa: T201 - asked for, and too early for a logger
+    print(visible(line), file=sys.stderr)  # noqa: T201 - asked for, and too early for a logger

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import collections
 import copy
+import html
+import json
 import pickle
+from urllib.parse import quote, quote_plus
 
 import numpy
 import pytest
@@ -15,9 +19,18 @@ from cbcore.plain._values import CUT, MAX_DEPTH
 from cbcore.secrets import (
     HIDDEN,
     Secret,
+    are_known,
+    blot,
+    can_be_blotted,
+    forget_all,
     is_secret_name,
+    names_secret,
+    notice_arguments,
+    notice_environment,
+    notice_parameters,
     redact,
     redact_assignments,
+    remember,
     secret_values,
     visible,
 )
@@ -48,6 +61,17 @@ from cbcore.secrets import (
         "Authorization",
         "credential",
         "credentials",
+        "passphrase",
+        "session_token",
+        "bearer",
+        "pwd",
+        "cookie",
+        "Set-Cookie",
+        "signing_key",
+        "openai_key",
+        "api_keys",
+        "secrets",
+        "webhook_url",
     ],
 )
 def test_names_of_secrets_are_known(name):
@@ -70,11 +94,39 @@ def test_names_of_secrets_are_known(name):
         "secretary",
         "password_length",
         "monkey",
+        "author",
+        "n_tokens",
+        "pad_token",
+        "cwd",
+        "path",
     ],
 )
 def test_names_that_only_resemble_one_are_not_secret(name):
     """Parameters that explain a result must stay visible."""
     assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["key", "keys", "auth", "tokens", "pat", "Key"])
+@pytest.mark.parametrize(
+    ("value", "is_secret"),
+    [
+        ("hunter2", True),
+        ("CANARY", True),
+        ("quite-a-secret", True),
+        ("A", False),
+        ("question", False),
+        ("choices.text", False),
+        ("groundTruth", False),
+        ("Kerberos", False),
+        ("two words", False),
+        (12345678, False),
+        (None, False),
+    ],
+)
+def test_names_of_secrets_and_other_things_are_judged_by_the_value(name, value, is_secret):
+    """A column, a mode or a number explains a result, and stays."""
+    assert names_secret(name, value) == is_secret
+    assert visible(name, value) == (HIDDEN if is_secret else value)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +201,12 @@ def test_what_has_no_end_is_cut_off():
         ("sk-proj-abcdefghijkl_0123", HIDDEN),
         ("hf_abcdefghijklmnop", HIDDEN),
         ("gsk_abcdefghijklmnop", HIDDEN),
+        ("GET /v1?api_key=hunter2&n=1", f"GET /v1?api_key={HIDDEN}&n=1"),
+        ("db: Server=h;Password=hunter2;X=1", f"db: Server=h;Password={HIDDEN};X=1"),
+        ("{'X-Api-Key': 'hunter2', 'n': 1}", f"{{'X-Api-Key': '{HIDDEN}', 'n': 1}}"),
+        ('{"password": "hunter2"}', f'{{"password": "{HIDDEN}"}}'),
+        ("Authorization: Basic aHVudGVyMg==", f"Authorization: Basic {HIDDEN}"),
+        ("X-Auth-Token: hunter2", f"X-Auth-Token: {HIDDEN}"),
     ],
 )
 def test_credentials_in_a_text_are_redacted(text, shown):
@@ -166,6 +224,12 @@ def test_credentials_in_a_text_are_redacted(text, shown):
         "sk-short",
         "task-abcdefghijklmnop",
         "ratio 1:2 @ noon",
+        "Access(api_key=None, max_tokens=512)",
+        "api_key=${MODEL_KEY}",
+        "the author=Ada, keyword=x",
+        "?key=question",
+        "{'key': 'question', 'tokens': 12}",
+        "Authorization: required",
     ],
 )
 def test_ordinary_text_is_left_alone(text):
@@ -179,10 +243,163 @@ def test_known_secret_values_are_removed_from_a_text():
     assert redact("a cat", ["cat"]) == "a cat"
 
 
-@given(st.text(min_size=4, max_size=20).filter(lambda text: "*" not in text), st.text(), st.text())
+SECRETS = st.text(min_size=6, max_size=20).filter(lambda s: "*" not in s and can_be_blotted(s))
+
+
+@given(SECRETS, st.text(), st.text())
 def test_no_known_value_survives(value, before, after):
     """Whatever surrounds it."""
     assert value not in redact(before + value + after, [value])
+
+
+# -- values that are known -------------------------------------------------------------------------
+
+
+@given(SECRETS, st.text(max_size=5), st.text(max_size=5))
+def test_a_value_is_known_in_every_form(value, before, after):
+    """As it is, and as addresses, JSON, Python, HTML and base64 write it."""
+    forget_all()
+    remember(value)
+    core = base64.b64encode(value.encode()[: len(value.encode()) // 3 * 3]).decode()
+    for form in (
+        value,
+        quote(value),
+        quote(value, safe=""),
+        quote_plus(value),
+        json.dumps(value)[1:-1],
+        json.dumps(json.dumps(value))[3:-3],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        repr(value)[1:-1],
+        html.escape(value),
+    ):
+        assert form not in blot(f"{before} {form} {after}"), form
+    for user in ("abc", "abcd", "abcde"):
+        login = base64.b64encode(f"{user}:{value}".encode()).decode()
+        assert core[4:-4] not in blot(login) or len(core) < 12
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "shown"),
+    [
+        ("Bearer abc-123-def", "token abc-123-def", f"token {HIDDEN}"),
+        ("https://me:hunt3r2@h/v1", "login hunt3r2", f"login {HIDDEN}"),
+        ("https://h/v1?sig=1&key=qu3ry-key", "key qu3ry-key", f"key {HIDDEN}"),
+        ("Server=db;Password=c0nnect;X=1", "with c0nnect", f"with {HIDDEN}"),
+        ("Basic bWU6aHVudDNyMg==", "login hunt3r2", f"login {HIDDEN}"),
+        ("sid=s3ssion-1; theme=dark", "got s3ssion-1", f"got {HIDDEN}"),
+        ("per%2Fcent-1", "is per/cent-1", f"is {HIDDEN}"),
+        ("Answer the question; use the context.", "the question", "the question"),
+    ],
+)
+def test_parts_of_a_value_are_known_too(value, text, shown):
+    """What of it can turn up alone; not every word of a longer text."""
+    remember(value)
+    assert blot(text) == shown
+
+
+@pytest.mark.parametrize(
+    "value", ["", "abcde", "true", "12345678", "-1.5e10", "aaaaaaaa", "******"]
+)
+def test_what_cannot_be_told_from_other_text_is_left_alone(value):
+    """Short values, numbers and repeated characters: to blot them out would ruin all else."""
+    remember(value)
+    assert not can_be_blotted(value)
+    assert blot(f"is {value} or") == f"is {value} or"
+
+
+def test_a_long_number_can_be_a_secret():
+    """From twelve digits on it is hardly anything else."""
+    remember("123456789012")
+    assert blot("pin 123456789012") == f"pin {HIDDEN}"
+
+
+def test_a_longer_value_goes_before_one_that_is_a_part_of_it():
+    """Else its end would be left."""
+    remember("abc-123")
+    remember("abc-123-and-more")
+    assert blot("abc-123-and-more, abc-123") == f"{HIDDEN}, {HIDDEN}"
+
+
+def test_a_secret_is_known_when_it_is_made():
+    """By whatever plugin; of a text with secrets in it, only these, where they can be told."""
+    Secret("hunter2", "${KEY}")
+    Secret("http://h?key=s3cret-1", "http://h?key=${K}", parts=["s3cret-1"])
+    Secret("pin-1234-here", "pin-${PIN}-here", parts=["1234"])
+    text = blot("hunter2 http://h?key=s3cret-1 pin-1234-here")
+    assert text == f"{HIDDEN} http://h?key={HIDDEN} {HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "known"),
+    [
+        ("OPENAI_API_KEY", "s3cret-1", True),
+        ("MODEL_KEY", "s3cret-1", True),
+        ("GITHUB_TOKEN", "s3cret-1", True),
+        ("DB_PASSWORD", "s3cret-1", True),
+        ("DATABASE_URL", "postgres://me:s3cret-1@db/x", True),
+        ("DB_PASSWORD", "postgres", False),
+        ("PWD", "/home/s3cret-1", False),
+        ("OLDPWD", "/home/s3cret-1", False),
+        ("SSH_AUTH_SOCK", "/tmp/s3cret-1", False),
+        ("MAX_TOKENS", "s3cret-1", False),
+        ("API_KEY_ENV", "s3cret-1", False),
+        ("HOME", "/home/s3cret-1", False),
+    ],
+)
+def test_variables_that_are_named_like_keys_are_known(monkeypatch, name, value, known):
+    """And logins in addresses; neither a word nor what a shell sets."""
+    monkeypatch.setenv(name, value)
+    notice_environment()
+    told = value.rpartition("/")[2] if "s3cret-1" not in value else "s3cret-1"
+    assert (blot(f"is {told}") == f"is {HIDDEN}") == known
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--token", "s3cret-1"],
+        ["--asking-token", "s3cret-1"],
+        ["--api-key=s3cret-1"],
+        ["--judge-api-key-env", "NAMED_BY_A_FLAG"],
+        ["-s", "x:a=1,api_key='s3cret-1',oops"],
+        ["-s", "x:api_key=s3cret-1 | y"],
+        ["-s", 'x:headers=\'{"X-Api-Key": "s3cret-1"}\''],
+        ["-s", "x:headers={'Authorization': 'Bearer s3cret-1'}"],
+        ["--proxy", "http://me:s3cret-1@h/v1"],
+        ["--proxy", "http://h/v1?x=1&api_key=s3cret-1&y=2"],
+        ["--proxy", "http://h/v1?key=s3cret-1"],
+    ],
+)
+def test_secrets_of_a_command_line_are_known(monkeypatch, arguments):
+    """Behind flags, in specs, in headers and in addresses."""
+    monkeypatch.setenv("NAMED_BY_A_FLAG", "s3cret-1")
+    notice_arguments(arguments)
+    assert blot("is s3cret-1") == f"is {HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--budget-tokens", "500000"],
+        ["--max-tokens", "unl1mited"],
+        ["--keyword", "unl1mited"],
+        ["-s", "x:author=unl1mited,monkey=unl1mited,n_tokens=unl1mited"],
+        ["-s", "x:api_key=${unl1mited}"],
+        ["-s", "x:key=question,auth=basic"],
+    ],
+)
+def test_other_parameters_are_no_secrets(arguments):
+    """However much their names look like one."""
+    notice_arguments(arguments)
+    assert not are_known()
+
+
+def test_what_stands_in_itself_is_noticed_once():
+    """An object may refer to itself, and a corpus may be long."""
+    loop = {"password": "s3cret-1"}
+    loop["again"] = [loop] * 3
+    notice_parameters({"x": loop, "texts": ["word"] * 100_000})
+    assert blot("s3cret-1") == HIDDEN
 
 
 @pytest.mark.parametrize(
@@ -225,11 +442,11 @@ def test_the_secret_values_of_parameters_are_collected():
     found = secret_values(
         {
             "key": Secret("from-env", "${KEY}"),
-            "password": "typed",
+            "password": "typed out",
             "model": "gpt-4",
-            "headers": {"Authorization": "inner", "n": 1},
+            "headers": {"Authorization": "inner one", "n": 1},
             "keys": [Secret("listed", "${KEYS}")],
         }
     )
-    assert found == {"from-env", "typed", "inner", "listed"}
+    assert found == {"from-env", "typed out", "inner one", "listed"}
     assert {type(value) for value in found} == {str}

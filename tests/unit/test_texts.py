@@ -1,12 +1,22 @@
-"""A context that only repeats the question or the turns is one text with them."""
+"""Texts of examples that are one with their context, and texts that are safe to be shown."""
 
 from __future__ import annotations
+
+import json
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.texts import context_twin, has_own_context, joined_turns, with_rewritten_twin
+from cbcore.texts import (
+    context_twin,
+    has_own_context,
+    joined_turns,
+    visible,
+    visible_json,
+    with_rewritten_twin,
+)
 
 MESSAGES = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
 
@@ -81,3 +91,44 @@ def test_after_rewriting_there_is_still_one_text(turns, new):
     after = with_rewritten_twin(before, {**before, "context": new})
     assert after["context"] == new
     assert context_twin(after) is not None
+
+
+# -- made safe to be shown -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain – ünï 日本", "plain – ünï 日本"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("\u202egnp", "\\u202egnp"),
+        ("\x9b1m", "\\x9b1m"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0041", "\\U000e0041"),
+        ("👩\u200d🚀", "👩\u200d🚀"),
+    ],
+)
+def test_unseen_characters_are_written_out(text, expected):
+    """Controls, overrides and surrogates become escapes; the rest stays."""
+    assert visible(text) == expected
+
+
+def test_kept_characters_stay():
+    """Characters asked for are kept, others of their kind are not."""
+    assert visible("a\nb\x1b", keep="\n") == "a\nb\\x1b"
+
+
+@given(st.text())
+def test_visible_text_has_no_control_characters(text):
+    """Nothing that could steer a terminal is left."""
+    assert {unicodedata.category(c) for c in visible(text)}.isdisjoint({"Cc", "Cs", "Zl", "Zp"})
+
+
+@given(st.text(), st.integers(0, 2))
+def test_json_with_unseen_characters_written_out_is_the_same_data(text, indent):
+    """Lossless, and as safe as other visible text."""
+    document = json.dumps({text: [text]}, ensure_ascii=False, indent=indent)
+    shown = visible_json(document)
+    assert json.loads(shown) == {text: [text]}
+    assert visible(shown, keep="\n") == shown

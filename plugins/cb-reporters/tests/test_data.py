@@ -72,7 +72,7 @@ def test_csv_numbers_read_back_exactly():
     ]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "＝"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "＝", " =", "  +"])
 def test_csv_defuses_formulas(start):
     """Text that a spreadsheet would run gets an apostrophe; negative numbers stay numbers."""
     text = f"{start}cmd|' /C calc'!A0"
@@ -81,6 +81,21 @@ def test_csv_defuses_formulas(start):
     guarded = {found[key] for key in ("system", "example_id", "response", "metadata.k")}
     assert guarded == {f"'{text}"}
     assert (found[f"'{text}"], found["f1"]) == ("-0.5", "-0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("x;=1+1", "x;'=1+1"),
+        ("; =1+1;@SUM(A1)", ";' =1+1;'@SUM(A1)"),
+        ("x;-cmd|' /C calc'!A0", "x;'-cmd|' /C calc'!A0"),
+        ("first; second; -third ;-) a;b=c", "first; second; -third ;-) a;b=c"),
+    ],
+)
+def test_csv_defuses_formulas_behind_semicolons(text, cell):
+    """In some countries a spreadsheet splits lines there; other text stays as it is."""
+    (found,) = read_csv(Csv().render(EvalResult([EvalRow("s", 1, response=text)])))
+    assert found["response"] == cell
 
 
 def test_csv_of_hostile_text(hostile):

@@ -13,8 +13,8 @@ import pytest
 
 from cb_reporters import Html
 from cb_reporters.markup import Markup, tag
-from cb_reporters.text import visible
 from cbcore.results import EvalResult, EvalRow
+from cbcore.texts import visible
 
 VOID = {"meta", "input", "br"}
 HARMFUL = {"a", "base", "embed", "form", "iframe", "image", "img", "link", "object", "use", "video"}

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from cb_reporters import Markdown
 from cb_reporters.markdown import escape
-from cb_reporters.text import visible
+from cbcore.texts import visible
 
 
 def parse(text):

@@ -1,43 +1,13 @@
-"""Making text safe to print and measuring it."""
+"""Measuring, shortening and wrapping text."""
 
 from __future__ import annotations
-
-import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters.text import pad, shorten, visible, width, wrap
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("plain – ünï 日本", "plain – ünï 日本"),
-        ("\x1b[31m", "\\x1b[31m"),
-        ("a\nb\tc\r", "a\\nb\\tc\\r"),
-        ("\u202egnp", "\\u202egnp"),
-        ("\x9b1m", "\\x9b1m"),
-        ("\ud800", "\\ud800"),
-        ("\U000e0041", "\\U000e0041"),
-        ("👩\u200d🚀", "👩\u200d🚀"),
-    ],
-)
-def test_unseen_characters_are_written_out(text, expected):
-    """Controls, overrides and surrogates become escapes; the rest stays."""
-    assert visible(text) == expected
-
-
-def test_kept_characters_stay():
-    """Characters asked for are kept, others of their kind are not."""
-    assert visible("a\nb\x1b", keep="\n") == "a\nb\\x1b"
-
-
-@given(st.text())
-def test_visible_text_has_no_control_characters(text):
-    """Nothing that could steer a terminal is left."""
-    assert {unicodedata.category(c) for c in visible(text)}.isdisjoint({"Cc", "Cs", "Zl", "Zp"})
+from cb_reporters.text import pad, shorten, width, wrap
+from cbcore.texts import visible
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
 from cbcore._store.sqlite import Store
 from cbcore.results import Scored
+from cbcore.secrets import remember
 
 
 class Evaluator:
@@ -39,7 +40,9 @@ def memo(store, told):
 
     def make(system=b"system" * 3, evaluators=(), secrets=()):
         pairs = [(scorer, identity) for scorer, identity in evaluators]
-        return Memo(store, system, pairs, secrets=secrets, warn=told.append)
+        for secret in secrets:
+            remember(secret)
+        return Memo(store, system, pairs, warn=told.append)
 
     return make
 

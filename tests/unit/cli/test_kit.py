@@ -20,6 +20,7 @@ def test_the_public_names():
         "Output",
         "Settings",
         "clean",
+        "echo",
         "echo_columns",
         "echo_indented",
         "echo_json",
@@ -75,11 +76,17 @@ def test_an_error_is_told_on_standard_error_and_has_its_code(error, code, told, 
     assert capsys.readouterr() == ("", told)
 
 
-def test_an_unexpected_error_can_be_seen_whole(monkeypatch):
-    """With `CB_DEBUG` it is raised as it is."""
+def test_an_unexpected_error_can_be_seen_whole(monkeypatch, capsys):
+    """With `CB_DEBUG` its traceback is told, as safely as any other message."""
+
+    def fail():
+        raise KeyError("with sk-abcdefghijklmnop \x1b]0;title\x07")
+
     monkeypatch.setenv("CB_DEBUG", "1")
-    with pytest.raises(ZeroDivisionError):
-        exit_code_of("p", lambda: 1 / 0)
+    assert exit_code_of("p", fail) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback (most recent call last):\n")
+    assert told.endswith("\nKeyError: 'with *** \\x1b]0;title\\x07'\n")
 
 
 def test_a_program_that_exits_itself_is_let_go():

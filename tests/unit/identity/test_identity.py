@@ -110,6 +110,17 @@ def test_a_secret_is_identified_by_where_it_came_from():
     assert identity_of(Thing(api_key="a" * 20)) == identity_of(Thing(api_key="b" * 20))
 
 
+@pytest.mark.parametrize("name", ["base_url", "model", "key"])
+def test_a_variable_that_is_no_secret_by_its_name_is_part_of_the_identity(name):
+    """Another model or endpoint answers otherwise, although neither is ever shown."""
+    keys = {
+        identity_of(Thing(**{name: made(value)}))
+        for value in ("model-a1", "model-b2")
+        for made in (lambda value: Secret(value, "${NAME}"), str)
+    }
+    assert len(keys) == 2
+
+
 def test_functions_are_identified_by_their_code():
     """Two lambdas that differ only in a constant, a default or a captured value differ."""
 

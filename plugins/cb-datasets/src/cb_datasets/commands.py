@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from cbcore.cli.kit import clean, echo_json, shared_options
+from cbcore.cli.kit import clean, echo, echo_json, shared_options
 from cbcore.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def _show(report: CheckReport) -> None:
         ("gold", f"{report.n_with_gold} of {report.n_examples}"),
         ("problems", str(report.n_problems or "none")),
     ]
-    click.echo(clean(report.name))
+    echo(clean(report.name))
     for label, value in lines:
-        click.echo(f"  {label:<9} {clean(value)}")
+        echo(f"  {label:<9} {clean(value)}")
     for problem in report.problems:
-        click.echo(f"    {clean(problem)}")
+        echo(f"    {clean(problem)}")
     if report.n_problems > len(report.problems):
-        click.echo(f"    … and {report.n_problems - len(report.problems)} more")
+        echo(f"    … and {report.n_problems - len(report.problems)} more")
 
 
 def _own(report: CheckReport) -> str:

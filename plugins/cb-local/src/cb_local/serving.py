@@ -12,6 +12,7 @@ import click
 from cb_local.engine import Engine, EngineOptions, default_threads
 from cb_local.models import BUNDLED, find_model
 from cb_local.system import DEFAULT_N_CTX
+from cbcore.cli.kit import echo
 from cbcore.exceptions import UsageError
 
 DEFAULT_PORT = 9801
@@ -68,8 +69,8 @@ def command(host: str, port: int, model: str, n_ctx: int, parallel: int) -> None
         )
     )
     try:
-        click.echo(engine.url)
-        click.echo(
+        echo(engine.url)
+        echo(
             f"serving {found.name}, {parallel} at once, {n_ctx} tokens each; Ctrl-C ends it",
             err=True,
         )

@@ -11,8 +11,9 @@ import attrs
 
 from cb_reporters import formats
 from cb_reporters.markup import Markup, tag
-from cb_reporters.text import shorten, visible, width
+from cb_reporters.text import shorten, width
 from cb_reporters.view import View
+from cbcore.texts import visible
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 20, 56

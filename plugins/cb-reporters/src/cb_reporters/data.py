@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from cb_reporters.text import visible
 from cbcore.plain import json_safe
 from cbcore.results import ROW_FIELDS, EvalResult, EvalRow
+from cbcore.texts import visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
+_AFTER_SEMICOLON = re.compile(r";(?=\s*[=@＝＠]|[+-]\w)")
+"""Where a spreadsheet that splits lines at `;` would find a formula."""
 _OWN_COLUMNS = ("scores", "metadata", "missing")
 
 
@@ -106,4 +109,5 @@ def _cell(value: Any) -> str | int | float | None:
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = visible(text, keep="\t\n")
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    text = _AFTER_SEMICOLON.sub(";'", text)
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else text

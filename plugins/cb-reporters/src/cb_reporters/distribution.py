@@ -10,8 +10,9 @@ import attrs
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT
 from cb_reporters.markup import Markup, tag
-from cb_reporters.text import shorten, visible
+from cb_reporters.text import shorten
 from cbcore.results import EvalResult
+from cbcore.texts import visible
 
 N_BINS = 10
 MOST_SCORES, MOST_SYSTEMS = 24, 12

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from cb_reporters.sections import SectionView
-from cb_reporters.text import visible
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
+from cbcore.texts import visible
 
 # What can begin markup, a link or a new cell. An underscore inside a word cannot, and most
 # names have one. Character references work inside table cells, where a backslash before a

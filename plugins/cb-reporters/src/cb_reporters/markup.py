@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from cb_reporters.text import visible
+from cbcore.texts import visible
 
 _VOID = frozenset({"br", "input", "meta"})
 

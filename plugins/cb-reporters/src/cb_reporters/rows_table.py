@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT
 from cb_reporters.markup import Markup, join, tag
-from cb_reporters.text import visible
 from cbcore.results import EvalResult, EvalRow
+from cbcore.texts import visible
 
 _PREVIEW = 120
 _LONGEST = 4000

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from cb_reporters.sections import SectionView
-from cb_reporters.text import pad, shorten, visible, width, wrap
+from cb_reporters.text import pad, shorten, width, wrap
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
+from cbcore.texts import visible
 
 MIN_WIDTH = 40
 _SHORTEST_LABEL = 20

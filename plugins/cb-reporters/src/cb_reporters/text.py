@@ -1,30 +1,8 @@
-"""Text from data and models, made safe to print, and measured as a terminal shows it."""
+"""Text measured, shortened and wrapped as a terminal shows it."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-
-# Controls, line separators, lone surrogates, and the invisible characters that reorder or hide
-# text. Zero-width joiners stay: emoji and several scripts need them.
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-
-
-def visible(text: str, *, keep: str = "") -> str:
-    r"""The text with every unseen character written out, as `\x1b` or `\u202e`.
-
-    Characters in `keep`, such as a newline, stay as they are.
-    """
-    return _UNSEEN.sub(lambda found: _written_out(found[0], keep), text)
-
-
-def _written_out(character: str, keep: str) -> str:
-    if character in keep:
-        return character
-    return character.encode("unicode_escape").decode()
 
 
 def width(text: str) -> int:

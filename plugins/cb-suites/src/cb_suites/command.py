@@ -49,7 +49,7 @@ def show(settings: Settings, name: str, include_paths: tuple[str, ...], as_json:
     """
     from cb_suites.engine import SuiteManager
     from cb_suites.engine.availability import Catalogue
-    from cbcore.cli.kit import echo_json
+    from cbcore.cli.kit import clean, echo, echo_json
 
     host = settings.host()
     selection = SuiteManager(include_paths, host=host).outline([name])
@@ -60,9 +60,9 @@ def show(settings: Settings, name: str, include_paths: tuple[str, ...], as_json:
         return
     for record in records:
         for line in _lines(record, 0):
-            click.echo(line)
+            echo(line)
     for note in selection.notes:
-        click.echo(f"note: {note}", err=True)
+        echo(clean(f"note: {note}"), err=True)
 
 
 def _record(node: Node, catalogue: Catalogue) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def validate(
 
     from cb_suites.engine import SuiteManager
     from cb_suites.engine.validation import validate as check
-    from cbcore.cli.kit import clean, echo_json
+    from cbcore.cli.kit import clean, echo, echo_json
 
     report = check(paths, SuiteManager(include_paths, host=settings.host()))
     if as_json:
@@ -203,13 +203,11 @@ def validate(
         echo_json({"ok": report.ok, **public})
     else:
         for finding in report.findings:
-            click.echo(
-                clean(f"{relative_place(finding.place)}: {finding.level}: {finding.message}")
-            )
+            echo(clean(f"{relative_place(finding.place)}: {finding.level}: {finding.message}"))
             for line in (finding.hint or "").splitlines():
-                click.echo(clean(f"  hint: {line}"))
+                echo(clean(f"  hint: {line}"))
         n_errors = sum(finding.level == "error" for finding in report.findings)
-        click.echo(
+        echo(
             f"{report.n_files} files, {report.n_tasks} tasks, {report.n_groups} groups: "
             + (f"{n_errors} errors" if n_errors else "no errors")
         )

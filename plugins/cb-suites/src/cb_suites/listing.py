@@ -13,6 +13,8 @@ from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.availability import Catalogue, told
 from cbcore.cli.kit import (
     Settings,
+    clean,
+    echo,
     echo_columns,
     echo_json,
     offered_records,
@@ -69,7 +71,7 @@ def suites(settings: Settings, include_paths: tuple[str, ...], as_json: bool) ->
     if as_json:
         echo_json(records)
     elif not records:
-        click.echo("nothing installed offers suites", err=True)
+        echo("nothing installed offers suites", err=True)
     else:
         header = ("KIND", "NAME", "PLUGIN", "SUMMARY")
         echo_columns(header, [_suite_row(record) for record in records])
@@ -137,11 +139,11 @@ def _list_defined(
         header = ("TASK", "FROM", "DATASET", "TAGS") if kind == "task" else ("GROUP", "FROM")
         rows = [_row(record) for record in records]
     for name, error in manager.problems.items():
-        click.echo(f"left out: {name}: {error.message}", err=True)
+        echo(clean(f"left out: {name}: {error.message}"), err=True)
     if as_json:
         echo_json(records)
     elif not records:
-        click.echo(f"nothing defines a {kind}", err=True)
+        echo(f"nothing defines a {kind}", err=True)
     else:
         echo_columns(header, rows)
 
