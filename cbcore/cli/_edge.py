@@ -17,7 +17,8 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
 
     A number that it returns is the code. Errors of `cb` have one of their own, an interrupt
     gives 130, and a reader that went away is none of our errors. Output that nobody can
-    get gives 1. What nobody meant to raise is told in one line, or with `CB_DEBUG=1` raised as it is.
+    get gives 1. What nobody meant to raise is told in one line, or with `CB_DEBUG=1` raised as it
+    is.
     """
     hold_standard_streams()
     try:
