@@ -38,8 +38,9 @@ def hold_standard_streams() -> None:
 
 
 def is_closed_output(error: BaseException) -> bool:
-    """Whether it is what writing to a standard output that is closed raises."""
-    return isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None
+    """Whether it is what writing raises when the process was started without an output."""
+    was_closed = sys.__stdout__ is None
+    return was_closed and isinstance(error, OSError) and error.errno == errno.EBADF
 
 
 def give_output_up() -> None:

@@ -77,18 +77,20 @@ def learn(plugins: Sequence[Plugin], *, anew: bool = False) -> dict[str, Offers]
 
 
 def note(plugins: Iterable[Plugin], found: dict[str, Offers]) -> None:
-    """Remember what was found out of some of the plugins."""
-    notes = {
-        plugin.name: {"stamp": full_stamp(plugin), **attrs.asdict(found[plugin.name])}
-        for plugin in plugins
-        if plugin.stamp and plugin.name in found and _is_kept(found[plugin.name])
-    }
-    if notes:
-        update(lambda memory: memory.update({SECTION: {**section(memory, SECTION), **notes}}))
+    """Remember what was found out of some of the plugins, and forget what is not so any more."""
+    looked_at = [plugin for plugin in plugins if plugin.name in found]
 
+    def change(memory: dict[str, Any]) -> None:
+        notes = section(memory, SECTION)
+        for plugin in looked_at:
+            offers = found[plugin.name]
+            notes.pop(plugin.name, None)
+            if plugin.stamp and (not offers.reason or offers.too_late_at is not None):
+                notes[plugin.name] = {"stamp": full_stamp(plugin), **attrs.asdict(offers)}
+        memory[SECTION] = notes
 
-def _is_kept(offers: Offers) -> bool:
-    return not offers.reason or offers.too_late_at is not None
+    if looked_at:
+        update(change)
 
 
 def components_of(

@@ -383,6 +383,7 @@ def test_a_broken_line_counts_as_an_error(cb, tmp_path, limit):
 )
 def test_a_mistake_leaves_no_file_and_no_folder(cb, data, tmp_path, mistake):
     """Though it is made sure first that reports can be written."""
+    assert cb("list-plugins").returncode == 0  # what is known of plugins is remembered
     before = sorted(tmp_path.rglob("*"))
     assert cb("run", "-s", "py:mine:Echo", "-d", data, "--no-cache", *mistake).returncode == 2
     assert [p for p in sorted(tmp_path.rglob("*")) if "__pycache__" not in p.parts] == before

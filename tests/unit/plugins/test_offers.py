@@ -290,6 +290,20 @@ def test_a_failure_is_not_remembered(site: Path, asked: list[list[str]]) -> None
     assert len(asked) == 2
 
 
+def test_a_memory_of_better_days_is_forgotten(site: Path) -> None:
+    """Once a look found out that the plugin fails, although nothing of it changed."""
+    write_hooks(site, "cb-needy", f"import needed_module\n{OFFER}")
+    (site / "needed_module.py").write_text("")
+    host = host_of(site)
+    assert [c.name for c in host.components()] == ["made"]
+    (site / "needed_module.py").unlink()
+
+    with pytest.raises(UnknownComponentError, match="no dataset is called 'other'"):
+        host.find("dataset", "other")
+
+    assert host_of(site).components() == []
+
+
 def test_what_took_too_long_is_remembered_while_nobody_needs_it(
     site: Path, monkeypatch: pytest.MonkeyPatch, asked: list[list[str]]
 ) -> None:
