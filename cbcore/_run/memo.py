@@ -210,7 +210,9 @@ class Memo:
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
-                value = plain_bytes([scores, hide(json_safe(details))])
+                value = plain_bytes([scores, json_safe(details)])
+            if is_shown_in(value):
+                value = plain_bytes(hide(from_bytes(value)))
         except (TypeError, ValueError):
             return
         self._store.put("scores", key, value)

@@ -55,6 +55,7 @@ class RowMaker:
         row.input_tokens = self._counter.visible(work.example)
         if output is None:
             row.error = redact(outcome.error or "")
+            row.example_id = hide(row.example_id)
             return row
         self._keep_output(row, work.example, output)
         for scorer, scores in outcome.scores:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from cbcore.secrets._known import HIDDEN, Secret, blot, can_be_blotted, know
@@ -32,7 +33,7 @@ _URL_LOGIN = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://(?P<user>[^/\s:@]*:)?(?P<val
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", HIDDEN})
 _SHORTEST_CREDENTIAL = 15  # "bearer " or "sk-", and what must follow
 _SHORTEST_PAIR_VALUE = 4
-_MOST_ITEMS = 100
+_MOST_ITEMS = 1000
 _MOST_CHARACTERS = 10_000
 _DEEPEST = 8
 _FEW_PIECES = 3
@@ -199,12 +200,11 @@ def _leaves(
         yield (None if is_secret else name), value
     elif depth > _DEEPEST:
         return
-    elif isinstance(value, Mapping):
+    elif isinstance(value, Mapping):  # who keeps a corpus in it keeps no key at its end
         is_secret = is_secret or (name != "" and is_secret_name(name))
-        for key, item in value.items():
+        for key, item in islice(value.items(), _MOST_ITEMS):
             yield from _leaves(item, is_secret=is_secret, depth=depth + 1, name=str(key))
     elif isinstance(value, list | tuple):
-        # Who keeps a corpus in a list keeps no key at its end.
         for item in value[:_MOST_ITEMS]:
             yield from _leaves(item, is_secret=is_secret, depth=depth + 1, name=name)
 
