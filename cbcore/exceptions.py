@@ -47,7 +47,7 @@ class CBError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        message = blot(message)
+        message = blot(message) if isinstance(message, str) else message
         super().__init__(message)
         self.message = message
         self.hint = hint if hint is None else blot(hint)

@@ -11,7 +11,7 @@ import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore._run.parts import Part
-from cbcore.boundary import at_boundary
+from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
@@ -139,7 +139,8 @@ class Builder:
         value = self._checked(kind, value, None)
         if kind == "dataset":
             return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
-        notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
+        with contained():  # what an object holds may be unable to be gone through
+            notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
         if isinstance(value, Chain):
             stages = [self._given(kind, stage).record for stage in value.stages]
             return Part(value, provenance.describe_chain(value, stages))

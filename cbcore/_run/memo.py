@@ -245,7 +245,9 @@ class Memo:
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
-                value = plain_bytes([scores, hide(json_safe(details))])
+                value = plain_bytes([scores, json_safe(details)])
+            if is_shown_in(value):
+                value = plain_bytes(hide(from_bytes(value)))
         except Exception:  # noqa: BLE001 - the row says what is wrong with somebody else's objects
             return
         if len(value) <= LARGEST_VALUE:

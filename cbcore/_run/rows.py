@@ -58,6 +58,7 @@ class RowMaker:
             row.input_tokens = self._counter.visible(work.example)
             if output is None:
                 row.error = redact(outcome.error or "")
+                row.example_id = hide(row.example_id)
                 if outcome.spent:
                     row.metadata.update(self._plain(outcome.spent))
                 return row

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +12,6 @@ from cbcore.texts import visible, visible_json
 
 _LEAST_ROOM = 24
 """Characters; text in a narrower column would be harder to read than lines that run over."""
-
 
 _BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 
@@ -49,10 +45,14 @@ def echo_columns(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 def echo_indented(label: str, text: str) -> None:
     """Print text after a label, and on a terminal below itself where it is too long."""
+    import shutil
+
     room = shutil.get_terminal_size().columns - len(label)
     if not sys.stdout.isatty() or room < _LEAST_ROOM or len(text) <= room:
         echo(f"{label}{text}".rstrip())
         return
+    import textwrap
+
     first, *others = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
     echo(f"{label}{first}")
     for line in others:
@@ -61,4 +61,6 @@ def echo_indented(label: str, text: str) -> None:
 
 def echo_json(data: Any) -> None:
     """Print JSON, indented, non-ASCII as it is."""
+    import json
+
     click.echo(visible_json(json.dumps(data, indent=2, ensure_ascii=False)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from cbcore.secrets._known import HIDDEN, Secret, blot, can_be_blotted, know
@@ -28,11 +29,11 @@ _HEADER = re.compile(
 )
 _BEARER = re.compile(r"(?i)\bbearer\s+(?P<value>[\w.~+/=-]{8,})")
 _KEY_LIKE = re.compile(r"\b(?P<value>(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,})")
-_URL_LOGIN = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://(?:[^/\s:@]*:)?(?P<value>[^@/\s]+)@")
+_URL_LOGIN = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://(?P<user>[^/\s:@]*:)?(?P<value>[^@/\s]+)@")
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", HIDDEN})
 _SHORTEST_CREDENTIAL = 15  # "bearer " or "sk-", and what must follow
 _SHORTEST_PAIR_VALUE = 4
-_MOST_ITEMS = 100
+_MOST_ITEMS = 1000
 _MOST_CHARACTERS = 10_000
 _DEEPEST = 8
 _FEW_PIECES = 3
@@ -46,7 +47,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
     """Where in a text there is what looks like a credential, or is named like a secret."""
     # Looking for a word costs a hundredth of looking for a pattern, and mostly there is none.
     if "@" in text:
-        yield from _URL_LOGIN.finditer(text)
+        yield from filter(_is_login, _URL_LOGIN.finditer(text))
     if "=" in text:
         yield from filter(_is_secret_pair, _PAIR.finditer(text))
     if '":' in text or "':" in text:
@@ -60,6 +61,11 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
         yield from _BEARER.finditer(text)
     if "authorization" in lowered or "cookie" in lowered or "-key" in lowered or "-tok" in lowered:
         yield from (found for found in _HEADER.finditer(text) if is_telling(found["value"]))
+
+
+def _is_login(found: re.Match[str]) -> bool:
+    """Whether there is a password, or in the place of the user what is no name."""
+    return found["user"] is not None or _is_random(found["value"])
 
 
 def _is_secret_pair(found: re.Match[str]) -> bool:
@@ -143,8 +149,8 @@ def notice_environment() -> None:
         if is_secret_setting(name, value):
             remember(value)
         elif "://" in value and "@" in value:
-            for login in _URL_LOGIN.finditer(value):
-                know(login["value"])
+            for login in filter(is_telling, found_in(value)):
+                know(login)
 
 
 def notice_parameters(parameters: Mapping[str, Any]) -> None:
@@ -194,12 +200,11 @@ def _leaves(
         yield (None if is_secret else name), value
     elif depth > _DEEPEST:
         return
-    elif isinstance(value, Mapping):
+    elif isinstance(value, Mapping):  # who keeps a corpus in it keeps no key at its end
         is_secret = is_secret or (name != "" and is_secret_name(name))
-        for key, item in value.items():
+        for key, item in islice(value.items(), _MOST_ITEMS):
             yield from _leaves(item, is_secret=is_secret, depth=depth + 1, name=str(key))
     elif isinstance(value, list | tuple):
-        # Who keeps a corpus in a list keeps no key at its end.
         for item in value[:_MOST_ITEMS]:
             yield from _leaves(item, is_secret=is_secret, depth=depth + 1, name=name)
 

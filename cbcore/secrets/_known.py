@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,12 +76,14 @@ def can_be_blotted(value: str) -> bool:
     """Whether a value can be told from other text.
 
     Not one of fewer than six characters, or of fewer than three different ones, nor a number of
-    fewer than twelve digits: blotting out every `true` or `2024` would hide nothing and ruin
-    all else.
+    fewer than twelve digits, nor the path of what is there: blotting out every `true`, `2024` or
+    `/home/ada` would hide nothing and ruin all else.
     """
     if len(value) < SHORTEST or len(set(value)) < _FEWEST_CHARACTERS:
         return False
-    return len(value) > _LONGEST_NUMBER or _NUMBER.fullmatch(value) is None
+    if len(value) <= _LONGEST_NUMBER and _NUMBER.fullmatch(value):
+        return False
+    return not (value.startswith(("/", "\\")) and os.path.lexists(value))
 
 
 def know(value: str) -> None:

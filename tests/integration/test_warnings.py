@@ -133,7 +133,7 @@ def test_a_secret_that_is_written_out_is_told_first(workplace: Workplace) -> Non
         {"cb_asks.py": source},
     )
     workplace.write("data.jsonl", '{"id": 1, "context": "x", "answer": "word"}\n')
-    done = workplace.cb("run", "-s", "asks:api_key=sk-1", "-d", "data.jsonl", "--no-cache")
+    done = workplace.cb("run", "-s", "asks:api_key=sk-long-1", "-d", "data.jsonl", "--no-cache")
     lines = done.stderr.splitlines()
     assert "api_key of asks is written out" in lines[0]
     assert lines[1:] == ["called"]

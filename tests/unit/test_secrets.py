@@ -197,6 +197,7 @@ def test_what_has_no_end_is_cut_off():
         ("bearer abc.def-123~456", f"bearer {HIDDEN}"),
         ("https://me:hunter2@host/path", f"https://me:{HIDDEN}@host/path"),
         ("postgres+ssl://u:p@h", f"postgres+ssl://u:{HIDDEN}@h"),
+        ("https://x0123456789abcdef@host", f"https://{HIDDEN}@host"),
         ("bad key sk-abcdefghijkl0123 given", f"bad key {HIDDEN} given"),
         ("sk-proj-abcdefghijkl_0123", HIDDEN),
         ("hf_abcdefghijklmnop", HIDDEN),
@@ -220,6 +221,7 @@ def test_credentials_in_a_text_are_redacted(text, shown):
         "",
         "http://localhost:7878/v1",
         "mail me@host.org",
+        "ssh://git@host.org/x",
         "the bearer of news",
         "sk-short",
         "task-abcdefghijklmnop",
@@ -298,10 +300,10 @@ def test_parts_of_a_value_are_known_too(value, text, shown):
 
 
 @pytest.mark.parametrize(
-    "value", ["", "abcde", "true", "12345678", "-1.5e10", "aaaaaaaa", "******"]
+    "value", ["", "abcde", "true", "12345678", "-1.5e10", "aaaaaaaa", "******", __file__]
 )
 def test_what_cannot_be_told_from_other_text_is_left_alone(value):
-    """Short values, numbers and repeated characters: to blot them out would ruin all else."""
+    """Short values, numbers, repeated characters, paths: to blot them out would ruin all else."""
     remember(value)
     assert not can_be_blotted(value)
     assert blot(f"is {value} or") == f"is {value} or"
@@ -338,6 +340,7 @@ def test_a_secret_is_known_when_it_is_made():
         ("DB_PASSWORD", "s3cret-1", True),
         ("DATABASE_URL", "postgres://me:s3cret-1@db/x", True),
         ("DB_PASSWORD", "postgres", False),
+        ("DATABASE_URL", "postgres://postgres:postgres@db/postgres", False),
         ("PWD", "/home/s3cret-1", False),
         ("OLDPWD", "/home/s3cret-1", False),
         ("SSH_AUTH_SOCK", "/tmp/s3cret-1", False),

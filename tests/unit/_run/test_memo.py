@@ -215,6 +215,16 @@ def test_an_unusable_example_is_not_looked_up(memo):
 # -- secrets -----------------------------------------------------------------------------------
 
 
+def test_a_secret_is_taken_out_of_the_names_of_scores(memo):
+    """As out of all that is stored."""
+    scorer = Scorer.of(Part(Evaluator()))
+    evaluators = [(scorer, b"evaluator" * 2)]
+    made = memo(evaluators=evaluators, secrets=["s3cret-value"])
+    learn(made, "a", scores=[(scorer, {"of s3cret-value": 1.0})])
+    (work,) = memo(evaluators=evaluators).recall(works("a"))
+    assert work.recalled.scores == {scorer.key: {"of ***": 1.0}}
+
+
 def test_a_secret_is_taken_out_of_texts_and_keys_before_storing(memo):
     """And out of the output the row is made of, so that a resumed run has the same row."""
     made = memo(secrets=["s3cret-value"])
