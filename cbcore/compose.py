@@ -53,8 +53,11 @@ def compose(
     *,
     observers: Observers | None = None,
     warn: Callable[[str], None] | None = None,
+    dry_run: bool = False,
 ) -> Run:
     """Turn a request into a run that only has to be executed. Nothing is spent before this.
+
+    Extensions know of a `dry_run`, which is only to be planned.
 
     `warn` is told at once what the user should know, here and during the run, and no text
     twice. Without it, warnings are logged.
@@ -62,7 +65,7 @@ def compose(
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     builder = Builder(host, offered=_offered(request), warn=warn)
-    parts = _parts(request, builder, host)
+    parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
     config = _config(request, parts, host)
     executor = parts.executor.value if parts.executor is not None else None
@@ -86,7 +89,7 @@ def compose(
     )
 
 
-def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
+def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
     limit = request.max_examples
@@ -110,7 +113,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
         for dataset in datasets
     ]
     scorers = [source.scorers for source in sources]
-    setup = Setup(builder, request, evaluators)
+    setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
     for _, added in contributed:
         _check_tags(sources, added.sources)

@@ -30,6 +30,7 @@ from cbcore.plugins._inspection import cache_folder
 from cbcore.plugins._known import packages_offering
 from cbcore.request._options import INTEGER, NUMBER, PATH, TEXT, Option
 from cbcore.results import EvalRow, Section
+from cbcore.trust import Stranger
 
 if TYPE_CHECKING:
     from cbcore._build.builder import Builder
@@ -50,6 +51,7 @@ __all__ = [
     "Section",
     "Setup",
     "Source",
+    "Stranger",
     "UnusableExample",
     "cache_folder",
     "packages_offering",
@@ -105,6 +107,8 @@ class Setup:
     _builder: Builder
     _request: Request
     _evaluators: list[Part]
+    dry_run: bool = False
+    """Whether the run is only planned: no code of the user's files is to be run."""
 
     @property
     def host(self) -> PluginHost:
@@ -136,12 +140,19 @@ class Setup:
         """The seed of the run, if it has one."""
         return self._request.seed
 
-    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Part:
+    def build(
+        self,
+        kind: str,
+        wanted: Any,
+        extra: Mapping[str, Any] | None = None,
+        stranger: Stranger | None = None,
+    ) -> Part:
         """A component from a spec, or from an object that already is one, checked.
 
-        `extra` are parameters for the case that it takes them.
+        `extra` are parameters for the case that it takes them. A spec from a file that the user
+        did not vouch for comes with its `stranger`: it may give values, and name no program.
         """
-        return self._builder.build(kind, wanted, extra)
+        return self._builder.build(kind, wanted, extra, stranger)
 
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """The installed evaluators that apply to data of these tasks."""

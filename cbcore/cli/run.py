@@ -166,7 +166,8 @@ def _dry_run(request: Request) -> None:
     from cbcore.cli._text import echo_columns
     from cbcore.compose import compose
 
-    planned = plan(compose(request, warn=functools.partial(click.echo, err=True)))
+    warn = functools.partial(click.echo, err=True)
+    planned = plan(compose(request, warn=warn, dry_run=True))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [

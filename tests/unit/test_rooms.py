@@ -15,7 +15,8 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection records plain runconfig",
-    "toolbox": "columns identity secrets stats tokens texts timing chains tables usercode files hf "
+    "toolbox": "columns identity secrets stats tokens texts timing chains tables usercode trust files hf "
+    "bounded_yaml "
     "_logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api",
