@@ -15,9 +15,9 @@ __all__ = ("NotReadableError", "construct", "read_text", "safe_loader")
 
 MOST_BYTES = 1_000_000
 MOST_VALUES = 1_000_000
-DEEPEST = 500
+DEEPEST = 100
 _LONGEST_NUMBER = 1_000
-_FEW_OPENERS = 2_000
+_FEW_OPENERS = 1_000
 _OPENERS = ("[", "{", "- ", "? ")
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _MERGE = "tag:yaml.org,2002:merge"
@@ -98,12 +98,20 @@ def _check_depth(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise NotReadableError("not valid YAML: nested too deeply", event.start_mark.line + 1)
+            raise _too_deep(event.start_mark)
+
+
+def _too_deep(mark: Any) -> NotReadableError:
+    return NotReadableError("not valid YAML: nested too deeply", mark.line + 1)
 
 
 def _check(root: Any) -> None:
-    """Count what a document stands for, everything behind an alias each time it is named."""
+    """Count what a document stands for, everything behind an alias each time it is named.
+
+    No recursion: nothing is known yet of how deep it goes.
+    """
     sizes: dict[int, int] = {}
+    heights: dict[int, int] = {}
     open_nodes: set[int] = set()
     waiting: list[tuple[Any, bool]] = [] if root is None else [(root, False)]
     while waiting:
@@ -111,7 +119,11 @@ def _check(root: Any) -> None:
         key = id(node)
         if is_done:
             open_nodes.discard(key)
-            sizes[key] = 1 + sum(sizes[id(child)] for child in _children(node))
+            below = [id(child) for child in _children(node)]
+            sizes[key] = 1 + sum(sizes[child] for child in below)
+            heights[key] = 1 + max((heights[child] for child in below), default=0)
+            if heights[key] > DEEPEST:
+                raise _too_deep(node.start_mark)
             if sizes[key] > MOST_VALUES:
                 reason = f"its aliases stand for more than {MOST_VALUES:,} values"
                 raise NotReadableError(f"not valid YAML: {reason}", node.start_mark.line + 1)

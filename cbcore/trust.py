@@ -105,7 +105,10 @@ class Stranger:
             raise self.error(f"{str(outside)!r} is not read: it leads out of the folders named")
 
     def _has(self, path: Path) -> bool:
-        real = Path(os.path.realpath(path))
+        try:
+            real = Path(os.path.realpath(path))
+        except ValueError:  # no name of any file
+            return False
         return any(real.is_relative_to(os.path.realpath(folder)) for folder in self.folders)
 
     def _refusal(self, name: str, value: Any, annotation: Any) -> str:

@@ -137,7 +137,7 @@ class Reader:
             siblings = path.parent.iterdir() if path.parent.is_dir() else ()
             raise problem(
                 place,
-                f"the included file {path} does not exist",
+                f"the included file {path} {'is no file' if path.exists() else 'does not exist'}",
                 hint(path.name, [file.name for file in siblings]),
             )
         return self._read(path, chain)
