@@ -257,4 +257,4 @@ def test_trust_is_a_flag_and_a_key_of_run_files(workplace):
     assert workplace.cb(*asked, "--trust", "strange").returncode == 0
     assert workplace.cb("run", "run.yaml", "--no-cache").returncode == 0
     absent = workplace.cb(*asked, "--trust", "absent")
-    assert (absent.returncode, "absent does not exist" in absent.stderr) == (2, True)
+    assert (absent.returncode, "absent: does not exist" in absent.stderr) == (2, True)
