@@ -30,13 +30,13 @@ from cbcore.plugins._inspection import cache_folder
 from cbcore.plugins._known import packages_offering
 from cbcore.request._options import INTEGER, NUMBER, PATH, TEXT, Option
 from cbcore.results import EvalRow, Section
-from cbcore.trust import Stranger
 
 if TYPE_CHECKING:
     from cbcore._build.builder import Builder
     from cbcore.components import Component
     from cbcore.plugins._host import PluginHost
     from cbcore.request import Request
+    from cbcore.trust import Stranger
 
 __all__ = [
     "INTEGER",
@@ -51,7 +51,6 @@ __all__ = [
     "Section",
     "Setup",
     "Source",
-    "Stranger",
     "UnusableExample",
     "cache_folder",
     "packages_offering",

@@ -1,6 +1,6 @@
 """Whose word a parameter takes: what strangers may say, and what only the user may.
 
-A file that came from elsewhere, such as a suite, gives values and never programs. Parameters that
+A file that came from elsewhere gives values and never programs. Parameters that
 would run a program, receive a key, or read the environment say so in their annotation:
 
     def __init__(self, python: Trusted[str | None] = None, rubric: FileName[str] = "fair") -> None:

@@ -103,13 +103,13 @@ def _answer(request: bytes) -> bytes:
     return answer
 
 
-def _limit_memory(n_bytes: int) -> None:
-    """Allow what a request itself needs, and as much again as any may take."""
+def _limit_memory(n_bytes: int | None) -> None:
+    """Allow so many bytes; None takes the limit back."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY + 8 * n_bytes, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (hard if n_bytes is None else n_bytes, hard))
 
 
 def _limit_time(seconds: float) -> None:
@@ -131,8 +131,9 @@ def main() -> None:
             request = receive(requests)
         except EOFError:
             return
-        _limit_memory(len(request))
+        _limit_memory(MOST_MEMORY + 8 * len(request))  # a document is large once it is made
         _limit_time(MOST_CPU_S)
         answer = _answer(request)
         _limit_time(0)
+        _limit_memory(None)
         send(answers, answer)

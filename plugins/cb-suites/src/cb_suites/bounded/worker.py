@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -46,9 +47,7 @@ class Workers:
         try:
             answer = _exchange(worker, request)
         except (EOFError, BrokenPipeError):
-            _end(worker)
-            reason = f"it takes longer than {child.MOST_CPU_S:g} s"
-            raise TooMuchError("TimeoutError", reason) from None
+            raise _ended(_end(worker)) from None
         except BaseException:  # whatever it is, the next answer would be the one to this question
             _end(worker)
             raise
@@ -91,15 +90,24 @@ def _exchange(worker: subprocess.Popen[bytes], request: bytes) -> Any:
     return child.unpacked(child.receive(worker.stdout))  # type: ignore[arg-type]
 
 
-def _end(worker: subprocess.Popen[bytes]) -> None:
+def _ended(exit_code: int) -> TooMuchError:
+    """Why a process gave no answer."""
+    if exit_code == -getattr(signal, "SIGPROF", exit_code):
+        return TooMuchError("TimeoutError", f"it takes longer than {child.MOST_CPU_S:g} s")
+    return TooMuchError("EOFError", f"it ended the process that ran it ({exit_code})")
+
+
+def _end(worker: subprocess.Popen[bytes]) -> int:
+    """End a process, if it has not ended by itself. Gives what it ended with."""
     worker.kill()
-    worker.wait()
+    exit_code = worker.wait()
     for pipe in (worker.stdin, worker.stdout):
         if pipe is not None:
             try:
                 pipe.close()
             except BrokenPipeError:
                 continue
+    return exit_code
 
 
 WORKERS = Workers()

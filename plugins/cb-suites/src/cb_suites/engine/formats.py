@@ -22,10 +22,10 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.extensions import Stranger
 from cbcore.plugins import PluginHost, default_host
 from cbcore.registry import registry
 from cbcore.specs import Spec
+from cbcore.trust import Stranger
 
 
 @runtime_checkable

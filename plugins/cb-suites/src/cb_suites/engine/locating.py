@@ -11,10 +11,10 @@ import attrs
 from cb_suites.engine.class_tasks import ClassDocuments, made_task
 from cb_suites.engine.model import TaskConfig
 from cbcore.exceptions import ConfigError
-from cbcore.extensions import Stranger
 from cbcore.files import FILE_SUFFIXES
 from cbcore.hf import HubDataset
 from cbcore.specs import Spec, parse_dataset
+from cbcore.trust import Stranger
 
 LOCAL_FORMATS = ("json", "csv", "parquet")
 """Values of `dataset_path` that mean: the files named in `dataset_kwargs.data_files`."""
@@ -31,7 +31,8 @@ def data_stranger(config: TaskConfig) -> Stranger | None:
 def dataset_of(config: TaskConfig, split: str | None) -> Any:
     """The dataset of a task: a spec to look up, or documents that are ready to be read.
 
-    Data files are looked for next to the suite file first, then in the working directory.
+    Data files are looked for next to the suite file first, then in the working directory, from
+    where only a trusted file may take them.
     """
     if config.task_class is not None:
         return ClassDocuments(made_task(config), split)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_suites.engine.trust import Trust
-from cbcore.extensions import Stranger
+from cbcore.trust import Stranger
 
 
 @attrs.frozen

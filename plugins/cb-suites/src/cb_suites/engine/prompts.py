@@ -123,7 +123,7 @@ def _compiled(key: str, template: str, origin: Origin, *, native: bool) -> Calla
     except (TemplateError, FailedError, RecursionError) as error:
         reason = getattr(error, "message", None) or str(error)
         raise ConfigError(
-            str(origin), f"{key} is not a valid template: {reason}: {template!r}"
+            str(origin), f"{key} is not a valid template: {reason}: {template[:200]!r}"
         ) from error
     return lambda fields: WORKERS.ask("render", template, dict(fields), native=native)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cbcore.extensions import Stranger
+from cbcore.trust import Stranger
 
 if TYPE_CHECKING:
     from cb_suites.engine.model import Origin
