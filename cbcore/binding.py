@@ -81,8 +81,8 @@ def bind(
     """
     signature = signature_of(target)
     if signature is None:
-        for name, value in {"config": spec.config, **spec.params}.items():
-            _converted(spec, name, value, inspect.Parameter.empty, stranger)
+        if stranger is not None:
+            stranger.check_all(spec.name, {"config": spec.config, **spec.params})
         return Bound(
             spec, target, None, [] if spec.config is None else [spec.config], dict(spec.params)
         )

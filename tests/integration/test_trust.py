@@ -71,6 +71,10 @@ PROGRAMS = {
     "a column of a parameter": (
         "evaluators: [{context_precision_ids: {context_ids_column: 'py:os:getcwd'}}]"
     ),
+    "a column beside columns": (
+        "evaluators: [{context_precision_ids: {context_ids_column: 'py:os:getcwd'}}]\n"
+        "columns: {reference_context_ids: question}"
+    ),
     "code in a spec": "evaluators: ['py:./code.py:Score']",
     "a function for documents": "process_docs: !function code.docs",
     "a function for prompts": "doc_to_choice: !function code.f",
@@ -197,6 +201,14 @@ def test_what_python_says_is_the_users_word(strange):
     asked = {"task": "t", "evaluators": [{"llm_judge": {"judge": "os:getcwd"}}]}
     result = evaluate([Says()], extensions=[Suites([asked], [strange.folder])])
     assert "judge_score" in result.rows[0].missing
+
+
+def test_a_column_that_reads_like_code_is_a_column(strange):
+    """Also where the task has columns beside it, and the evaluator is made anew with them."""
+    (strange.folder.parent / "code_of_cwd.py").write_text(RAN.format(strange.folder.parent))
+    evaluators = "evaluators: [{context_precision_ids: {context_ids_column: 'code_of_cwd:f'}}]\n"
+    strange(f"{ASKS}{evaluators}columns: {{reference_context_ids: question}}\n")
+    assert not has_run(strange.folder)
 
 
 def test_variables_of_the_environment_are_not_read(strange, monkeypatch):

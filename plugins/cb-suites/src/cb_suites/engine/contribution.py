@@ -311,8 +311,9 @@ class _TaskMaker:
         stranger = config.stranger("columns")
         if stranger is not None:
             stranger.check_all(part.name, mapping)
-            # What the evaluator was given besides is checked already, and may be the user's.
             stranger = attrs.evolve(stranger, parameters=frozenset(mapping))
+        if config.evaluators is not None:  # else what it is given besides is the user's word
+            stranger = config.stranger("evaluators") or stranger
         if isinstance(spec, Spec):
             spec = attrs.evolve(spec, params={**mapping, **spec.params})
             return self.setup.build("evaluator", spec, stranger=stranger)
