@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ("NotReadableError", "construct", "read_text", "safe_loader")
+__all__ = ("NotReadableError", "construct", "read_bytes", "read_text", "safe_loader")
 
 MOST_BYTES = 1_000_000
 MOST_VALUES = 1_000_000
@@ -32,8 +32,8 @@ class NotReadableError(ValueError):
         self.line = line
 
 
-def read_text(path: Path, *, any_kind: bool = False) -> str:
-    """The text of a file, if it is one and not too large. Raises `NotReadableError`.
+def read_bytes(path: Path, *, any_kind: bool = False) -> bytes:
+    """What a file holds, if it is one and not too large. Raises `NotReadableError`.
 
     With `any_kind`, pipes are read as well, up to the same size.
     """
@@ -47,6 +47,12 @@ def read_text(path: Path, *, any_kind: bool = False) -> str:
         raise NotReadableError(f"cannot be read: {error.strerror}") from error
     if len(raw) > MOST_BYTES:
         raise NotReadableError(f"cannot be read: it has more than {MOST_BYTES:,} bytes")
+    return raw
+
+
+def read_text(path: Path, *, any_kind: bool = False) -> str:
+    """The text of a file, as `read_bytes` reads it. Raises `NotReadableError`."""
+    raw = read_bytes(path, any_kind=any_kind)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -40,7 +40,7 @@ def strange(tmp_path, monkeypatch):
 
     def run(text, trust=()):
         (folder / "t.yaml").write_text(f"task: t\n{text}")
-        return evaluate([Says()], extensions=[Suites(["t"], [folder], trust=trust)])
+        return evaluate([Says()], extensions=[Suites(["t"], [folder, *trust], trust=trust)])
 
     run.folder = folder
     return run
@@ -169,6 +169,7 @@ DATA = {
     ),
     "a config": "dataset_path: folder2\ndataset_name: ../..",
     "the home": "dataset: ~/secret.jsonl",
+    "another folder that was named": "dataset: ../own/secret.jsonl",
 }
 
 
@@ -181,9 +182,12 @@ def test_data_is_taken_from_the_folder_that_was_named(strange, way, monkeypatch)
     (strange.folder / "folder").mkdir()
     (strange.folder / "folder/test.jsonl").symlink_to("../../secret.jsonl")
     (strange.folder / "folder2").mkdir()
+    own = strange.folder.parent / "own"
+    own.mkdir()
+    (own / "secret.jsonl").write_text('{"question": "secret", "answer": "a"}\n')
     text = DATA[way].format(strange.folder.parent)
     with pytest.raises(CBError, match=r"leads (out|away)"):
-        strange(f"{text}\n")
+        strange(f"{text}\n", trust=[own])
 
 
 def test_data_in_the_folder_is_read(strange):

@@ -19,7 +19,7 @@ from typing import Any
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cb_suites.engine.trust import Trust, real, vouching
-from cbcore.bounded_yaml import read_text
+from cbcore.bounded_yaml import read_bytes
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
@@ -37,7 +37,7 @@ class Functions:
         """Refuse a reference that cannot be right, without running anything."""
         file, attribute = self._located(reference)
         try:
-            names = _names_defined(ast.parse(read_text(file)))
+            names = _names_defined(ast.parse(read_bytes(file)))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise problem(
                 reference.origin, f"{reference}: {file} cannot be read: {describe_exception(error)}"

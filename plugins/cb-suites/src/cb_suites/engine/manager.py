@@ -151,7 +151,7 @@ class SuiteManager:
         """What turns requests into trees. Without `execute`, functions are only looked for."""
         shipped = [root.folder for root in index.roots if root.plugin]
         named = [root.folder for root in index.roots]
-        trust = Trust([*self.trust, *shipped], [*named, *self.trust])
+        trust = Trust([*self.trust, *shipped], named)
         functions = Functions(trust.folders)
         resolve = functions.resolve if execute else functions.check
         return TreeBuilder(index, self._reader, resolve, trust=trust, problems=problems)

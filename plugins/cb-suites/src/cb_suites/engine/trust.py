@@ -30,7 +30,10 @@ def _all_real(paths: Iterable[str | Path]) -> tuple[Path, ...]:
 
 @attrs.frozen
 class Trust:
-    """Folders whose suite files are trusted, and `named` ones that others may take data from."""
+    """Folders whose suite files are trusted, and `named` ones.
+
+    A file in one of those may take data from there, trusted or not.
+    """
 
     folders: tuple[Path, ...] = attrs.field(default=(), converter=_all_real)
     named: tuple[Path, ...] = attrs.field(default=(), converter=_all_real)
@@ -48,7 +51,9 @@ class Trust:
         """Who speaks at these places, unless all of them are trusted."""
         for origin in origins:
             if origin.file is not None and not self.covers(origin.file):
-                return Stranger(str(origin), self.named, vouching(origin.file))
+                place = real(origin.file)
+                own = tuple(folder for folder in self.named if place.is_relative_to(folder))
+                return Stranger(str(origin), own, vouching(origin.file))
         return None
 
 
