@@ -16,6 +16,7 @@ from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
 from cbcore.names import hint
 from cbcore.specs import Spec, split_list
+from cbcore.trust import Stranger
 from cbcore.usercode import import_attribute
 
 __all__ = ("make",)
@@ -66,15 +67,22 @@ class Bound:
 
 
 def bind(
-    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
+    spec: Spec,
+    target: Callable[..., Any],
+    *,
+    extra: Mapping[str, Any] | None = None,
+    stranger: Stranger | None = None,
 ) -> Bound:
     """Arguments for `target`: the config first, then the parameters, converted to their types.
 
     `extra` holds values the core offers (`n`, `seed`); they are passed only where the target
-    has a parameter of that name and the spec does not set it.
+    has a parameter of that name and the spec does not set it. A `stranger` who wrote the spec
+    sets values only: what would run or reach something is refused.
     """
     signature = signature_of(target)
     if signature is None:
+        if stranger is not None:
+            stranger.check_all(spec.name, {"config": spec.config, **spec.params})
         return Bound(
             spec, target, None, [] if spec.config is None else [spec.config], dict(spec.params)
         )
@@ -88,7 +96,7 @@ def bind(
         if name not in by_keyword and not takes_any:
             raise _unknown_parameter(spec, name, by_keyword)
         annotation = accepted[name].annotation if name in by_keyword else inspect.Parameter.empty
-        keywords[name] = _converted(spec, name, value, annotation)
+        keywords[name] = _converted(spec, name, value, annotation, stranger)
     for name, value in (extra or {}).items():
         if name in by_keyword:
             keywords.setdefault(name, value)
@@ -102,7 +110,7 @@ def bind(
                 spec.name, f"{first.name!r} is given twice: as {spec.config!r} and by name"
             )
         keywords.pop(first.name, None)
-        positional.append(_converted(spec, first.name, spec.config, first.annotation))
+        positional.append(_converted(spec, first.name, spec.config, first.annotation, stranger))
     return Bound(spec, target, signature, positional, keywords)
 
 
@@ -113,9 +121,15 @@ def named_arguments(
     return bind(spec, target, extra=extra).named_arguments
 
 
-def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:
+def make(
+    spec: Spec,
+    target: Callable[..., Any],
+    *,
+    extra: Mapping[str, Any] | None = None,
+    stranger: Stranger | None = None,
+) -> Any:
     """Bind and call: a component from a spec. What its factory refuses is a `ParameterError`."""
-    return bind(spec, target, extra=extra).make()
+    return bind(spec, target, extra=extra, stranger=stranger).make()
 
 
 def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> ParameterError:
@@ -123,46 +137,67 @@ def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> Paramet
     return ParameterError(spec.name, f"has no parameter {name!r}", hint=hint(name, known, takes))
 
 
-def _converted(spec: Spec, name: str, value: Any, annotation: Any) -> Any:
+def _converted(
+    spec: Spec, name: str, value: Any, annotation: Any, stranger: Stranger | None
+) -> Any:
+    theirs = stranger is not None and stranger.may_set(spec.name, name, value, annotation)
     try:
-        return convert(value, annotation)
+        return convert(value, annotation, importing=not theirs)
     except ValueError as error:
         raise ParameterError(spec.name, f"parameter {name!r}: {error}") from error
 
 
-def convert(value: Any, annotation: Any) -> Any:
-    """Give a value from a spec the type a parameter asks for. Only strings are converted."""
+def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
+    """Give a value from a spec the type a parameter asks for. Only strings are converted.
+
+    Without `importing`, no text stands for a function.
+    """
     if not isinstance(value, str):
         return value
+    if hasattr(annotation, "__metadata__"):
+        return convert(value, annotation.__origin__, importing=importing)
     if annotation is inspect.Parameter.empty or annotation is Any or isinstance(annotation, str):
         return guess(value)
     origin = typing.get_origin(annotation) or annotation
     if origin in (typing.Union, types.UnionType):
-        return _convert_union(value, typing.get_args(annotation))
+        return _convert_union(value, typing.get_args(annotation), importing)
     if origin is typing.Literal:
-        choices = typing.get_args(annotation)
-        for choice in choices:
-            if str(choice) == value:
-                return choice
-        raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
+        return _convert_choice(value, typing.get_args(annotation))
     if origin in (list, tuple, set, frozenset, Sequence, Collection, Iterable):
-        return _convert_list(value, origin, typing.get_args(annotation))
+        return _convert_list(value, origin, typing.get_args(annotation), importing)
     if origin is Callable:
-        return import_attribute(value)
+        return _imported(value, importing)
     if annotation is bool:
         return _convert_bool(value)
     if annotation in (int, float):
-        try:
-            return annotation(value.replace("_", ""))
-        except ValueError:
-            kind = "a whole number" if annotation is int else "a number"
-            raise ValueError(f"{value!r} is not {kind}") from None
+        return _convert_number(value, annotation)
     if isinstance(annotation, type) and issubclass(annotation, Path):
         return annotation(value)
     return value if annotation is str else guess(value)
 
 
-def _convert_union(value: str, members: tuple[Any, ...]) -> Any:
+def _imported(value: str, importing: bool) -> Any:
+    if not importing:
+        raise ValueError(f"{value!r} would be imported")
+    return import_attribute(value)
+
+
+def _convert_choice(value: str, choices: tuple[Any, ...]) -> Any:
+    for choice in choices:
+        if str(choice) == value:
+            return choice
+    raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
+
+
+def _convert_number(value: str, kind: Callable[[str], Any]) -> Any:
+    try:
+        return kind(value.replace("_", ""))
+    except ValueError:
+        called = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{value!r} is not {called}") from None
+
+
+def _convert_union(value: str, members: tuple[Any, ...], importing: bool) -> Any:
     if type(None) in members and value.lower() in _NONE:
         return None
     # str accepts everything, so it is asked last
@@ -170,20 +205,23 @@ def _convert_union(value: str, members: tuple[Any, ...]) -> Any:
         if member is type(None):
             continue
         try:
-            return convert(value, member)
+            return convert(value, member, importing=importing)
         except ValueError as error:
             last = error
     raise last
 
 
-def _convert_list(value: str, origin: Any, arguments: tuple[Any, ...]) -> Any:
+def _convert_list(value: str, origin: Any, arguments: tuple[Any, ...], importing: bool) -> Any:
     texts = _items(value)
     types_of_items = [arguments[0] if arguments else inspect.Parameter.empty] * len(texts)
     if origin is tuple and arguments and arguments[-1] is not Ellipsis:
         if len(texts) != len(arguments):
             raise ValueError(f"{value!r} does not have {len(arguments)} items")
         types_of_items = list(arguments)
-    items = [convert(item, kind) for item, kind in zip(texts, types_of_items, strict=True)]
+    items = [
+        convert(item, kind, importing=importing)
+        for item, kind in zip(texts, types_of_items, strict=True)
+    ]
     return origin(items) if origin in (list, tuple, set, frozenset) else items
 
 

@@ -54,19 +54,19 @@ def compose(
     *,
     observers: Observers | None = None,
     warn: Callable[[str], None] | None = None,
-    read_only: bool = False,
+    dry_run: bool = False,
 ) -> Run:
     """Turn a request into a run that only has to be executed. Nothing is spent before this.
 
     `warn` is told at once what the user should know, here and during the run, and no text
-    twice. Without it, warnings are logged. With `read_only` the store is only looked at, for a
-    run that is planned and not executed.
+    twice. Without it, warnings are logged. A `dry_run` is only to be planned: its store
+    is looked at and not written, and extensions know of it.
     """
     notice_environment()
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     builder = Builder(host, offered=_offered(request), warn=warn)
-    parts = _parts(request, builder, host)
+    parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
     config = _config(request, parts, host)
     executor = parts.executor.value if parts.executor is not None else None
@@ -81,7 +81,7 @@ def compose(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
             options=_run_options(request, executor),
             warn=warn,
-            store=None if folder is None else Store(folder, read_only=read_only),
+            store=None if folder is None else Store(folder, read_only=dry_run),
             score_field=parts.score_field,
         ),
         config=config,
@@ -90,7 +90,7 @@ def compose(
     )
 
 
-def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
+def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
     _check_systems(systems)
     if request.budget_usd is not None:
@@ -116,7 +116,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost) -> _Parts:
         for dataset in datasets
     ]
     scorers = [source.scorers for source in sources]
-    setup = Setup(builder, request, evaluators)
+    setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
     sources += (source for _, added in contributed for source in added.sources)
     _check_tags(sources, len(datasets))

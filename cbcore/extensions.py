@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.plugins._host import PluginHost
     from cbcore.request import Request
+    from cbcore.trust import Stranger
 
 __all__ = [
     "INTEGER",
@@ -105,6 +106,8 @@ class Setup:
     _builder: Builder
     _request: Request
     _evaluators: list[Part]
+    dry_run: bool = False
+    """Whether the run is only planned: no code of the user's files is to be run."""
 
     @property
     def host(self) -> PluginHost:
@@ -136,12 +139,19 @@ class Setup:
         """The seed of the run, if it has one."""
         return self._request.seed
 
-    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Part:
+    def build(
+        self,
+        kind: str,
+        wanted: Any,
+        extra: Mapping[str, Any] | None = None,
+        stranger: Stranger | None = None,
+    ) -> Part:
         """A component from a spec, or from an object that already is one, checked.
 
-        `extra` are parameters for the case that it takes them.
+        `extra` are parameters for the case that it takes them. A spec from a file that the user
+        did not vouch for comes with its `stranger`: it may give values, and name no program.
         """
-        return self._builder.build(kind, wanted, extra)
+        return self._builder.build(kind, wanted, extra, stranger)
 
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """The installed evaluators that apply to data of these tasks."""

@@ -101,7 +101,9 @@ class HubDataset:
             f"{name}_{config}",
             f"{name}_{config}_[0-9]*",
         ]
-        for pattern in patterns:
+        # A split of a strange name must not lead to files beside the folder.
+        within = (p for p in patterns if ".." not in Path(p).parts and not Path(p).is_absolute())
+        for pattern in within:
             for suffix in FILE_SUFFIXES:  # one format only: two are two copies of the same rows
                 found = [p for p in sorted(folder.glob(pattern + suffix)) if p.is_file()]
                 if found:

@@ -67,11 +67,17 @@ def parameters_of(target: Callable[..., Any]) -> list[Parameter]:
 
 
 def _type_text(annotation: Any) -> str:
+    annotation = _unmarked(annotation)
     if annotation is inspect.Parameter.empty:
         return "any"
     if isinstance(annotation, type) and not getattr(annotation, "__args__", None):
         return annotation.__name__
     return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+
+
+def _unmarked(annotation: Any) -> Any:
+    """The type itself, where an annotation says more: what is said is not for readers."""
+    return annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation
 
 
 def public_attributes(obj: object) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _parameters(record: Any) -> Iterator[inspect.Parameter]:
 def _types(record_type: type) -> dict[str, Any]:
     """What each field may be given: what its converter takes, where it has one."""
     try:
-        hints = typing.get_type_hints(record_type)
+        hints = typing.get_type_hints(record_type, include_extras=True)
     except NameError:
         hints = {}
     found = {}

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cbcore import specs
+from cbcore.bounded_yaml import NotReadableError, construct, read_text, safe_loader
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 from cbcore.request import Invocation, Request
@@ -44,21 +45,12 @@ def read_run_file(
 
     `brought` are keys that plugins bring, whose values are theirs to check.
     """
-    import yaml
-
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(str(path), f"not valid UTF-8 at byte {error.start}") from error
-    try:
-        data = yaml.load(text, Loader=loader_for(path))  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
-        raise ConfigError(str(path), f"not valid YAML:{line} {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(str(path), f"not valid YAML: {error}") from error
+        data = construct(read_text(Path(path), any_kind=True), loader_for(path))
+    except NotReadableError as error:
+        kind, _, problem = error.reason.partition(": ")
+        told = error.reason if error.line is None else f"{kind}: line {error.line}: {problem}"
+        raise ConfigError(str(path), told) from error
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     notice_parameters(data)
@@ -80,7 +72,7 @@ def loader_for(path: str | Path) -> type[Any]:
     """
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(safe_loader()):  # type: ignore[misc]
         pass
 
     def function(loader: yaml.SafeLoader, node: yaml.Node) -> Any:

@@ -27,6 +27,7 @@ from cbcore.registry import registry
 from cbcore.secrets import Secret, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.tables import as_dataset
+from cbcore.trust import Stranger
 
 
 class Builder:
@@ -50,8 +51,17 @@ class Builder:
 
     # -- one component -------------------------------------------------------------------------
 
-    def build(self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None) -> Part:
-        """A component from a spec string, a Spec, or an object that already is one."""
+    def build(
+        self,
+        kind: str,
+        wanted: Any,
+        extra: Mapping[str, Any] | None = None,
+        stranger: Stranger | None = None,
+    ) -> Part:
+        """A component from a spec string, a Spec, or an object that already is one.
+
+        A spec that a `stranger` wrote gives values, and is refused where it names a program.
+        """
         if isinstance(wanted, str):
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
@@ -59,10 +69,12 @@ class Builder:
         extra = {**self.offered, **(extra or {})}
         self._notice_secrets(wanted)
         if wanted.name == "py":
-            return self._own_code(kind, wanted, extra)
+            if stranger is not None and stranger.parameters is None:
+                raise stranger.error(f"'{wanted}' names code")
+            return self._own_code(kind, wanted, extra, stranger)
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
-        value, given = self._made(kind, wanted, target, extra, component.plugin)
+        value, given = self._made(kind, wanted, target, extra, component.plugin, stranger)
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
@@ -93,6 +105,7 @@ class Builder:
         target: Any,
         extra: Mapping[str, Any] | None,
         owner: str,
+        stranger: Stranger | None,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system,
         and `…_column=` points any evaluator at other data."""
@@ -101,20 +114,24 @@ class Builder:
         mapping: dict[str, Any] = {}
         if kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
+        if stranger is not None:
+            stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
         if kind == "system" and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            bound = binding.bind(spec, target, extra=extra)
+            bound = binding.bind(spec, target, extra=extra, stranger=stranger)
             value = bound.make()
             if mapping:
                 value = _mapped(spec.name, value, mapping)
         given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
-    def _own_code(self, kind: str, spec: Spec, extra: Mapping[str, Any] | None) -> Part:
+    def _own_code(
+        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, stranger: Stranger | None
+    ) -> Part:
         """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
         path = spec.config or ""
         try:
@@ -124,7 +141,7 @@ class Builder:
         given: dict[str, Any] = {}
         if callable(target):
             inner = Spec(name=path, params=spec.params)
-            value, given = self._made(kind, inner, target, extra, f"py:{path}")
+            value, given = self._made(kind, inner, target, extra, f"py:{path}", stranger)
         elif spec.params:
             raise ParameterError(path, "is not a class or function, so it takes no parameters")
         else:

@@ -181,7 +181,7 @@ def _dry_run(request: Request) -> None:
     from cbcore.cli._text import echo_columns
     from cbcore.compose import compose
 
-    planned = plan(compose(request, warn=_warn, read_only=True))
+    planned = plan(compose(request, warn=_warn, dry_run=True))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [

@@ -182,7 +182,7 @@ def run(page: Workplace, *suites: str, system: str = "First", **files: str) -> d
     for name, text in files.items():
         page.write(f"suites/{name}.yaml", text)
     asked = [word for suite in suites for word in ("--suite", suite)]
-    chosen = ("--system", f"py:./mine.py:{system}", "--include-path", "suites")
+    chosen = ("--system", f"py:./mine.py:{system}", "--include-path", "suites", "--trust", "suites")
     done = page.cb("run", *asked, *chosen, "--output", "json")
     assert done.returncode == 0, done.stderr
     return {line["path"]: line for line in json.loads(done.stdout)["sections"]["suites"]["lines"]}
@@ -320,7 +320,7 @@ def test_display_names_are_shown_and_names_stay(page):
     """The table has aliases, indented; paths go by names."""
     for name, text in {"mmlu": MMLU, "my": OVERRIDES}.items():
         page.write(f"suites/{name}.yaml", text)
-    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites")
+    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites", "--trust", "suites")
     done = page.cb("run", "--suite", "my_benchmark", *chosen, COLUMNS="120")
     assert done.returncode == 0, done.stderr
     table = done.stdout.partition("Suites\n")[2]
@@ -649,7 +649,7 @@ def test_a_misuse_ends_in_one_clear_error_with_file_and_line(page, misuse):
     """Exit code 2, nothing asked, no traceback, and what was probably meant."""
     text, line, said = MISUSES[misuse]
     page.write("suites/g.yaml", text)
-    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites")
+    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites", "--trust", "suites")
     done = page.cb("run", "--suite", "suites/g.yaml", *chosen)
     assert (done.returncode, done.stdout) == (2, ""), done.stdout
     assert done.stderr.count("cb: error:") == 1
@@ -663,7 +663,7 @@ def test_a_long_cycle_is_named_in_full(page):
     """From group to group, back to where it began."""
     for name, member in (("g", "h"), ("h", "i"), ("i", "g")):
         page.write(f"suites/{name}.yaml", f"group: {name}\ntask: [{member}]\n")
-    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites")
+    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites", "--trust", "suites")
     done = page.cb("run", "--suite", "g", *chosen)
     assert done.returncode == 2
     assert "g → h → i → g" in done.stderr
@@ -686,7 +686,7 @@ def test_a_metric_that_nothing_emits_is_found_before_and_told_after_a_run(page):
     checked = page.cb("suite", "validate", "suites/g.yaml", "--include-path", "suites")
     assert checked.returncode == 2
     assert "g.yaml:4: error: no evaluator of 'g' emits the metric 'ac'" in checked.stdout
-    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites")
+    chosen = ("--system", "py:./mine.py:First", "--include-path", "suites", "--trust", "suites")
     done = page.cb("run", "--suite", "g", *chosen, COLUMNS="200")
     assert done.returncode == 0
     assert "no task reports 'ac'; did you mean acc?" in done.stdout

@@ -381,3 +381,14 @@ def test_without_the_hub_library_a_file_cannot_be_had(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match="needs the package 'huggingface_hub'"):
         hub().file("rows.jsonl")
+
+
+@pytest.mark.parametrize("split", ["../secret", "../data/../secret", "{}/secret"])
+def test_no_split_or_config_leads_out_of_the_folder(tmp_path, split):
+    """However it is spelt; a file there is not of this dataset."""
+    (tmp_path / "data/x").mkdir(parents=True)
+    (tmp_path / "secret.jsonl").write_text('{"a": 1}\n')
+    named = split.format(tmp_path)
+    for names in ({"split": named}, {"split": "secret", "config": f"{named}/.."}):
+        dataset = HubDataset(**{"name": "x", "path": "x", **names, "data_dir": tmp_path / "data"})
+        assert dataset.local_files(tmp_path / "data") == []

@@ -15,7 +15,8 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection records plain runconfig secrets texts",
-    "toolbox": "columns identity stats tokens timing chains tables usercode files hf _logging",
+    "toolbox": "columns identity stats tokens timing chains tables usercode trust bounded_yaml files "
+    "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api",
 }

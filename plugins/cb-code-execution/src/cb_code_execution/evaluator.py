@@ -15,6 +15,7 @@ from cb_code_execution.sandbox import Examination, Outcome, Sandbox, SandboxErro
 from cb_code_execution.testplan import planned
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
+from cbcore.trust import Trusted
 
 _SHOWN_CHARACTERS = 300
 # More programs at once than processors would only make each of them look slow.
@@ -35,8 +36,8 @@ class CodeExecution:
         k: int | None = None,
         memory_mb: int = 512,
         mechanism: Literal["auto", "bubblewrap", "landlock"] = "auto",
-        python: str | None = None,
-        allow_unsandboxed: bool = False,
+        python: Trusted[str | None] = None,
+        allow_unsandboxed: Trusted[bool] = False,
     ) -> None:
         """`k` is that of pass@k; without it, the number of samples in the output.
 

@@ -15,6 +15,7 @@ from cb_openai.settings import Connection
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
+from cbcore.trust import FileName, Trusted
 
 LOW, HIGH = 1, 5
 
@@ -40,10 +41,10 @@ class LLMJudge:
     @by_field
     def __init__(
         self,
-        base_url: str | None = None,
+        base_url: Trusted[str | None] = None,
         model: str | None = None,
         *,
-        rubric: str = "correctness",
+        rubric: FileName[str] = "correctness",
         models: Sequence[str] = (),
         votes: int = 1,
         combine: Combine = "mean",

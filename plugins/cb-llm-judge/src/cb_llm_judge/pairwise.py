@@ -24,6 +24,7 @@ from cbcore.identity import UnidentifiableError, content_key, identity_of
 from cbcore.plain import canonical_bytes
 from cbcore.records import by_field
 from cbcore.results import EvalRow
+from cbcore.trust import FileName, Trusted
 
 _MOST_AT_ONCE = 64
 _logger = logging.getLogger("cb.llm_judge")
@@ -92,15 +93,15 @@ class PairwiseJudge:
     @by_field
     def __init__(
         self,
-        base_url: str | None = None,
+        base_url: Trusted[str | None] = None,
         model: str | None = None,
         *,
-        rubric: str = "better_answer",
+        rubric: FileName[str] = "better_answer",
         baseline: str | None = None,
         sampling: Sampling = Sampling(temperature=0.0),
         connection: Connection = Connection(),
         judge: Callable[[str], Any] | None = None,
-        cache_dir: str | None = None,
+        cache_dir: Trusted[str | None] = None,
     ) -> None:
         if (judge is None) == (base_url is None or model is None):
             raise ValueError("a judge needs base_url and model, or judge, and not both")

@@ -17,6 +17,7 @@ from cb_openai.parameters import (
 )
 from cb_openai.retrying import Retry
 from cbcore.secrets import Secret
+from cbcore.trust import Trusted
 
 
 @attrs.frozen(kw_only=True)
@@ -36,7 +37,7 @@ class Limits:
     max_reply_bytes: int = attrs.field(default=16_000_000, validator=positive)
 
 
-def _as_key(api_key: str | None) -> Secret | None:
+def _as_key(api_key: Trusted[str | None]) -> Secret | None:
     return None if api_key is None else find_key(api_key, None)
 
 
@@ -48,7 +49,7 @@ class Access:
     """
 
     api_key: Secret | None = attrs.field(default=None, converter=_as_key, repr=False)
-    api_key_env: str | None = DEFAULT_KEY_VARIABLE
+    api_key_env: Trusted[str | None] = DEFAULT_KEY_VARIABLE
     headers: Mapping[str, str] | None = attrs.field(default=None, converter=as_headers, repr=False)
 
     def key(self) -> Secret | None:

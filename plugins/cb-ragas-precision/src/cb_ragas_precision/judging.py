@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.exceptions import MissingExtraError
+from cbcore.trust import Trusted
 from cbcore.usercode import import_attribute
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Judging:
     n_votes: int = attrs.field(default=1)
     timeout_s: float = attrs.field(default=60.0)
     max_retries: int = attrs.field(default=5)
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: Trusted[str] = "OPENAI_API_KEY"
 
     @n_votes.validator
     def _check_votes(self, _: attrs.Attribute[Any], value: int) -> None:

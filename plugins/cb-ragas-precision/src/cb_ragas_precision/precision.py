@@ -15,6 +15,7 @@ from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
+from cbcore.trust import Trusted
 
 
 class _RankedContexts(JudgedEvaluator):
@@ -75,7 +76,7 @@ class ContextPrecision(_RankedContexts):
     @by_field
     def __init__(
         self,
-        judge: Any = None,
+        judge: Trusted[Any] = None,
         model: str | None = None,
         *,
         k: Sequence[int] = (),
@@ -133,7 +134,7 @@ class ContextUtilization(_RankedContexts):
     @by_field
     def __init__(
         self,
-        judge: Any,
+        judge: Trusted[Any],
         model: str | None = None,
         *,
         judging: Judging = Judging(),

@@ -16,6 +16,7 @@ from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
+from cbcore.trust import Trusted
 
 
 class ContextRecall(JudgedEvaluator):
@@ -37,7 +38,7 @@ class ContextRecall(JudgedEvaluator):
     @by_field
     def __init__(
         self,
-        judge: Any = None,
+        judge: Trusted[Any] = None,
         model: str | None = None,
         *,
         threshold: float = 0.5,

@@ -18,6 +18,14 @@ INCLUDE_PATH = Option(
     many=True,
 )
 
+TRUST = Option(
+    name="trust",
+    kind=PATH,
+    metavar="FOLDER",
+    help="Folder whose suite files may run code, name addresses and read variables. Repeatable.",
+    many=True,
+)
+
 NUM_FEWSHOT = Option(
     name="num_fewshot",
     kind=INTEGER,
@@ -31,7 +39,8 @@ class Suites:
     """Suite, task, tag, group::task path or glob, also with @format. Repeatable.
 
     `wanted` are names, mappings, or what `SuiteManager` loaded. They are looked for in
-    `include_paths` too; `num_fewshot` replaces what their tasks say.
+    `include_paths` too; `num_fewshot` replaces what their tasks say. Files in the folders of
+    `trust` may name programs; all others give values.
     """
 
     name = "suites"
@@ -42,14 +51,20 @@ class Suites:
         wanted: Sequence[Any],
         include_paths: Sequence[str | Path] = (),
         num_fewshot: int | None = None,
+        trust: Sequence[str | Path] = (),
     ) -> None:
         self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
         self.include_paths = include_paths
         self.num_fewshot = num_fewshot
+        self.trust = trust
 
     def set_up(self, setup: Setup) -> SuiteContribution:
         """Every task as a source; a task whose parts are not there is told in the table."""
-        selection = select(self.wanted, self.include_paths, setup.host, self.num_fewshot)
+        selection = select(
+            *(self.wanted, self.include_paths, setup.host, self.num_fewshot),
+            trust=self.trust,
+            execute=not setup.dry_run,
+        )
         for note in selection.notes:
             setup.warn(note)
         return set_up(selection, setup)

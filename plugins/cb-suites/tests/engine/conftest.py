@@ -34,7 +34,7 @@ class SuiteFolder:
             self.write(f"{name}.yaml", f"task: {name}\ndataset: qa\n{more}")
 
     def manager(self, *include_paths: Path | str) -> SuiteManager:
-        return SuiteManager(include_paths or [self.root], host=self.host)
+        return SuiteManager(include_paths or [self.root], host=self.host, trust=[self.root])
 
     def load(self, *requests: Any, **keywords: Any) -> Any:
         return self.manager().load(list(requests), **keywords)

@@ -49,7 +49,7 @@ def test_anchors_and_merged_keys_work(tmp_path):
         ("task: a\nx: !include other.yaml\n", 2, "'!include' is not allowed"),
         ("task: a\nx: !function [a, b]\n", 2, "!function takes module.attribute"),
         ("task: a\n? [1, 2]\n: b\n", 2, "a key must be plain text"),
-        ("task: a\nx: &x [*x]\n", 2, "recursive"),
+        ("task: a\nx: &x [*x]\n", 2, "an alias stands inside of what it stands for"),
         ("task: a\n---\ntask: b\n", 2, "another document"),
     ],
     ids=["syntax", "twice", "python", "tag", "function", "key", "circle", "documents"],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cb_suites.engine.filters import FILTERS, make_pipeline
 from cb_suites.engine.model import FilterPipeline, FilterStep, Origin
-from cbcore.exceptions import ConfigError
+from cbcore.exceptions import ConfigError, MissingScoreError
 
 
 def applied(responses, *steps):
@@ -95,3 +95,13 @@ def test_every_filter_can_be_sent_to_another_process(name):
     params["take_first_k"] = {"k": 1}
     pipeline = make_pipeline(FilterPipeline("f", (FilterStep(name, params.get(name, {})),)))
     assert pickle.loads(pickle.dumps(pipeline)).apply(["a"]) == pipeline.apply(["a"])
+
+
+@pytest.mark.parametrize("function", ["regex", "first_match"])
+def test_a_pattern_without_end_leaves_the_score_missing(function):
+    """Scoring goes on; the reason names the pattern."""
+    step = FilterStep(function, {"regex_pattern": "(a+)+$"})
+    made = make_pipeline(FilterPipeline("x", (step,)))
+    with pytest.raises(MissingScoreError, match=r"the pattern '\(a\+\)\+\$': it takes longer"):
+        made.apply(["a" * 40 + "b"])
+    assert made.apply(["b" + "a" * 40]) == ["a" * 40]

@@ -111,9 +111,6 @@ def test_a_broken_template_names_its_file_and_line():
     "template",
     [
         "{{ ''.__class__.__mro__ }}",
-        "{{ 'a' * 10**10 }}",
-        "{{ 10**10 * [1] }}",
-        "{{ 9 ** 9 ** 9 }}",
         "{{ question.__init__.__globals__ }}",
         "{% set _ = opts.append('x') %}{{opts}}",
         "{{ opts.clear() }}",

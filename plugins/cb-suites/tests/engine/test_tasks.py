@@ -107,7 +107,7 @@ MISTAKES = [
     ("evaluators: 'code:allow_unsandboxed=true'", "may not allow code to run without", None),
     (
         "metric_list: [{metric: exact_match, regexes_to_ignore: ['(']}]",
-        "regexes_to_ignore is a list of patterns: missing )",
+        "regexes_to_ignore is a list of patterns: '(' is not a regular expression: missing )",
         None,
     ),
     ("metric_list: [{aggregation: mean}]", "names no metric", "- metric: acc"),

@@ -108,7 +108,7 @@ class Catalogue:
         name = format_name(config)
         if name is None:
             return False
-        made = make_format(name, config.formats.get(name), self.host)
+        made = make_format(name, config.formats.get(name), self.host, config.stranger("formats"))
         return bool(getattr(made, "reads_answer", True))
 
     def _data_needs(self, config: TaskConfig) -> list[Need | None]:

@@ -28,11 +28,15 @@ from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
 from cb_suites.engine.paths import SEPARATOR, is_glob, outermost, take_step
 from cb_suites.engine.settings import Reader, Settings
 from cb_suites.engine.tasks import ASKED_FORMAT, DEFINING, task_config
+from cb_suites.engine.trust import Trust
 from cbcore import names
 from cbcore.exceptions import CBError, ConfigError, UnknownComponentError
 
 DEEPEST = 100
 """How many groups may stand within each other."""
+
+MOST_NODES = 20_000
+"""How many tasks and groups a request may mean, each as often as it is reached."""
 
 _MOST_SHOWN = 3
 
@@ -53,6 +57,10 @@ class Place:
         return attrs.evolve(self, overrides=own.over(self.overrides))
 
 
+class TooManyNodesError(ConfigError):
+    """A request that means more than can be built."""
+
+
 @attrs.define
 class TreeBuilder:
     """Builds nodes from requests.
@@ -65,10 +73,12 @@ class TreeBuilder:
     index: Index
     reader: Reader
     resolve: Callable[[FunctionReference], Any]
+    trust: Trust = attrs.Factory(Trust)
     also: Mapping[str, Entry] = attrs.Factory(dict)
     final: Settings = attrs.Factory(Settings)
     problems: list[ConfigError] | None = None
     notes: dict[str, str] = attrs.Factory(dict)
+    n_nodes: int = 0
 
     # -- what a request or a member means ------------------------------------------------------
 
@@ -197,12 +207,14 @@ class TreeBuilder:
         return [self._leaf(entry.name, settings.only(_not_a_name), place.overridden(own))]
 
     def _leaf(self, name: str, definition: Settings, place: Place) -> Leaf:
+        self._count(definition.origin)
         for key in ("group_alias", "aggregate_metric_list"):
             if key in place.overrides:
                 raise problem(place.overrides.place(key), f"{name!r} is a task and has no {key}")
         merged = self.final.over(place.overrides.over(place.defaults.over(definition)))
         merged = attrs.evolve(merged, origin=definition.origin)
         config = task_config(name, merged, resolve=self.resolve, note=self._note)
+        config = attrs.evolve(config, trust=self.trust)
         handed_down = {*self.final.values, *place.overrides.values, *place.defaults.values}
         config = attrs.evolve(config, overridden=frozenset(handed_down - {ASKED_FORMAT}))
         fmt = merged.get(ASKED_FORMAT)
@@ -215,6 +227,7 @@ class TreeBuilder:
         self, settings: Settings, place: Place, own: Settings, where: Origin | None = None
     ) -> GroupNode:
         """A group; `own` is what the member that named it writes."""
+        self._count(settings.origin)
         values = checked(settings, "group")
         name = values.get("group")
         if name is None:
@@ -270,10 +283,18 @@ class TreeBuilder:
             try:
                 children += self.request(item, origin_of(items, number, at), inner)
             except ConfigError as error:
-                if self.problems is None:
+                if self.problems is None or isinstance(error, TooManyNodesError):
                     raise
                 self.problems.append(error)
         return children
+
+    def _count(self, where: Origin) -> None:
+        """Groups that name others several times double with every level: there is an end to it."""
+        self.n_nodes += 1
+        if self.n_nodes > MOST_NODES:
+            raise TooManyNodesError(
+                str(where), f"what is asked for has more than {MOST_NODES:,} tasks and groups"
+            )
 
     def _note(self, key: str, reason: str) -> None:
         self.notes.setdefault(key, reason)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cb_suites.engine.class_tasks import ClassSays, with_class
+from cb_suites.engine.documents import functions_in
 from cb_suites.engine.filters import Pipeline, make_pipeline
 from cb_suites.engine.formats import Format, make_format
 from cb_suites.engine.harness import ProcessResults
+from cb_suites.engine.locating import data_stranger
 from cb_suites.engine.manager import shipped_path
 from cb_suites.engine.mapping import columns_for, unread_columns
 from cb_suites.engine.model import NO_FILTER, Leaf, Selection, TaskConfig
@@ -166,7 +168,10 @@ def set_up(selection: Selection, setup: Setup) -> SuiteContribution:
     run = SuiteContribution(selection=selection, host=setup.host)
     maker = _TaskMaker(setup)
     first_error, place = None, ""
-    for leaf in selection.leaves():
+    leaves = selection.leaves()
+    if setup.dry_run:
+        leaves = [leaf for leaf in leaves if not _names_code(leaf, setup.warn)]
+    for leaf in leaves:
         outcome = run.outcomes[leaf.key] = TaskOutcome(leaf)
         try:
             run.setups[leaf.key] = maker.task(leaf, outcome)
@@ -189,6 +194,14 @@ def set_up(selection: Selection, setup: Setup) -> SuiteContribution:
         ) from first_error
     run.take_up()
     return run
+
+
+def _names_code(leaf: Leaf, warn: Callable[[str], None]) -> bool:
+    """Whether a task needs code of its own to be run, which is told: it cannot be counted."""
+    named = functions_in(leaf.config.settings)
+    if named:
+        warn(f"{leaf.path} is not counted: a dry run does not run {named[0]}")
+    return bool(named)
 
 
 def _remedy(error: CBError) -> str | None:
@@ -222,11 +235,12 @@ class _TaskMaker:
         outcome.config, outcome.aggregations = config, says.aggregations
         name = format_name(config)
         params = config.formats.get(name, {}) if name else {}
-        task_format = make_format(name, params, self.setup.host) if name else None
+        stranger = config.stranger("formats")
+        task_format = make_format(name, params, self.setup.host, stranger) if name else None
         datasets: list[Part] = []
 
         def load(wanted: Any) -> Iterable[Any]:
-            datasets.append(self.setup.build("dataset", wanted))
+            datasets.append(self.setup.build("dataset", wanted, stranger=data_stranger(config)))
             found: Iterable[Any] = datasets[-1].value
             return found
 
@@ -249,7 +263,8 @@ class _TaskMaker:
         )
         record = {**_dataset_record(dataset), "name": leaf.key}
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
-        metrics = [self.setup.build("metric", m, extra).value for m in config.metrics]
+        stranger = config.stranger("metrics")
+        metrics = [self.setup.build("metric", m, extra, stranger).value for m in config.metrics]
         main_score = config.primary_score or self.setup.main_score(chosen, dataset)
         return TaskSetup(source, record, metrics, main_score or says.main_score)
 
@@ -269,10 +284,11 @@ class _TaskMaker:
         chosen: list[tuple[Part, bool]] = []
         reads = task_format is not None and getattr(task_format, "reads_answer", True)
         named = config.evaluators if config.evaluators is not None else self.setup.asked
+        stranger = config.stranger("evaluators") if config.evaluators is not None else None
         if named is not None:
             for wanted in named:
                 spec = _evaluator_spec(wanted)
-                part = self.setup.build("evaluator", spec)
+                part = self.setup.build("evaluator", spec, stranger=stranger)
                 chosen.append((self._mapped(part, spec, config, automatic=False), False))
         elif not reads:
             tasks = self.setup.tasks_of(dataset) or ("qa",)
@@ -292,10 +308,15 @@ class _TaskMaker:
         mapping = columns_for(part.value, config, automatic=automatic)
         if not mapping:
             return part
+        stranger = config.stranger("columns")
+        if stranger is not None:
+            stranger.check_all(part.name, mapping)
+            stranger = attrs.evolve(stranger, parameters=frozenset(mapping))
+        if config.evaluators is not None:  # else what it is given besides is the user's word
+            stranger = config.stranger("evaluators") or stranger
         if isinstance(spec, Spec):
-            return self.setup.build(
-                "evaluator", attrs.evolve(spec, params={**mapping, **spec.params})
-            )
+            spec = attrs.evolve(spec, params={**mapping, **spec.params})
+            return self.setup.build("evaluator", spec, stranger=stranger)
         return self.setup.build("evaluator", columns.mapped(part.value, **mapping))
 
 

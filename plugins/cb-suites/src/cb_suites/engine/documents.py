@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import attrs
 
 from cb_suites.engine.model import Origin
+from cbcore.bounded_yaml import NotReadableError, construct, read_text, safe_loader
 from cbcore.exceptions import ConfigError
 
 
@@ -34,15 +35,17 @@ class FunctionReference:
         return f"!function {self.text}"
 
 
-_OPENERS = ("[", "{", "- ", "? ")
-_MOST_OPENERS = 5_000
-_MOST_VALUES = 1_000_000
+def functions_in(value: Any) -> list[FunctionReference]:
+    """The function references in a value, at any depth."""
+    if isinstance(value, FunctionReference):
+        return [value]
+    items: Iterable[Any] = value.values() if isinstance(value, Mapping) else ()
+    items = value if isinstance(value, list | tuple) else items
+    return [found for item in items for found in functions_in(item)]
 
 
 class Table(dict[Any, Any]):
     """A mapping of a suite file, with the place of each of its keys."""
-
-    n_values = 1
 
     def __init__(self, values: Mapping[Any, Any], origins: Mapping[Any, Origin]) -> None:
         super().__init__(values)
@@ -53,7 +56,6 @@ class Items(list[Any]):
     """A list of a suite file, with the place of each of its items."""
 
     origins: tuple[Origin, ...] = ()
-    n_values = 1
 
 
 def problem(origin: Origin | str, reason: str, hint: str | None = None) -> ConfigError:
@@ -73,49 +75,26 @@ def origin_of(container: Any, key: Any, default: Origin) -> Origin:
 
 def read_document(path: Path) -> Table:
     """The mapping a suite file holds. Raises ConfigError with the line of what is wrong."""
-    import yaml
-
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise problem(str(path), f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise problem(str(path), f"not valid UTF-8 at byte {error.start}") from error
-    try:
-        data = _construct(text, str(path))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Origin(str(path), mark.line + 1 if mark else None)
-        raise problem(place, f"not valid YAML: {error.problem or error.context}") from error
-    except yaml.YAMLError as error:
-        raise problem(str(path), f"not valid YAML: {error}") from error
-    except ValueError as error:  # a date that is none
-        raise problem(str(path), f"not valid YAML: {error}") from error
-    except RecursionError as error:
-        raise problem(str(path), "not valid YAML: nested too deeply") from error
+        text = read_text(path)
+        data = construct(text, functools.partial(_loaded, str(path)))
+    except NotReadableError as error:
+        raise problem(Origin(str(path), error.line), error.reason) from error
     if not isinstance(data, Table):
         raise problem(str(path), "expected keys such as task: or group:")
     return data
 
 
-def _construct(text: str, file: str) -> Any:
-    # Built without a limit on depth, the C loader crashes on what is nested too deeply.
-    n_openers = sum(map(text.count, _OPENERS))
-    loader = _loader(in_c=n_openers <= _MOST_OPENERS)(text)
+def _loaded(file: str, text: str) -> Any:
+    loader = _loader()(text)
     loader.file = file
-    try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
+    return loader
 
 
 @functools.cache
-def _loader(*, in_c: bool) -> Callable[[str], Any]:
-    """A safe loader of our own, made on first use: the C one where PyYAML has it."""
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if in_c else yaml.SafeLoader
-    loader: Any = type("SuiteLoader", (base,), {"file": ""})
+def _loader() -> Callable[[str], Any]:
+    """A safe loader of our own, made on first use."""
+    loader: Any = type("SuiteLoader", (safe_loader(),), {"file": ""})
     loader.add_constructor("tag:yaml.org,2002:map", _table)
     loader.add_constructor("tag:yaml.org,2002:seq", _items)
     loader.add_constructor("!function", _function)
@@ -129,9 +108,6 @@ def _place(loader: Any, node: Any) -> Origin:
 
 
 def _table(loader: Any, node: Any) -> Table:
-    import yaml
-
-    written = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
     loader.flatten_mapping(node)
     values: dict[Any, Any] = {}
     origins: dict[Any, Origin] = {}
@@ -139,28 +115,15 @@ def _table(loader: Any, node: Any) -> Table:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str | int | float | bool | None):
             raise _refusal(key_node, "a key must be plain text")
-        if key in values and written.count(key_node.value) > 1:
-            raise _refusal(key_node, f"{key!r} is given twice")
         values[key] = loader.construct_object(value_node, deep=True)
         origins[key] = _place(loader, key_node)
-    table = Table(values, origins)
-    table.n_values = _count(values.values(), node)
-    return table
+    return Table(values, origins)
 
 
 def _items(loader: Any, node: Any) -> Items:
     items = Items(loader.construct_object(item, deep=True) for item in node.value)
     items.origins = tuple(_place(loader, item) for item in node.value)
-    items.n_values = _count(items, node)
     return items
-
-
-def _count(values: Iterable[Any], node: Any) -> int:
-    """How many values there are, those behind aliases each time they are named."""
-    n_values = 1 + sum(getattr(value, "n_values", 1) for value in values)
-    if n_values > _MOST_VALUES:
-        raise _refusal(node, f"its aliases stand for more than {_MOST_VALUES:,} values")
-    return n_values
 
 
 def _function(loader: Any, node: Any) -> FunctionReference:

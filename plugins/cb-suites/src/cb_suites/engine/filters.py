@@ -7,7 +7,6 @@ pipeline one that is scored once per document.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,8 +14,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.model import FilterPipeline, Origin
-from cbcore.exceptions import ConfigError
+from cbcore.exceptions import ConfigError, MissingScoreError
 from cbcore.introspection import signature_of
 from cbcore.names import hint
 
@@ -97,11 +97,14 @@ def _map_each(function: Callable[[str], Any], responses: list[str]) -> list[str]
 def _regex(
     regex_pattern: str = _GSM8K_ANSWER, group_select: int = 0, fallback: str = NO_MATCH
 ) -> _Step:
-    return _each(partial(_matched, _compiled(regex_pattern), group_select, fallback))
+    return _each(partial(_matched, checked_pattern(regex_pattern), group_select, fallback))
 
 
-def _matched(pattern: re.Pattern[str], which: int, fallback: str, response: str) -> str:
-    found = pattern.findall(response)
+def _matched(pattern: str, which: int, fallback: str, response: str) -> str:
+    try:
+        found = WORKERS.ask("find", pattern, response)
+    except FailedError as error:
+        raise MissingScoreError(f"the pattern {pattern!r}: {error.message}") from error
     if not -len(found) <= which < len(found):
         return fallback
     match: Any = found[which]
@@ -114,11 +117,13 @@ def _first_match(regex_pattern: str, fallback: str = NO_MATCH) -> _Step:
     return _regex(regex_pattern, 0, fallback)
 
 
-def _compiled(pattern: Any) -> re.Pattern[str]:
+def checked_pattern(pattern: Any) -> str:
+    """A pattern, if it is one. Raises ValueError."""
     try:
-        return re.compile(pattern)
-    except (re.error, TypeError) as error:
-        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+        WORKERS.ask("check_pattern", pattern)
+    except FailedError as error:
+        raise ValueError(f"{pattern!r} is not a regular expression: {error.message}") from error
+    return str(pattern)
 
 
 def _map(mapping_dict: Mapping[Any, Any], default_value: str | None = None) -> _Step:

@@ -25,6 +25,7 @@ from cbcore.exceptions import (
 from cbcore.plugins import PluginHost, default_host
 from cbcore.registry import registry
 from cbcore.specs import Spec
+from cbcore.trust import Stranger
 
 
 @runtime_checkable
@@ -163,13 +164,20 @@ _OWN = "cb-suites"
 
 
 def make_format(
-    name: str, params: Mapping[str, Any] | None = None, host: PluginHost | None = None
+    name: str,
+    params: Mapping[str, Any] | None = None,
+    host: PluginHost | None = None,
+    stranger: Stranger | None = None,
 ) -> Format:
-    """A format by name, with its parameters: one of those above, or one that a plugin offers."""
+    """A format by name, with its parameters: one of those above, or one that a plugin offers.
+
+    Parameters that a `stranger` wrote are values only.
+    """
     owner, factory = _found(name, host or default_host())
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
-        made = binding.make(Spec(name, params=dict(params or {})), factory)
+        spec = Spec(name, params=dict(params or {}))
+        made = binding.make(spec, factory, stranger=stranger)
     if not isinstance(made, Format):
         raise PluginContractError(
             owner, f"the format {name!r} lacks one of name, ask(), show() and read()"

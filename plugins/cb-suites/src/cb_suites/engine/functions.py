@@ -1,7 +1,7 @@
 """`!function module.attribute`: code that lies next to the suite file that names it.
 
 `module` is the file `module.py` in the same folder, never a package or a path. It is run only
-for suite files in a trusted folder: one the user named, or one an installed plugin ships.
+for suite files in a trusted folder, and only if it really lies in that folder.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
+from cb_suites.engine.trust import Trust, real, vouching
+from cbcore.bounded_yaml import read_bytes
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
@@ -26,17 +28,17 @@ _REFERENCE = re.compile(r"(?P<module>[A-Za-z_]\w*)\.(?P<attribute>[A-Za-z_]\w*)\
 
 
 class Functions:
-    """Looks functions up for suite files that lie in one of the trusted folders."""
+    """Looks functions up, and runs those of suite files that lie in one of the trusted folders."""
 
     def __init__(self, trusted: Iterable[Path] = ()) -> None:
-        self.trusted = list(trusted)
+        self.trust = Trust(trusted)
 
     def check(self, reference: FunctionReference) -> FunctionReference:
         """Refuse a reference that cannot be right, without running anything."""
         file, attribute = self._located(reference)
         try:
-            names = _names_defined(ast.parse(file.read_bytes()))
-        except (OSError, SyntaxError, ValueError, RecursionError) as error:
+            names = _names_defined(ast.parse(read_bytes(file)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise problem(
                 reference.origin, f"{reference}: {file} cannot be read: {describe_exception(error)}"
             ) from error
@@ -47,6 +49,7 @@ class Functions:
     def resolve(self, reference: FunctionReference) -> Any:
         """The function or class itself; its module is run, once for each version of the file."""
         file, attribute = self._located(reference)
+        self._check_trusted(reference, file)
         module = _module(file, reference)
         if not hasattr(module, attribute):
             raise _lacking(reference, file, attribute, vars(module))
@@ -64,15 +67,7 @@ class Functions:
                 f"{reference} is not module.attribute",
                 "write the name of a Python file next to this one, a dot, and a name in it",
             )
-        said_in = Path(reference.origin.file or "")
-        if not any(said_in.is_relative_to(folder) for folder in self.trusted):
-            raise problem(
-                reference.origin,
-                f"{reference} is not run: {said_in} was neither named by you nor shipped by a "
-                "plugin",
-                f"if you trust it, name its folder: --include-path {said_in.parent}",
-            )
-        file = said_in.with_name(f"{match['module']}.py")
+        file = Path(reference.origin.file or "").with_name(f"{match['module']}.py")
         if not file.is_file():
             modules = [p.stem for p in file.parent.glob("*.py")]
             form = f"did you mean {{}}.{match['attribute']}?"
@@ -82,6 +77,22 @@ class Functions:
                 hint(match["module"], modules, form=form),
             )
         return file, match["attribute"]
+
+    def _check_trusted(self, reference: FunctionReference, module: Path) -> None:
+        said_in = reference.origin.file or ""
+        folder = self.trust.folder_of(said_in)
+        if folder is None:
+            raise problem(
+                reference.origin,
+                f"{reference} is not run: it is code, and nobody vouched for {said_in}",
+                vouching(said_in),
+            )
+        if not real(module).is_relative_to(folder):
+            raise problem(
+                reference.origin,
+                f"{reference} is not run: {module} is a link that leads out of {folder}",
+                vouching(module),
+            )
 
 
 def _module(file: Path, reference: FunctionReference) -> types.ModuleType:

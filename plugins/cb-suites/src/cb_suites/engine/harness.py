@@ -6,12 +6,13 @@ calls with a document and the results becomes an evaluator.
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.documents import origin_of, problem
+from cb_suites.engine.filters import checked_pattern
 from cb_suites.engine.model import FilterPipeline, FilterStep, Origin
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
@@ -98,7 +99,7 @@ def _exact_match_options(item: Any, note: Callable[[str, str], None]) -> dict[st
 def _exact_match(options: Mapping[str, Any], place: Origin) -> ExactMatch:
     try:
         return ExactMatch(**options)
-    except (TypeError, re.error) as error:
+    except (TypeError, ValueError) as error:
         raise problem(place, f"regexes_to_ignore is a list of patterns: {error}") from error
 
 
@@ -120,11 +121,13 @@ class ExactMatch:
         ignore_numbers: bool = False,
     ) -> None:
         one = isinstance(regexes_to_ignore, str)
-        self.regexes_to_ignore = (regexes_to_ignore,) if one else tuple(regexes_to_ignore)
+        given: Any = (regexes_to_ignore,) if one else regexes_to_ignore
+        self.regexes_to_ignore: tuple[str, ...] = tuple(given)
         self.ignore_case = ignore_case
         self.ignore_punctuation = ignore_punctuation
         self.ignore_numbers = ignore_numbers
-        self._patterns = [re.compile(pattern) for pattern in self.regexes_to_ignore]
+        for pattern in self.regexes_to_ignore:
+            checked_pattern(pattern)
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         response = processed.get("response")
@@ -137,12 +140,19 @@ class ExactMatch:
         return {"exact_match": float(any(left == self._compared(str(a)) for a in answers))}
 
     def _compared(self, text: str) -> str:
-        for pattern in self._patterns:
-            text = pattern.sub("", text)
+        for pattern in self.regexes_to_ignore:
+            text = _without(pattern, text)
         text = text.lower() if self.ignore_case else text
         unread = string.punctuation if self.ignore_punctuation else ""
         unread += string.digits if self.ignore_numbers else ""
         return text.translate(dict.fromkeys(map(ord, unread))).strip()
+
+
+def _without(pattern: str, text: str) -> str:
+    try:
+        return str(WORKERS.ask("replace", pattern, "", text))
+    except FailedError as error:
+        raise MissingScoreError(f"the pattern {pattern!r}: {error.message}") from error
 
 
 def first_metric(value: Any) -> str | None:

@@ -172,24 +172,26 @@ class _Folder:
         for path, status in found:
             yield Path(path), self._look(path, status)
 
-    def inherited(self, path: Path, field: str, chain: tuple[str, ...] = ()) -> Any:
-        """A field of a file, or else of what it includes; the later include wins."""
-        _, seen = self._seen[str(path)]
-        value = getattr(seen, field)
-        if value is not None:
-            return value
-        for name in reversed(seen.includes):
-            included = os.path.normpath(path.parent / name)
-            if included in chain or len(chain) > MOST_INCLUDES:
-                return None  # reading the file tells what is wrong
+    def inherited(self, path: Path, field: str) -> Any:
+        """A field of a file, or else of what it includes; the later include wins.
+
+        A file that many include is looked at once: where it has no value, it never will.
+        """
+        waiting, known = [str(path)], set[str]()
+        while waiting and len(known) <= MOST_INCLUDES:
+            file = waiting.pop()
+            if file in known:
+                continue
+            known.add(file)
             try:
-                self._look(included, os.stat(included))  # noqa: PTH116 - thousands of times
+                seen = self._look(file, os.stat(file))  # noqa: PTH116 - thousands of times
             except OSError:
                 continue
-            value = self.inherited(Path(included), field, (*chain, included))
+            value = getattr(seen, field)
             if value is not None:
                 return value
-        return None
+            waiting += [os.path.normpath(Path(file).parent / name) for name in seen.includes]
+        return None  # if there are too many, reading the file tells what is wrong
 
     def _look(self, path: str, status: os.stat_result) -> Glance:
         known = self._seen.get(path)

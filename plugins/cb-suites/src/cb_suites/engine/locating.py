@@ -14,15 +14,25 @@ from cbcore.exceptions import ConfigError
 from cbcore.files import FILE_SUFFIXES
 from cbcore.hf import HubDataset
 from cbcore.specs import Spec, parse_dataset
+from cbcore.trust import Stranger
 
 LOCAL_FORMATS = ("json", "csv", "parquet")
 """Values of `dataset_path` that mean: the files named in `dataset_kwargs.data_files`."""
 
 
+_ABOUT_DATA = ("dataset", "dataset_path", "dataset_name", "dataset_kwargs")
+
+
+def data_stranger(config: TaskConfig) -> Stranger | None:
+    """Who says where the documents are, unless that is somebody trusted."""
+    return config.stranger(*_ABOUT_DATA)
+
+
 def dataset_of(config: TaskConfig, split: str | None) -> Any:
     """The dataset of a task: a spec to look up, or documents that are ready to be read.
 
-    Data files are looked for next to the suite file first, then in the working directory.
+    Data files are looked for next to the suite file first, then in the working directory, from
+    where only a trusted file may take them.
     """
     if config.task_class is not None:
         return ClassDocuments(made_task(config), split)
@@ -38,13 +48,31 @@ def dataset_of(config: TaskConfig, split: str | None) -> Any:
         return _file(config, _data_file(config, split))
     folder = _beside(config, config.dataset_path)
     local = {"data_dir": folder} if folder.is_dir() else {}
-    return HubDataset(
-        name=config.dataset_path.rstrip("/").rpartition("/")[2],
-        path=config.dataset_path,
-        config=config.dataset_name,
-        split=split or "test",
-        **{**_hub_arguments(config), **local},
-    )
+    arguments = {
+        "name": config.dataset_path.rstrip("/").rpartition("/")[2],
+        "path": config.dataset_path,
+        "config": config.dataset_name,
+        "split": split or "test",
+        **_hub_arguments(config),
+        **local,
+    }
+    _check_within(config, arguments)
+    return HubDataset(**arguments)
+
+
+def _check_within(config: TaskConfig, arguments: Mapping[str, Any]) -> None:
+    """Refuse a stranger's way out of the folders that data may come from."""
+    stranger = data_stranger(config)
+    if stranger is None:
+        return
+    if arguments.get("data_dir") is not None:
+        stranger.check_path(arguments["data_dir"])
+    for key in ("name", "config", "split", "files"):
+        text = str(arguments.get(key) or "")
+        if text.startswith(("/", "~")) or ".." in Path(text).parts:
+            raise stranger.error(f"the data of {config.name!r} is not read: {text!r} leads away")
+    if config.dataset_path in LOCAL_FORMATS and arguments.get("files"):
+        stranger.check_path(str(arguments["files"]))
 
 
 def _with_split(config: TaskConfig, spec: Spec, split: str | None) -> Spec:

@@ -13,6 +13,7 @@ from cb_suites.engine.index import SUFFIXES, Entry, Index, Root
 from cb_suites.engine.model import Node, Origin, Selection
 from cb_suites.engine.paths import SEPARATOR, with_keys
 from cb_suites.engine.settings import Reader, Settings, absolute
+from cb_suites.engine.trust import Trust
 from cbcore.boundary import at_boundary
 from cbcore.components import Component
 from cbcore.exceptions import (
@@ -36,24 +37,25 @@ class SuiteManager:
     named in `include_paths` are searched with all below them; a name in them goes before that
     of a plugin, and a later folder before an earlier one. Files are looked at when they are
     needed, and again when they have changed.
+
+    Suite files give values. Those in folders named by `trust`, with all below them, may name
+    programs too: functions, interpreters, addresses, environment variables. So may those that
+    installed plugins ship.
     """
 
     def __init__(
-        self, include_paths: Iterable[str | Path] = (), host: PluginHost | None = None
+        self,
+        include_paths: Iterable[str | Path] = (),
+        host: PluginHost | None = None,
+        *,
+        trust: Iterable[str | Path] = (),
     ) -> None:
-        if isinstance(include_paths, str | Path):
-            include_paths = [include_paths]
-        self.include_paths = tuple(absolute(path) for path in include_paths)
+        self.include_paths = _folders("include path", include_paths)
+        self.trust = _folders("trusted folder", trust)
         self.host = host
         self.problems: dict[str, CBError] = {}
         self._places: dict[str, Root] = {}
         self._reader = Reader()
-        for path in self.include_paths:
-            if not path.is_dir():
-                what = "is not a folder" if path.exists() else "does not exist"
-                raise ConfigError(
-                    f"include path {path}", what, hint="name a folder that holds suite files"
-                )
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -147,9 +149,22 @@ class SuiteManager:
         self, index: Index, *, execute: bool, problems: list[ConfigError] | None = None
     ) -> TreeBuilder:
         """What turns requests into trees. Without `execute`, functions are only looked for."""
-        functions = Functions(root.folder for root in index.roots)
+        shipped = [root.folder for root in index.roots if root.plugin]
+        named = [root.folder for root in index.roots]
+        trust = Trust([*self.trust, *shipped], named)
+        functions = Functions(trust.folders)
         resolve = functions.resolve if execute else functions.check
-        return TreeBuilder(index, self._reader, resolve, problems=problems)
+        return TreeBuilder(index, self._reader, resolve, trust=trust, problems=problems)
+
+
+def _folders(what: str, paths: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Folders by their full paths. One that is none is a `ConfigError`."""
+    found = tuple(map(absolute, [paths] if isinstance(paths, str | Path) else paths))
+    for path in found:
+        if not path.is_dir():
+            wrong = "is not a folder" if path.exists() else "does not exist"
+            raise ConfigError(f"{what} {path}", wrong, hint="name a folder that holds suite files")
+    return found
 
 
 def _without_format(text: str) -> str:

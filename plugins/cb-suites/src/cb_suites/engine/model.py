@@ -11,6 +11,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from cb_suites.engine.trust import Trust
+from cbcore.trust import Stranger
+
 
 @attrs.frozen
 class Origin:
@@ -68,7 +71,7 @@ class TaskConfig:
 
     `settings` keeps every key as it was written, after includes and overrides, and `origins`
     says where each came from, and the `format`, which `@` may ask for; `overridden` are the
-    keys that a group or a request set.
+    keys that a group or a request set. `trust` says which of those places are trusted.
     """
 
     name: str
@@ -105,6 +108,11 @@ class TaskConfig:
     origins: Mapping[str, Origin] = attrs.field(factory=dict, eq=False)
     origin: Origin = attrs.field(factory=Origin, eq=False)
     overridden: frozenset[str] = attrs.field(factory=frozenset, eq=False)
+    trust: Trust = attrs.field(factory=Trust, eq=False)
+
+    def stranger(self, *keys: str) -> Stranger | None:
+        """Who says one of these keys without being trusted, if anybody does."""
+        return self.trust.stranger(*(self.origins[key] for key in keys if key in self.origins))
 
 
 @attrs.frozen

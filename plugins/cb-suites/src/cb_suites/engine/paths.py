@@ -14,6 +14,7 @@ from cbcore import names
 from cbcore.exceptions import UnknownComponentError
 
 SEPARATOR = "::"
+_MOST_WAYS = 300
 _SHOWN_ONLY = {"name", "alias", "tags"}
 _MADE = {"evaluators", "metrics", "filters"}
 """Fields that hold objects made anew each time; what they were made from tells them apart."""
@@ -130,6 +131,9 @@ def with_keys(roots: Sequence[Node]) -> tuple[Node, ...]:
         work = _work(leaf.config)
         if not any(work == other for other, _ in known):
             known.append((work, leaf))
+        if len(known) > _MOST_WAYS:
+            reason = f"{leaf.label!r} is asked for in more than {_MOST_WAYS} different ways"
+            raise problem(leaf.config.origin, reason)
     taken: set[str] = set()
     named: dict[str, list[tuple[Any, str]]] = {}
     for name, known in works.items():

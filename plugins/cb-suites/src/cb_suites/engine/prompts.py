@@ -7,7 +7,6 @@ what documents hold is only ever a value in them, never part of a template.
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.model import Origin, TaskConfig
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError, DataError
@@ -23,7 +23,6 @@ from cbcore.names import hint
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What choices are lettered with."""
 
-_ONE_EXPRESSION = re.compile(r"\s*\{\{-?(?P<expression>(?:(?!\{\{|\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
 _FIELD_NAME = re.compile(r"[A-Za-z_][\w.-]*\Z")
 _Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
@@ -93,6 +92,8 @@ def _called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -
         return function(fields)
     except DataError:
         raise
+    except FailedError as error:
+        raise DataError(f"{key} failed: {error}") from error
     except Exception as error:  # plain, as it is called for every document
         raise DataError(f"{key} failed: {describe_exception(error)}") from error
 
@@ -109,68 +110,22 @@ def _field(key: str, value: str, fields: Mapping[str, Any]) -> Any:
     )
 
 
-_LARGEST_FACTOR = 1_000
-
-
-@functools.cache
-def _environment() -> Any:
-    from jinja2 import StrictUndefined
-    from jinja2.exceptions import SecurityError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class Sandbox(ImmutableSandboxedEnvironment):
-        intercepted_binops = frozenset({"*", "**"})
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            """Multiply what stays small: a few characters could otherwise fill the memory."""
-            if operator == "**" or not all(isinstance(n, int | float) for n in (left, right)):
-                sizes = [n if isinstance(n, int | float) else len(n) for n in (left, right)]
-                if max(map(abs, sizes)) > _LARGEST_FACTOR:
-                    raise SecurityError(f"{operator} would make something too large")
-            return super().call_binop(context, operator, left, right)
-
-    environment = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    environment.filters["regex_replace"] = _regex_replace
-    return environment
-
-
-def _regex_replace(text: str, pattern: str, replacement: str, count: int = 0) -> str:
-    return re.sub(pattern, replacement, text, count=count)
-
-
 def _compiled(key: str, template: str, origin: Origin, *, native: bool) -> Callable[..., Any]:
-    from jinja2 import TemplateSyntaxError, Undefined
+    """The template as a function of a document. One that could grow is run within limits."""
+    from jinja2 import TemplateError
 
-    alone = _ONE_EXPRESSION.match(template) if native else None
+    from cb_suites.bounded.templates import compiled, is_plain
+
     try:
-        if alone is None:
-            render: Callable[..., str] = _environment().from_string(template).render
-            return (lambda fields: _literal(render(fields))) if native else render
-        evaluate = _environment().compile_expression(
-            alone["expression"].strip(), undefined_to_none=False
-        )
-    except TemplateSyntaxError as error:
+        if is_plain(template):
+            return compiled(template, native=native)
+        WORKERS.ask("check_template", template, native=native)
+    except (TemplateError, FailedError, RecursionError) as error:
+        reason = getattr(error, "message", None) or str(error)
         raise ConfigError(
-            str(origin), f"{key} is not a valid template: {error.message}: {template!r}"
+            str(origin), f"{key} is not a valid template: {reason}: {template[:200]!r}"
         ) from error
-
-    def value(fields: Mapping[str, Any]) -> Any:
-        found = evaluate(fields)
-        # Only its use makes an undefined value complain.
-        return str(found) if isinstance(found, Undefined) else found
-
-    return value
-
-
-def _literal(rendered: str) -> Any:
-    """A list where the text is one; a template can spell it out."""
-    text = rendered.strip()
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return rendered
-    return rendered
+    return lambda fields: WORKERS.ask("render", template, dict(fields), native=native)
 
 
 # -- what documents offer by themselves --------------------------------------------------------

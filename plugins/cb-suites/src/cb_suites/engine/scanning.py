@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.documents import Table, read_document
+from cbcore.bounded_yaml import NotReadableError, read_text
 from cbcore.exceptions import ConfigError
 
 _KEYS = ("task", "group", "tag", "include", "dataset", "class")
@@ -52,8 +53,8 @@ class Glance:
 def glance(path: Path) -> Glance:
     """Look at one file. What is wrong with it is told in `problem`."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        text = read_text(path)
+    except NotReadableError:
         text = "{"  # parsing it says what is wrong
     seen = _seen(text)
     if seen is not None:

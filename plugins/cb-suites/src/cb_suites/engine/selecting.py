@@ -21,14 +21,21 @@ def select(
     include_paths: Sequence[str | Path] = (),
     host: PluginHost | None = None,
     num_fewshot: int | None = None,
+    *,
+    trust: Sequence[str | Path] = (),
+    execute: bool = True,
 ) -> Selection:
-    """What was asked for, by name or as it is, with the keys of all its leaves told apart."""
-    manager = SuiteManager(include_paths, host)
+    """What was asked for, by name or as it is, with the keys of all its leaves told apart.
+
+    Without `execute`, functions are named and not loaded.
+    """
+    manager = SuiteManager(include_paths, host, trust=trust)
+    load = manager.load if execute else manager.outline
     roots: list[Node] = []
     notes: tuple[str, ...] = ()
     for named, group in groupby(wanted, lambda one: isinstance(one, str | Mapping)):
         part = list(group)  # those in a row are loaded together, so that files are looked at once
-        for selection in [manager.load(part)] if named else map(_selection, part):
+        for selection in [load(part)] if named else map(_selection, part):
             roots += selection.roots
             notes += selection.notes
     if num_fewshot is not None:

@@ -13,8 +13,11 @@ from cb_suites.engine.documents import Table, origin_of, problem, read_document
 from cb_suites.engine.model import Origin
 from cbcore.names import hint
 
-MOST_INCLUDES = 100
+DEEPEST = 100
 """Files that may include one another in a row."""
+
+MOST_INCLUDES = 1_000
+"""Includes that one file may need, those of the files it includes counted."""
 
 
 @attrs.frozen
@@ -66,24 +69,38 @@ class Reader:
 
     def __init__(self) -> None:
         self._documents: dict[Path, tuple[tuple[int, ...], Table]] = {}
+        self._merged: dict[Path, Settings] = {}
+        self._n_included = 0
 
     def settings(self, path: Path) -> Settings:
         """What a suite file says, its includes merged under it."""
+        self._begin()
         return self._read(absolute(path), ())
 
-    def including(self, settings: Settings, chain: tuple[Path, ...] = ()) -> Settings:
+    def including(self, settings: Settings) -> Settings:
         """Settings laid over what their `include` names: files, or defaults written in place.
 
         Of several, the later wins. Files are looked for next to the file that names them.
         """
+        self._begin()
+        return self._including(settings, ())
+
+    def _begin(self) -> None:
+        """Forget what was merged before: the files may have changed since."""
+        self._merged, self._n_included = {}, 0
+
+    def _including(self, settings: Settings, chain: tuple[Path, ...]) -> Settings:
         if "include" not in settings:
             return settings
         place = settings.place("include")
         wanted = settings.get("include")
         merged = Settings()
         for item in wanted if isinstance(wanted, list) else [wanted]:
+            self._n_included += 1
+            if self._n_included > MOST_INCLUDES:
+                raise problem(place, f"this needs more than {MOST_INCLUDES:,} includes")
             if isinstance(item, Mapping):
-                merged = self.including(Settings.of(item, place), chain).over(merged)
+                merged = self._including(Settings.of(item, place), chain).over(merged)
             elif isinstance(item, str) and item:
                 merged = self._included(item, place, chain).over(merged)
             else:
@@ -93,7 +110,11 @@ class Reader:
     def _read(self, path: Path, chain: tuple[Path, ...]) -> Settings:
         table = self._document(path)
         first = min((place.line or 1 for place in table.origins.values()), default=1)
-        return self.including(Settings.of(table, Origin(str(path), first)), (*chain, path))
+        # A file that many include is merged once.
+        if path not in self._merged:
+            own = Settings.of(table, Origin(str(path), first))
+            self._merged[path] = self._including(own, (*chain, path))
+        return self._merged[path]
 
     def _document(self, path: Path) -> Table:
         try:
@@ -110,13 +131,13 @@ class Reader:
         if path in chain:
             circle = [*chain[chain.index(path) :], path]
             raise problem(place, f"the files include each other: {' → '.join(map(str, circle))}")
-        if len(chain) > MOST_INCLUDES:
-            raise problem(place, f"this is more than {MOST_INCLUDES} includes within each other")
+        if len(chain) > DEEPEST:
+            raise problem(place, f"this is more than {DEEPEST} includes within each other")
         if not path.is_file():
             siblings = path.parent.iterdir() if path.parent.is_dir() else ()
             raise problem(
                 place,
-                f"the included file {path} does not exist",
+                f"the included file {path} {'is no file' if path.exists() else 'does not exist'}",
                 hint(path.name, [file.name for file in siblings]),
             )
         return self._read(path, chain)

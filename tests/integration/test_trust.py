@@ -1,0 +1,276 @@
+"""A stranger's suite gives values, never programs, by whichever way it tries."""
+
+from __future__ import annotations
+
+import pytest
+
+from cb_suites import Suites
+from cbcore import evaluate
+from cbcore.exceptions import CBError, ConfigError
+
+ASKS = "dataset: data.jsonl\ndoc_to_text: question\ndoc_to_target: answer\n"
+RAN = "open('{}/ran', 'w').close()\n"
+
+
+class Says:
+    name = "says"
+
+    def process(self, example):
+        return {"response": "a" * 40 + "b"}
+
+
+@pytest.fixture
+def strange(tmp_path, monkeypatch):
+    """A folder with data and code of a stranger, and a secret beside it. Gives what runs tasks."""
+    folder = tmp_path / "strange"
+    folder.mkdir()
+    (folder / "data.jsonl").write_text('{"question": "q", "answer": "a"}\n')
+    (folder / "code.py").write_text(
+        RAN.format(tmp_path)
+        + "def f(*_): return 'a'\n"
+        + "def docs(documents): return documents\n"
+        + "class Task:\n    def docs(self): return [{'question': 'q', 'answer': 'a'}]\n"
+        + "class Score:\n    name = 'own'\n    emits = ('own',)\n"
+        + "    def score(self, original, processed): return {'own': 1.0}\n"
+    )
+    (tmp_path / "secret.jsonl").write_text('{"question": "secret", "answer": "a"}\n')
+    (tmp_path / "test.jsonl").write_text('{"question": "secret", "answer": "a"}\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(text, trust=()):
+        (folder / "t.yaml").write_text(f"task: t\n{text}")
+        return evaluate([Says()], extensions=[Suites(["t"], [folder, *trust], trust=trust)])
+
+    run.folder = folder
+    return run
+
+
+def has_run(folder):
+    return (folder.parent / "ran").exists()
+
+
+JUDGE = "rubric: '{response}'"
+PROGRAMS = {
+    "a function to import": f"evaluators: [{{llm_judge: {{judge: 'os:getcwd', {JUDGE}}}}}]",
+    "the same in a spec": "evaluators: ['llm_judge:judge=os:getcwd']",
+    "an address": f"evaluators: [{{llm_judge: {{base_url: 'http://127.0.0.1:9', model: m, {JUDGE}}}}}]",
+    "the same in a spec, first": "evaluators: ['llm_judge:http://127.0.0.1:9,model=m']",
+    "a variable": "evaluators: [{llm_judge: {api_key_env: HOME}}]",
+    "a key": "evaluators: [{llm_judge: {api_key: '${HOME}'}}]",
+    "headers": "evaluators: [{llm_judge: {headers: {X-Key: '${HOME}'}}}]",
+    "an interpreter": "evaluators: [{code_execution: {python: ./evil.sh}}]",
+    "a judge of no type": "evaluators: [{context_precision: {judge: 'os:getcwd'}}]",
+    "a judge's address": "evaluators: [{context_precision: {judge: 'http://127.0.0.1:9', model: m}}]",
+    "a rubric elsewhere": f"evaluators: [{{llm_judge: {{rubric: {__file__}}}}}]",
+    "a metric's judge": "metrics: [{pairwise_judge: {judge: 'os:getcwd'}}]",
+    "a metric's folder": "metrics: [{pairwise_judge: {cache_dir: elsewhere}}]",
+    "a column": "evaluators: [{answer_quality: {answer_column: 'py:./code.py:f'}}]",
+    "columns": "evaluators: [answer_quality]\ncolumns: {answer: 'py:./code.py:f'}",
+    "columns that are chosen for": "columns: {answer: 'py:./code.py:f'}",
+    "a column of a parameter": (
+        "evaluators: [{context_precision_ids: {context_ids_column: 'py:os:getcwd'}}]"
+    ),
+    "a column beside columns": (
+        "evaluators: [{context_precision_ids: {context_ids_column: 'py:os:getcwd'}}]\n"
+        "columns: {reference_context_ids: question}"
+    ),
+    "code in a spec": "evaluators: ['py:./code.py:Score']",
+    "a function for documents": "process_docs: !function code.docs",
+    "a function for prompts": "doc_to_choice: !function code.f",
+    "a function that scores": "process_results: !function code.f",
+    "a class that scores": "evaluators: [!function code.Score]",
+    "a function as a parameter": "evaluators: [{llm_judge: {judge: !function code.f}}]",
+    "a function for examples": "fewshot_config: {samples: !function code.f}",
+    "a filter": "filter_list: [{name: x, filter: [{function: !function code.f}]}]",
+}
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+def test_a_program_is_refused_wherever_it_is_named(strange, way):
+    """With the file, the line, and how to allow it; nothing is run."""
+    with pytest.raises(ConfigError) as caught:
+        strange(f"{ASKS}{PROGRAMS[way]}\n")
+    assert caught.value.source.startswith(f"{strange.folder / 't.yaml'}:")
+    assert "--trust strange" in (caught.value.hint or "") or way == "code in a spec"
+    assert not has_run(strange.folder)
+
+
+@pytest.mark.parametrize("way", ["a class that scores", "a function for documents", "columns"])
+def test_a_folder_the_user_vouches_for_may_name_programs(strange, way, monkeypatch):
+    """By its own name, by that of one above it, and by a link to it."""
+    monkeypatch.chdir(strange.folder)
+    (strange.folder.parent / "link").symlink_to(strange.folder)
+    for trust in (strange.folder, "..", strange.folder.parent / "link"):
+        result = strange(f"{ASKS}{PROGRAMS[way]}\n", trust=[trust])
+        assert [row.error for row in result.rows] == [None]
+
+
+def test_a_task_that_is_a_class_is_code(strange):
+    """It is run for who is trusted."""
+    with pytest.raises(ConfigError, match="nobody vouched"):
+        strange("class: !function code.Task\n")
+    assert not has_run(strange.folder)
+    assert len(strange("class: !function code.Task\n", trust=["strange"]).rows) == 1
+
+
+def test_trust_is_asked_of_the_file_that_says_a_thing(strange):
+    """A trusted file does not vouch for what it includes, nor an included one for who includes it."""
+    other = strange.folder.parent / "other"
+    other.mkdir()
+    program = PROGRAMS["a function to import"]
+    (other / "base.yaml").write_text(f"{program}\n")
+    with pytest.raises(ConfigError, match="would import") as caught:
+        strange(f"{ASKS}include: ../other/base.yaml\n", trust=["strange"])
+    assert (caught.value.source, caught.value.hint) == (
+        f"{other / 'base.yaml'}:1",
+        "if you know what is in it, add --trust other",
+    )
+    (other / "base.yaml").write_text("limit: 1\n")
+    with pytest.raises(ConfigError, match="would import"):
+        strange(f"{ASKS}include: ../other/base.yaml\n{program}\n", trust=["other"])
+
+
+def test_links_do_not_lead_into_or_out_of_a_trusted_folder(strange):
+    """Neither a module, nor a folder, nor a suite file that really lies elsewhere."""
+    own = strange.folder.parent / "own"
+    own.mkdir()
+    (own / "code.py").symlink_to(strange.folder / "code.py")
+    (own / "data.jsonl").write_text('{"question": "q", "answer": "a"}\n')
+    (own / "a.yaml").write_text(f"task: a\n{ASKS}process_docs: !function code.docs\n")
+    (own / "b.yaml").symlink_to(strange.folder / "t.yaml")
+    (strange.folder / "t.yaml").write_text(f"task: b\n{ASKS}process_docs: !function code.docs\n")
+    (own / "linked").symlink_to(strange.folder)
+    for name, says in {"a": "leads out of", "b": "nobody vouched"}.items():
+        with pytest.raises(ConfigError, match=says):
+            evaluate([Says()], extensions=[Suites([name], [own], trust=[own])])
+    with pytest.raises(ConfigError, match="nobody vouched"):
+        evaluate([Says()], extensions=[Suites(["own/linked/t.yaml"], trust=[own])])
+    assert not has_run(strange.folder)
+
+
+DATA = {
+    "a full path": "dataset: {}/secret.jsonl",
+    "dots": "dataset: ../secret.jsonl",
+    "a link": "dataset: link.jsonl",
+    "through a linked folder": "dataset: linked/secret.jsonl",
+    "a hub path that is a file": "dataset_path: {}/secret.jsonl",
+    "a hub path that is a folder": "dataset_path: ..",
+    "a hub path with a link in it": "dataset_path: folder",
+    "data_files": "dataset_path: json\ndataset_kwargs: {{data_files: {}/secret.jsonl}}",
+    "data_files in the working directory": (
+        "dataset_path: json\ndataset_kwargs: {{data_files: secret.jsonl}}"
+    ),
+    "data_dir": "dataset_path: some/where\ndataset_kwargs: {{data_dir: {}}}",
+    "data_dir of a benchmark": "dataset: hotpotqa\ndataset_kwargs: {{data_dir: {}}}",
+    "data_dir in a spec": "dataset: 'hotpotqa:data_dir={}'",
+    "files": (
+        "dataset_path: folder2\ndataset_name: x\ndataset_kwargs: {{files: ../../secret.jsonl}}"
+    ),
+    "a config": "dataset_path: folder2\ndataset_name: ../..",
+    "the home": "dataset: ~/secret.jsonl",
+    "another folder that was named": "dataset: ../own/secret.jsonl",
+}
+
+
+@pytest.mark.parametrize("way", DATA)
+def test_data_is_taken_from_the_folder_that_was_named(strange, way, monkeypatch):
+    """Whatever lies elsewhere is not read, and so sent to no model; who is trusted may name it."""
+    monkeypatch.setenv("HOME", str(strange.folder.parent))
+    (strange.folder / "link.jsonl").symlink_to("../secret.jsonl")
+    (strange.folder / "linked").symlink_to("..")
+    (strange.folder / "folder").mkdir()
+    (strange.folder / "folder/test.jsonl").symlink_to("../../secret.jsonl")
+    (strange.folder / "folder2").mkdir()
+    own = strange.folder.parent / "own"
+    own.mkdir()
+    (own / "secret.jsonl").write_text('{"question": "secret", "answer": "a"}\n')
+    text = DATA[way].format(strange.folder.parent)
+    with pytest.raises(CBError, match=r"leads (out|away)"):
+        strange(f"{text}\n", trust=[own])
+
+
+def test_data_in_the_folder_is_read(strange):
+    """Beside the file, further below, and through a link within the folder."""
+    (strange.folder / "below").mkdir()
+    (strange.folder / "below/test.jsonl").write_text('{"question": "q", "answer": "a"}\n')
+    (strange.folder / "link.jsonl").symlink_to("data.jsonl")
+    for text in ("dataset: below/test.jsonl", "dataset: link.jsonl", "dataset_path: below"):
+        assert [row.error for row in strange(f"{text}\n").rows] == [None]
+
+
+def test_what_python_says_is_the_users_word(strange):
+    """A mapping given in Python may name whatever its author can call."""
+    (strange.folder / "t.yaml").write_text(f"task: t\n{ASKS}")
+    asked = {"task": "t", "evaluators": [{"llm_judge": {"judge": "os:getcwd"}}]}
+    result = evaluate([Says()], extensions=[Suites([asked], [strange.folder])])
+    assert "judge_score" in result.rows[0].missing
+
+
+def test_a_column_that_reads_like_code_is_a_column(strange):
+    """Also where the task has columns beside it, and the evaluator is made anew with them."""
+    (strange.folder.parent / "code_of_cwd.py").write_text(RAN.format(strange.folder.parent))
+    evaluators = "evaluators: [{context_precision_ids: {context_ids_column: 'code_of_cwd:f'}}]\n"
+    strange(f"{ASKS}{evaluators}columns: {{reference_context_ids: question}}\n")
+    assert not has_run(strange.folder)
+
+
+def test_variables_of_the_environment_are_not_read(strange, monkeypatch):
+    """`${NAME}` is text in a suite file."""
+    monkeypatch.setenv("SECRET", "hunter2")
+    text = f"{ASKS}description: '${{SECRET}} '\n"
+    asked = []
+
+    class Keeps(Says):
+        def process(self, example):
+            asked.append(example["question"])
+            return {"response": "a"}
+
+    (strange.folder / "t.yaml").write_text(f"task: t\n{text}")
+    evaluate([Keeps()], extensions=[Suites(["t"], [strange.folder])])
+    assert asked == ["${SECRET} q"]
+
+
+LOOKING = [
+    ("run", "--suite", "t", "-s", "identity", "--dry-run", "--no-cache"),
+    ("run", "--suite", "t", "-s", "identity", "--dry-run", "--no-cache", "--trust", "strange"),
+    ("suite", "show", "t"),
+    ("suite", "validate", "strange/t.yaml"),
+    ("list", "tasks"),
+    ("list", "suites"),
+]
+
+
+@pytest.mark.parametrize("arguments", LOOKING, ids=" ".join)
+def test_looking_runs_nothing(workplace, arguments):
+    """A dry run, showing, checking and listing; the first says what it could not count."""
+    (workplace.folder / "strange").mkdir()
+    code = RAN.format(workplace.folder) + "def docs(documents): return documents\n"
+    workplace.write("strange/code.py", code)
+    workplace.write("strange/data.jsonl", '{"question": "q", "answer": "a"}\n')
+    workplace.write("strange/t.yaml", f"task: t\n{ASKS}process_docs: !function code.docs\n")
+    done = workplace.cb(*arguments, "--include-path", "strange")
+    assert done.returncode == 0, done.stderr
+    assert not (workplace.folder / "ran").exists()
+    assert ("t is not counted" in done.stderr) == ("--dry-run" in arguments)
+
+
+def test_trust_is_a_flag_and_a_key_of_run_files(workplace):
+    """Both mean the same, and the hint names the flag."""
+    (workplace.folder / "strange").mkdir()
+    workplace.write("strange/code.py", "def docs(documents): return documents\n")
+    workplace.write(
+        "strange/data.jsonl", '{"question": "Who?", "context": "It is Ann.", "answer": "Ann"}\n'
+    )
+    workplace.write("strange/t.yaml", f"task: t\n{ASKS}process_docs: !function code.docs\n")
+    workplace.write(
+        "run.yaml", "systems: [extractive]\nsuites: [t]\ninclude_path: strange\ntrust: [strange]\n"
+    )
+    asked = ("run", "--suite", "t", "-s", "extractive", "--include-path", "strange", "--no-cache")
+    refused = workplace.cb(*asked)
+    assert refused.returncode == 2
+    assert "add --trust strange" in refused.stderr
+    assert workplace.cb(*asked, "--trust", "strange").returncode == 0
+    assert workplace.cb("run", "run.yaml", "--no-cache").returncode == 0
+    absent = workplace.cb(*asked, "--trust", "absent")
+    assert (absent.returncode, "absent: does not exist" in absent.stderr) == (2, True)
