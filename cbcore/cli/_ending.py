@@ -10,7 +10,7 @@ import threading
 import time
 from typing import NoReturn
 
-import click
+from cbcore.cli._text import echo
 
 GRACE_S = 5.0
 """What threads and exit handlers that components left behind may take once all is written."""
@@ -34,7 +34,7 @@ def _end(code: int) -> None:
     left = [t.name for t in threading.enumerate() if not t.daemon and t.is_alive()]
     told = f"threads {', '.join(left)}" if left else "an exit handler"
     with contextlib.suppress(Exception):
-        click.echo(f"cb: warning: ended without waiting for {told} of a component", err=True)
+        echo(f"cb: warning: ended without waiting for {told} of a component", err=True)
         sys.stdout.flush()
     os._exit(code)
 

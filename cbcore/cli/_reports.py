@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import attrs
 import click
 
 from cbcore.cli._settings import Settings
+from cbcore.cli._streams import give_output_up, is_closed_output
 from cbcore.cli._text import clean, echo
 from cbcore.secrets import blot
 
@@ -131,6 +131,8 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
         if not (isinstance(error, BrokenPipeError) and output.path is None):
             described = describe_exception(error)
             get_logger().error(f"reporter {output.reporter.name!r} failed: {described}")
+        if output.path is None and is_closed_output(error):
+            give_output_up()  # or the end of the process would try again
         return error
     if output.path is not None:
         with contextlib.suppress(OSError, ValueError):
@@ -146,8 +148,6 @@ def _write(result: EvalResult, output: Output) -> None:
     reporter, path = output.reporter, output.path
     here = process.current
     if path is None:
-        if sys.stdout is None:
-            raise OSError(errno.EBADF, "standard output is closed")
         click.echo(_rendered(reporter, result).rstrip("\n"))
         return
     path.parent.mkdir(parents=True, exist_ok=True)

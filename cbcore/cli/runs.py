@@ -51,7 +51,7 @@ def _records(cache_dir: str, prefix: str = "") -> list[RunRecord]:
         store.close()
     for record in found:
         if not record.is_whole:
-            click.echo(f"cb: warning: the record of run {record.run_id!r} is not whole", err=True)
+            echo(f"cb: warning: the record of run {record.run_id!r} is not whole", err=True)
     return [record for record in found if record.is_whole]
 
 

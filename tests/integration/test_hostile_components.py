@@ -213,7 +213,6 @@ MISSING = {
     "base exception": raising(OwnBaseError("mine")),
     "exit": raising(SystemExit(0)),
     "evil dict": lambda: EvilDict(odd=1.0),
-    "details in themselves": scored_details,
     "unreadable reason": lambda: Scored({}, {"odd": Unreadable()}),
 }
 
@@ -229,6 +228,14 @@ def test_an_evaluator_costs_its_own_scores_at_most(tmp_path, kind, case, rows):
         ["odd"] if i == 3 else [] for i in range(6)
     ]
     assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
+
+
+@pytest.mark.parametrize("kind", [OddScores, OddJudge])
+def test_details_in_themselves_are_cut_off_where_they_begin_again(kind):
+    """They cost nothing, not even their own score."""
+    result = run(Odd(lambda: {"response": "Paris"}), [kind(scored_details), Fits()])
+    assert [row.missing for row in result.rows] == [{}] * 6
+    assert json.loads(result.to_json())["rows"][3]["metadata"]["odd"] == {"self": "…"}
 
 
 def test_an_evaluator_need_not_say_what_it_emits(tmp_path):
@@ -380,7 +387,10 @@ def test_a_run_goes_on_with_the_threads_it_gets(monkeypatch):
 
 def test_whatever_is_described_is_described():
     """Text of others is code of others."""
-    assert describe_exception(UnreadableError()) == "UnreadableError (whose message cannot be read)"
+    assert (
+        describe_exception(UnreadableError())
+        == "UnreadableError: (its message cannot be had: ValueError)"
+    )
     assert describe_exception(SystemExit(Unreadable())) == "it called sys.exit(<Unreadable>)"
     assert described_value(object()) == "<object object>"
     assert len(described_value("x" * 1000)) < 210

@@ -27,7 +27,7 @@ HEAVY = {
 }
 """Top-level packages that no light command needs. `asyncio` stands for the run machinery."""
 
-LIMITS = {"--version": 85, "--help": 205, "list-plugins": 195, "list": 195}
+LIMITS = {"--version": 100, "--help": 205, "list-plugins": 205, "list": 205}
 """Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
 RUN_LIMIT = 355
 """The same for a run of one row."""

