@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import MORE_ROOM
-from cbcore._run.scorers import Outcome, is_cancelled
+from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError, RunError
@@ -131,7 +132,7 @@ class AsyncCaller:
             timer.cancel()
             self._begun.discard(id(work))
             if not task.done():
-                task.cancel()  # which it may refuse, so that its end is not waited for
+                cancel(task)  # which it may refuse, so that its end is not waited for
         if not task.done():
             raise _TimeLimitError(self._timeout_s)
         output, error = task.result()

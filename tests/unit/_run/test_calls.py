@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
+from cbcore._run.cancelling import cancel
 from cbcore._run.outputs import StoredOutput
 from cbcore._run.work import Work
 from cbcore.exceptions import ProcessError
@@ -268,7 +269,7 @@ def test_a_cancellation_by_the_run_is_obeyed(timeout_s):
         system.aprocess = aprocess
         task = asyncio.ensure_future(_await(AsyncCaller(system, timeout_s), work()))
         await started.wait()
-        task.cancel()
+        cancel(task)
         await task
 
     with pytest.raises(asyncio.CancelledError):
