@@ -60,9 +60,8 @@ class SyncCaller:
         return measured if self._timeout_s is None else _TimedCalls(measured, self._timeout_s)
 
     def __call__(self, work: Work) -> Outcome:
-        settled = _settled(work)
-        if settled is not None:
-            return settled
+        if work.problem is not None or work.recalled is not None:
+            return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
         if self._is_plain and _of_this_call.get() is not None:
@@ -95,9 +94,8 @@ class AsyncCaller:
         self._begun: set[int] = set()
 
     async def __call__(self, work: Work) -> Outcome:
-        settled = _settled(work)
-        if settled is not None:
-            return settled
+        if work.problem is not None or work.recalled is not None:
+            return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
         waits = _waits.new_waits()
@@ -237,13 +235,12 @@ class NoThreadError(RunError):
         super().__init__(f"no thread could be started{told} ({error})", hint=MORE_ROOM)
 
 
-def _settled(work: Work) -> Outcome | None:
-    """What is known without a call: a problem of the example, or an output of the store."""
-    if work.problem is not None:
+def _settled(work: Work) -> Outcome:
+    """What is known without a call: an output of the store, or a problem of the example."""
+    known = work.recalled
+    if known is None or work.problem is not None:
         return Outcome(work, None, 0.0, work.problem)
-    if work.recalled is not None:
-        return Outcome(work, work.recalled.output(), work.recalled.latency)
-    return None
+    return Outcome(work, known.output(), known.latency)
 
 
 def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:

@@ -104,7 +104,7 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
-            if scorer.key in known:
+            if known and scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:

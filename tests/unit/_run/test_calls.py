@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import threading
 
 import pytest
@@ -246,7 +245,6 @@ def test_a_system_is_awaited_when_it_can_be():
     assert not is_async(sync_system(dict))
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="tasks cannot tell who cancelled them")
 @timed
 def test_a_cancellation_of_the_systems_own_is_its_failure(timeout_s):
     """The task goes on with the next example."""
