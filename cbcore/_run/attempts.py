@@ -11,8 +11,9 @@ import attrs
 
 from cbcore._run import process
 from cbcore._run.calls import AsyncCaller, NoThreadError, SyncCaller
+from cbcore._run.cancelling import is_cancelled
 from cbcore._run.memo import Memo
-from cbcore._run.scorers import Outcome, Scorer, ascore, is_cancelled, score
+from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
 

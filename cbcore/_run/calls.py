@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import MORE_ROOM
-from cbcore._run.scorers import Outcome, is_cancelled
+from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError, RunError
@@ -59,9 +60,8 @@ class SyncCaller:
         return measured if self._timeout_s is None else _TimedCalls(measured, self._timeout_s)
 
     def __call__(self, work: Work) -> Outcome:
-        settled = _settled(work)
-        if settled is not None:
-            return settled
+        if work.problem is not None or work.recalled is not None:
+            return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
         if self._is_plain and _of_this_call.get() is not None:
@@ -94,9 +94,8 @@ class AsyncCaller:
         self._begun: set[int] = set()
 
     async def __call__(self, work: Work) -> Outcome:
-        settled = _settled(work)
-        if settled is not None:
-            return settled
+        if work.problem is not None or work.recalled is not None:
+            return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
         waits = _waits.new_waits()
@@ -131,7 +130,7 @@ class AsyncCaller:
             timer.cancel()
             self._begun.discard(id(work))
             if not task.done():
-                task.cancel()  # which it may refuse, so that its end is not waited for
+                cancel(task)  # which it may refuse, so that its end is not waited for
         if not task.done():
             raise _TimeLimitError(self._timeout_s)
         output, error = task.result()
@@ -236,13 +235,12 @@ class NoThreadError(RunError):
         super().__init__(f"no thread could be started{told} ({error})", hint=MORE_ROOM)
 
 
-def _settled(work: Work) -> Outcome | None:
-    """What is known without a call: a problem of the example, or an output of the store."""
-    if work.problem is not None:
+def _settled(work: Work) -> Outcome:
+    """What is known without a call: an output of the store, or a problem of the example."""
+    known = work.recalled
+    if known is None or work.problem is not None:
         return Outcome(work, None, 0.0, work.problem)
-    if work.recalled is not None:
-        return Outcome(work, work.recalled.output(), work.recalled.latency)
-    return None
+    return Outcome(work, known.output(), known.latency)
 
 
 def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:

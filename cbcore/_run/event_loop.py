@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from queue import Empty
 from typing import Any
 
+from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import MORE_ROOM, Escaped, Finished
 from cbcore.exceptions import RunError
 
@@ -69,8 +70,7 @@ class LoopThread:
         loop.run_forever()
         # Tasks cancelled at the end get their turn to clean up.
         tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
+        cancel(*tasks)
         if tasks:
             loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
@@ -166,13 +166,17 @@ class AsyncPool:
             except IndexError:
                 nap = loop.create_future()
                 parked.append(nap)
-                await nap
+                try:
+                    await nap
+                except asyncio.CancelledError as error:
+                    if is_cancelled(error):
+                        raise
                 continue
             try:
                 finished.put(index, await call(item))
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+            except BaseException as error:  # raised again in the calling thread
+                if is_cancelled(error):
+                    raise
                 finished.put(index, Escaped(error))
 
     def _wake(self) -> None:
@@ -180,10 +184,13 @@ class AsyncPool:
         loop, pending, parked = asyncio.get_running_loop(), self._pending, self._parked
         if loop is not self._loop.loop:
             return  # it was blocked, and has come back
-        roused = min(len(pending), len(parked))
-        for _ in range(roused):
-            parked.popleft().set_result(None)
-        missing = min(len(pending) - roused, self._in_flight - len(self._workers))
+        needed = len(pending)
+        while needed and parked:
+            nap = parked.popleft()
+            if not nap.done():  # else a component cancelled the worker, which is awake for that
+                nap.set_result(None)
+                needed -= 1
+        missing = min(needed, self._in_flight - len(self._workers))
         name = _UNLIMITED if self._give_up is None else None
         self._workers.extend(
             loop.create_task(self._work(pending, parked, self._finished), name=name)
@@ -196,7 +203,7 @@ class AsyncPool:
             self._out[index] = item
         self._pending.append((index, item))
         # A running worker takes the next item by itself; only an empty queue can have left
-        # one asleep, and only a short pool needs another worker.
+        # one needed, and only a short pool needs another worker.
         if was_empty or len(self._workers) < self._in_flight:
             self._loop.loop.call_soon_threadsafe(self._wake)
 
@@ -238,8 +245,7 @@ class AsyncPool:
     def stop(self) -> None:
         if self._out is not None:
             self._loop.on_renewed.remove(self._move)
-        workers = self._workers
-        self._loop.loop.call_soon_threadsafe(lambda: [worker.cancel() for worker in workers])
+        self._loop.loop.call_soon_threadsafe(lambda workers: cancel(*workers), self._workers)
 
 
 def _popped(pending: deque[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import time
@@ -22,6 +23,7 @@ from cbcore._run.scorers import Outcome, score
 from cbcore._run.sources import Source
 from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
+from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 
 ASYNC_IN_FLIGHT = 16
@@ -59,7 +61,8 @@ class Lane:
         # by `_scored` with the one outcome that it is scoring.
         # `_unclaimed`: nobody is left to be asked, and only the row is missing. Filled by whatever
         # asks evaluators last: threads, `_judged`, or `_pooled` with repeats that are not yet
-        # complete; those do without the scores that they would have got together.
+        # complete; those do without the scores that they would have got together. The one whose
+        # row was being made when the store failed is the first of it.
         # An executor from a plugin fills neither: it cannot be asked for what is under way.
         # `_judging`: what judges were given and has not come back from them. Those among it that
         # were judged by the time of an early end are in `_unclaimed` too, and count as that.
@@ -100,12 +103,26 @@ class Lane:
 
     def _finished(self, outcome: Outcome) -> EvalRow:
         if self._memo is not None:
-            self._memo.remember(outcome)
+            try:
+                self._memo.remember(outcome)
+            except StoreError:  # which ends the run, but costs no row
+                self._unclaimed.insert(0, outcome)
+                raise
+        return self._recorded(outcome)
+
+    def _recorded(self, outcome: Outcome) -> EvalRow:
         row = self._make_row(outcome)
         if outcome.work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
         return row
+
+    def _remember_if_possible(self, outcome: Outcome) -> Outcome:
+        """At an early end: that nothing can be stored is told when the store is closed."""
+        if self._memo is not None:
+            with contextlib.suppress(StoreError):
+                self._memo.remember(outcome)
+        return outcome
 
     @property
     def fingerprint(self) -> str:
@@ -119,19 +136,20 @@ class Lane:
             self._outcomes.close()
         if self._budget is not None:
             self._budget.abandon()
+        for outcome in self._unclaimed:
+            yield self._recorded(self._remember_if_possible(outcome))
         if not self._waiting and not self._scoring_takes_long:
             for outcome in self._unscored:
                 # The end may have come between two evaluators: all are asked again.
                 outcome.scores.clear()
                 outcome.n_kept = 0
-                yield self._finished(score(outcome, self._direct))
-        elif self._memo is not None:
+                yield self._recorded(self._remember_if_possible(score(outcome, self._direct)))
+        else:
             # Nobody who stopped a run wants to wait for judges. Without their scores a row
             # would be wrong, but the next run finds the output in the store.
             for outcome in (*self._unscored, *self._judging):
                 if not any(outcome is judged for judged in self._unclaimed):
-                    self._memo.remember(outcome)
-        yield from map(self._finished, self._unclaimed)
+                    self._remember_if_possible(outcome)
 
     def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
         """Work through the system, and what can score at once, by the executor that suits it."""
@@ -247,12 +265,12 @@ class Lane:
         waiting: list[Outcome] = []
         try:
             for outcome in outcomes:
-                # Results keep the order of the dataset: another index ends an example.
-                if waiting and waiting[-1].work.index != outcome.work.index:
-                    self._score_together(waiting)
-                    while waiting:
-                        yield waiting.pop(0)
                 waiting.append(outcome)
+                # Results keep the order of the dataset: another index ends an example.
+                if waiting[0].work.index != outcome.work.index:
+                    self._score_together(waiting[:-1])
+                    while len(waiting) > 1:
+                        yield waiting.pop(0)
             self._score_together(waiting)
             while waiting:
                 yield waiting.pop(0)

@@ -195,19 +195,21 @@ class Memo:
 
     def keep(self, outcome: Outcome) -> Outcome:
         """Store what a call returned, and the scores that there are by now."""
-        if not outcome.payload:
-            self.keep_output(outcome)
         work = outcome.work
         known = work.recalled
+        if known is None and not outcome.payload:
+            self.keep_output(outcome)
         payload = outcome.payload if known is None else known.payload
         if not payload or not work.key:
             return outcome
+        content = content_key(work.digest + payload)
         n_kept = outcome.n_kept
         for scorer, scores in outcome.scores[n_kept:] if n_kept else outcome.scores:
-            if scorer.key not in self._scorers:
+            identity = self._scorers.get(scorer.key)
+            if identity is None:
                 continue  # an evaluator without identity, or one that scores repeats together
             if known is None or scorer.key not in known.scores:
-                self._keep_scores(self._score_key(scorer.key, work, payload), scores)
+                self._keep_scores(identity + content, scores)
         outcome.n_kept = len(outcome.scores)
         return outcome
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
+from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
 
@@ -90,6 +90,10 @@ class Outcome:
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
 
+    def has_scores_of(self, scorer: Scorer) -> bool:
+        """Whether a scorer was asked already."""
+        return any(asked.key == scorer.key for asked, _ in self.scores)
+
 
 # Evaluators get copies: what one changes would be the gold of the next system, or the row's
 # response. Of the output a shallow one will do, as a response is a text.
@@ -100,7 +104,7 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
-            if scorer.key in known:
+            if known and scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:
@@ -114,12 +118,18 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
 
 
 async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
-    """Ask the asynchronous evaluators, one after another for one example."""
+    """Ask the asynchronous evaluators, one after another for one example.
+
+    None that has scored it is asked again, nor counts twice: an outcome comes here once more when
+    the event loop that it was judged on is blocked, and that may go on at any time.
+    """
     output = outcome.output
     if output is not None:
         example = outcome.work.example
         known = outcome.known_scores
         for scorer in scorers:
+            if outcome.has_scores_of(scorer):
+                continue
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
@@ -131,17 +141,6 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                     if is_cancelled(error):
                         raise
                     scores = error
-                outcome.scores.append((scorer, scores))
+                if not outcome.has_scores_of(scorer):
+                    outcome.scores.append((scorer, scores))
     return outcome
-
-
-def is_cancelled(error: BaseException) -> bool:
-    """Whether the run cancelled this task; else a `CancelledError` is the component's own.
-
-    Python 3.10 cannot tell: there it always counts as the run's.
-    """
-    asyncio = sys.modules.get("asyncio")  # where it is not imported, nobody raised that
-    if asyncio is None or not isinstance(error, asyncio.CancelledError):
-        return False
-    cancelling = getattr(asyncio.current_task(), "cancelling", None)
-    return cancelling is None or cancelling() > 0

@@ -172,9 +172,9 @@ def private_copy(value: Any) -> Any:
     # Exact types only: a subclass may keep more than its items, which `deepcopy` knows about.
     if kind is dict:
         own = value.copy()
-        for key, item in value.items():
-            if type(item) not in _ATOMS:
-                own[key] = private_copy(item)
+        for key in own:  # quicker than by its items, most of which stay
+            if type(own[key]) not in _ATOMS:
+                own[key] = private_copy(own[key])
         return own
     if kind is list:
         return [item if type(item) in _ATOMS else private_copy(item) for item in value]

@@ -264,13 +264,16 @@ class Store:
         with self._door:
             if self._committer is not None:
                 return
-            self._committer = threading.Thread(
+            committer = threading.Thread(
                 target=_commit_regularly,
                 args=(weakref.ref(self), self._closed),
                 name="cb-store",
                 daemon=True,
             )
-            self._committer.start()
+            # Where no thread can be started, the next who puts something tries again.
+            with contextlib.suppress(RuntimeError):
+                committer.start()
+                self._committer = committer
 
     def commit(self) -> None:
         """Write what is waiting, whole or not at all."""

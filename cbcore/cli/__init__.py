@@ -133,8 +133,10 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     code = exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False))
-    if arguments is None and "cbcore._run" in sys.modules:
-        # The process is ours, and components ran in it that may have left something behind.
+    is_ours = arguments is None and sys._getframe(1).f_globals.get("__name__") == "__main__"
+    if is_ours and "cbcore._run" in sys.modules:
+        # Components ran in this process, and may have left something behind. One that calls us
+        # from elsewhere, such as a runner of tests, goes on, and has an exit code of its own.
         from cbcore.cli._ending import exit_soon
 
         exit_soon(code)

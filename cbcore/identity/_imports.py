@@ -23,10 +23,10 @@ _COMPUTED_IMPORTS = {
 
 _WORD = re.compile(rb"import\b")
 _PLAIN = re.compile(
-    rb"[ \t]*(?:import[ \t]+(?P<modules>[\w., \t]+)"
+    rb"[ \t]*(?:import[ \t]+(?![\w., \t]*(?:[ \t]\.|\.[ \t]))(?P<modules>[\w., \t]+)"
     rb"|from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]+"
     rb"(?:\((?P<listed>[\w, \t\r\n]+)\)|(?P<names>[\w, \t]+)))"
-    rb"(?:#[^\n]*)?\r?$",
+    rb"(?:#[^\r\n]*)?\r?$",
     re.MULTILINE,
 )
 _QUOTES = (b'"""', b"'''")

@@ -199,12 +199,6 @@ class OddJudge(OddScores):
         return self.score(original, processed)
 
 
-def scored_details():
-    details = {}
-    details["self"] = details
-    return Scored({"odd": 1.0}, {}, details)
-
-
 MISSING = {
     "overflow": lambda: {"odd": 10**400},
     "longer than a number is shown": lambda: {"odd": 10**5000},
@@ -231,12 +225,14 @@ def test_an_evaluator_costs_its_own_scores_at_most(tmp_path, kind, case, rows):
 
 
 @pytest.mark.parametrize("kind", [OddScores, OddJudge])
-def test_details_in_themselves_are_cut_off_where_they_begin_again(kind):
-    """They cost nothing, not even their own score."""
-    result = run(Odd(lambda: {"response": "Paris"}), [kind(scored_details), Fits()])
-    assert [row.missing for row in result.rows] == [{}] * 6
-    (details,) = json.loads(result.to_json())["rows"][3]["metadata"].values()
-    assert details == {"self": {"self": "…"}}
+def test_details_that_cannot_be_kept_whole_cost_no_score(kind):
+    """What is nested in itself is cut off there."""
+    details = {}
+    details["self"] = details
+    judging = kind(lambda: Scored({"odd": 1.0}, {}, details))
+    row = run(Odd(lambda: {"response": "Paris"}), [judging, Fits()]).rows[3]
+    assert row.scores == {"odd": 1.0, "fits": 1.0}
+    assert row.metadata[judging.name] == {"self": {"self": "…"}}
 
 
 def test_an_evaluator_need_not_say_what_it_emits(tmp_path):
@@ -263,12 +259,77 @@ class Meddling:
         return {"meddled": 1.0}
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot tell who cancelled")
-def test_a_judge_that_is_cancelled_by_itself_costs_its_own_score():
-    """Nobody else cancelled it, so nobody else ends."""
-    act = raising(asyncio.CancelledError())
-    result = run(Odd(lambda: {"response": "Paris"}), [OddJudge(act), Fits()])
+async def cancel_myself():
+    asyncio.current_task().cancel()
+    await asyncio.sleep(0)
+
+
+async def cancel_everybody():
+    for task in asyncio.all_tasks():
+        task.cancel()
+    await asyncio.sleep(0)
+
+
+async def raise_cancelled():
+    raise asyncio.CancelledError
+
+
+CANCELLING = [raise_cancelled, cancel_myself, cancel_everybody]
+
+
+class Awaited:
+    """A system and a judge that do something odd at one example."""
+
+    name = "awaited"
+    emits = ("odd",)
+
+    def __init__(self, act):
+        self.act = act
+
+    async def aprocess(self, example):
+        await self.ascore(example, {})
+        return {"response": "Paris"}
+
+    async def ascore(self, original, processed):
+        if original["id"] == 3:
+            await self.act()
+        return {"odd": 1.0}
+
+
+@pytest.mark.parametrize("act", CANCELLING)
+def test_a_judge_that_cancels_itself_costs_its_own_score(act):
+    """The run cancelled nobody, so nobody else ends, and no worker is missing afterwards."""
+    system = Odd(lambda: {"response": "Paris"})
+    result = evaluate([system], DATA, [Awaited(act), Fits()], [], max_workers=1)
     assert [list(row.missing) for row in result.rows] == [[], [], [], ["odd"], [], []]
+    assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
+
+
+@pytest.mark.parametrize("timeout_s", [None, 60.0])
+@pytest.mark.parametrize("act", CANCELLING)
+def test_a_call_that_cancels_itself_costs_its_own_row(act, timeout_s):
+    """Also where it cancels the task of the run that it is awaited in."""
+    result = evaluate([Awaited(act)], DATA, [], [], max_workers=1, timeout_s=timeout_s)
+    assert [row.error for row in result.rows] == [
+        "CancelledError" if row.example_id == 3 else None for row in result.rows
+    ]
+
+
+def test_workers_that_a_call_cancels_while_they_wait_for_work_are_there_for_more():
+    """A dataset that is slow leaves them waiting; those at work say that they were cancelled."""
+    cancelled = threading.Event()
+
+    async def act():
+        cancelled.set()
+        await cancel_everybody()
+
+    def slowly():
+        yield from DATA[:4]
+        cancelled.wait()
+        yield from DATA[4:]
+
+    rows = evaluate([Awaited(act)], slowly(), [], [], max_workers=4).rows
+    assert [row.error for row in rows if row.example_id > 3] == [None, None]
 
 
 class MeddlingInside(Meddling):
@@ -388,10 +449,8 @@ def test_a_run_goes_on_with_the_threads_it_gets(monkeypatch):
 
 def test_whatever_is_described_is_described():
     """Text of others is code of others."""
-    assert (
-        describe_exception(UnreadableError())
-        == "UnreadableError: (its message cannot be had: ValueError)"
-    )
+    unreadable = "UnreadableError: (its message cannot be had: ValueError)"
+    assert describe_exception(UnreadableError()) == unreadable
     assert describe_exception(SystemExit(Unreadable())) == "it called sys.exit(<Unreadable>)"
     assert described_value(object()) == "<object object>"
     assert len(described_value("x" * 1000)) < 210

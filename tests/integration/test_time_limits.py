@@ -122,6 +122,40 @@ def test_only_calls_of_systems_have_a_limit(caplog):
     assert "warming up" not in caplog.text
 
 
+def test_what_was_judged_before_the_loop_was_blocked_is_not_judged_twice(forever):
+    """One judge has answered and the next one has not when a call blocks their event loop."""
+    begun = threading.Event()
+    asked = []
+
+    class First(Judge):
+        async def ascore(self, original, processed):
+            asked.append(original["id"])
+            return {"judged": 1.0}
+
+    class Second(Judge):
+        name = "second"
+        emits = ("second",)
+
+        async def ascore(self, original, processed):
+            if not begun.is_set():
+                begun.set()
+                await asyncio.Event().wait()
+            return {"second": 1.0}
+
+    class BlockingThen(Blocking):
+        async def aprocess(self, example):
+            while example["id"] == 3 and not begun.is_set():
+                await asyncio.sleep(0)
+            return await super().aprocess(example)
+
+    system, judges = BlockingThen(forever), [First(), Second()]
+    rows = evaluate([system], examples(5), judges, [], timeout_s=0.3, max_workers=2).rows
+    judged = [row for row in rows if row.error is None]
+    assert len(judged) >= 3
+    assert [row.scores for row in judged] == [{"judged": 1.0, "second": 1.0}] * len(judged)
+    assert asked == [row.example_id for row in judged]
+
+
 class Refusing:
     """Refuses to be cancelled, as long as the test lasts."""
 

@@ -10,6 +10,7 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._store.sqlite import Store
+from cbcore.exceptions import StoreError
 from cbcore.testing import (
     AsyncFakeSystem,
     FakeDataset,
@@ -133,3 +134,36 @@ def test_outputs_that_wait_for_a_judge_are_stored_but_make_no_rows(lane, tmp_pat
     store.commit()
     assert store.count("outputs") == 4
     store.close()
+
+
+def test_repeats_of_the_next_example_are_not_lost_at_an_early_end(lane):
+    """Its first repeat has been called when it shows that the example before it is complete."""
+    stopped = lane(system := FakeSystem(), pooled=[Everything()], n=3, repeats=2)
+    row = next(stopped.rows())
+    rows = [(row.example_id, row.repeat) for row in (row, *stopped.salvaged())]
+    assert rows == [(0, 0), (0, 1), (1, 0)]
+    assert len(system.calls) == len(rows)
+
+
+class FullStore(Store):
+    """Nothing can be written any more, and whoever makes a row is told so."""
+
+    def keep_up(self):
+        raise StoreError("the disk is full")
+
+
+@pytest.mark.parametrize("system", [FakeSystem, AsyncFakeSystem])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_store_that_fails_costs_no_row(lane, tmp_path, system, workers):
+    """Neither the one that was being made nor those that were ready, when it fails again."""
+    store = FullStore(tmp_path)
+    stopped = lane(system(), [FakeEvaluator()], n=20, store=store, max_workers=workers)
+    rows = stopped.rows()
+    made = [next(rows).example_id]
+    store.is_due = True
+    with pytest.raises(StoreError):
+        next(rows)
+    store.is_due = True
+    made += [row.example_id for row in stopped.salvaged()]
+    assert made[:2] == [0, 1]
+    assert made == sorted(set(made))

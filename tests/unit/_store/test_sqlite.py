@@ -417,3 +417,18 @@ def test_what_came_from_the_store_is_told_to_those_who_ask(tmp_path, capsys, mon
     told = capsys.readouterr().err.splitlines()
     assert "rows that came from the store: a 3 of 10, b 0 of 10" in told[-1]
     assert sum(row.recalled for row in result.rows) == 3
+
+
+def test_where_no_thread_can_be_started_what_is_put_waits_for_the_end(tmp_path, monkeypatch):
+    """Whoever puts is not told: it is the caller of a system, whose answer would be lost."""
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    store = Store(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        store.put("outputs", b"a", b"1")
+    store.put("outputs", b"b", b"2")
+    store.close()
+    assert Store(tmp_path).count("outputs") == 2

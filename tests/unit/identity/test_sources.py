@@ -175,6 +175,8 @@ AS_WRITTEN = {
     "import a; import b": {"a", "b"},
     "if True: import a": {"a"},
     "import \u00e4": {"\u00e4"},
+    "import a . b, c. d as e": {"a.b", "c.d"},
+    "import a  # beside\rimport b": {"a", "b"},
     '"""Example:\n\n    import a\n"""\nimport b': {"b"},
     "'''\nimport a\n'''\nimport b": {"b"},
     "# import a\nimport b": {"b"},
