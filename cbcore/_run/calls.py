@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cbcore._run.cancelling import cancel, is_cancelled
-from cbcore._run.executors import MORE_ROOM
+from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
 from cbcore.components import describe_exception
@@ -143,12 +143,16 @@ class AsyncCaller:
     ) -> tuple[Any, BaseException | None]:
         """What came of it. Raised inside a task, some exceptions would end the whole loop."""
         self._begun.add(id(work))
+        started = time.monotonic()
         try:
-            return await call(example), None
+            output = await call(example)
         except BaseException as error:  # raised outside
             if is_cancelled(error):
                 raise
             return None, error
+        # One that blocked the loop, or was kept by one that did: its row says so already.
+        late = time.monotonic() - started > (self._timeout_s or 0.0) + LATER_S
+        return output, _TimeLimitError(self._timeout_s) if late else None
 
     def give_up(self, work: Work) -> Outcome | None:
         """What is told of a call whose event loop is blocked; None if it was not yet made."""

@@ -13,7 +13,7 @@ from queue import Empty
 from typing import Any
 
 from cbcore._run.cancelling import cancel, is_cancelled
-from cbcore._run.executors import MORE_ROOM, Escaped, Finished
+from cbcore._run.executors import LATER_S, MORE_ROOM, Escaped, Finished
 from cbcore.exceptions import RunError
 
 _UNLIMITED = "cb-unlimited"
@@ -27,10 +27,6 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
-
-
-_LATER_S = 0.5
-"""How much longer than a call may take a loop may not answer, before it counts as blocked."""
 
 
 class LoopThread:
@@ -83,7 +79,7 @@ class LoopThread:
         if self._asked_at is None:
             self._asked_at = time.monotonic()
             self.loop.call_soon_threadsafe(self._answer, self.loop)
-        if time.monotonic() - self._asked_at < self.limit_s + _LATER_S:
+        if time.monotonic() - self._asked_at < self.limit_s + LATER_S:
             return False
         task = asyncio.current_task(self.loop)
         if task is not None and task.get_name() == _UNLIMITED:

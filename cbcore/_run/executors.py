@@ -36,6 +36,9 @@ _WINDOW_PER_WORKER = 4
 MORE_ROOM = "lower --max-workers, or raise what a process may have (ulimit -n, -u, -v)"
 """What helps when the machine gives no more files or threads."""
 
+LATER_S = 0.5
+"""How much longer than a call may take a loop may not answer, before it counts as blocked."""
+
 
 class Gate(Protocol):
     """Says whether the next item has to wait for one under way to finish."""

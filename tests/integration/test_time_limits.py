@@ -156,6 +156,38 @@ def test_what_was_judged_before_the_loop_was_blocked_is_not_judged_twice(forever
     assert asked == [row.example_id for row in judged]
 
 
+def test_an_answer_that_comes_after_its_row_was_ended_is_not_stored(tmp_path):
+    """Or the same command would find it, and have another result."""
+    event, blocked = threading.Event(), []
+
+    class Late:
+        name = "late"
+        identity = "late"
+
+        async def aprocess(self, example):
+            if example["id"] == 0 and not blocked:
+                blocked.append(threading.current_thread())
+                event.wait()
+            return {"response": "Paris"}
+
+    class Next:
+        """Comes when all rows of the other are there."""
+
+        name = "next"
+        identity = "next"
+
+        async def aprocess(self, example):
+            event.set()
+            await asyncio.to_thread(blocked[0].join)
+            return {"response": "Paris"}
+
+    options = {"timeout_s": 0.3, "max_workers": 1, "cache_dir": tmp_path}
+    rows = evaluate([Late(), Next()], examples(3), [], [], **options).rows
+    again = evaluate([Late()], examples(3), [], [], **options).rows
+    assert [row.error is None for row in rows[:3]] == [False, True, True]
+    assert [row.recalled for row in again] == [False, True, True]
+
+
 class Refusing:
     """Refuses to be cancelled, as long as the test lasts."""
 
