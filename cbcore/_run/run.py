@@ -38,7 +38,7 @@ from cbcore.exceptions import (
 from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import redact
-from cbcore.summary import summarize
+from cbcore.summary import sum_up
 
 __all__ = ("Run", "RunOptions", "Source")
 
@@ -291,24 +291,26 @@ class Run:
         return sections, remarks
 
     def _result(self, failure: BaseException | None) -> EvalResult:
-        summary, problems = summarize(self._rows, self.metrics)
+        found = sum_up(self._rows, self.metrics, self.context.score_field)
         config: RunConfig = {**self.config, "state": _state(failure)}
         if reason := _reason(failure, self.context.secrets):
             config["state_reason"] = reason
         parts = list(self._rows.values())
         sections, remarks = self._sections()
-        problems = [*problems, *remarks]
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
         return EvalResult(
             rows=rows,
-            summary=summary,
+            summary=found.summary,
             timing=self._timing,
             config=config,
-            problems=problems,
+            problems=[*found.problems, *remarks],
             sections=sections,
             metrics=self.metrics,
+            estimates=found.estimates,
+            undecided=found.undecided,
+            verdicts=found.verdicts,
         )
 
 

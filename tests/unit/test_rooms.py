@@ -14,8 +14,8 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection records plain runconfig",
-    "toolbox": "columns identity secrets stats tokens texts timing chains tables usercode files hf "
+    "boundary deprecations introspection records plain runconfig stats verdicts",
+    "toolbox": "columns identity secrets tokens texts timing chains tables usercode files hf "
     "_logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api",
