@@ -21,7 +21,8 @@ CBError                          exit 1   message, hint, exit_code
 │   └── RunStoppedError                   the run ended early; what is done is kept
 │       └── RunInterruptedError  exit 130 the same, by Ctrl-C or SIGTERM
 ├── ResultError                  exit 5   a result that cannot be read or used
-└── StoreError                   exit 6   the store cannot be opened, read or written
+├── StoreError                   exit 6   the store cannot be opened, read or written
+└── GateError                    exit 8   a result breaks a rule that it was held to
 
 A message says what was tried, with which value; the hint says what to do next.
 """
@@ -251,3 +252,14 @@ class StoreError(CBError):
     """The store of outputs and scores cannot be opened, read or written."""
 
     exit_code = 6
+
+
+class GateError(CBError):
+    """A result breaks a rule that it was held to. `broken` has a line for each such rule."""
+
+    exit_code = 8
+
+    def __init__(self, broken: Sequence[str], *, hint: str | None = None) -> None:
+        self.broken = tuple(broken)
+        rules = f"{len(self.broken)} rule{'' if len(self.broken) == 1 else 's'}"
+        super().__init__("\n".join([f"the gate is closed: {rules} broken", *self.broken]), hint=hint)

@@ -13,6 +13,7 @@ from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.secrets import hide, is_secret_name, redact, visible
+from cbcore.stats import CLUSTER
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
@@ -22,7 +23,8 @@ _COUNTED = ("prompt_tokens", "completion_tokens")
 class RowMaker:
     """Builds the rows of one system.
 
-    `scorers` are those of its rows. A row that lacks `score_field` gets the reason.
+    `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
+    example has in the `cluster_column` is kept as the row's cluster.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class RowMaker:
         *,
         scorers: Sequence[Scorer] = (),
         score_field: str | None = None,
+        cluster_column: str | None = None,
     ) -> None:
         self._system = system
         self._counter = counter
@@ -44,6 +47,7 @@ class RowMaker:
         )
         self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
         self._score_field = score_field
+        self._cluster_column = cluster_column or CLUSTER
         self._unscored = Unscored(score_field or "", scorers)
 
     # May be called twice for one outcome: a budget wants to know what a call took before it is
@@ -58,6 +62,8 @@ class RowMaker:
             row.error = redact(outcome.error or "", self._secrets)
             return row
         self._keep_output(row, work.example, output)
+        if self._cluster_column in work.example:
+            row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         for scorer, scores in outcome.scores:
             self._keep_scores(row, scorer, scores)
         main = self._score_field

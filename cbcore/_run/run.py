@@ -38,6 +38,7 @@ from cbcore.exceptions import (
 from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import redact
+from cbcore.stats import CLUSTER
 from cbcore.summary import sum_up
 
 __all__ = ("Run", "RunOptions", "Source")
@@ -88,6 +89,7 @@ class Run:
         except (KeyboardInterrupt, CBError) as error:
             failure = error
         self._tell_unread_columns()
+        self._tell_missing_clusters()
         self._tell_recalled()
         failure = self._close(failure)
         result = self._result(failure)
@@ -206,6 +208,13 @@ class Run:
             self.context.warn(
                 f"{evaluator} never looked at {field!r}: {field}_column had no effect"
             )
+
+    def _tell_missing_clusters(self) -> None:
+        """A column that no example has is most likely misspelt."""
+        column = self.context.options.cluster_column
+        rows = (row for part in self._rows.values() for row in part if row.error is None)
+        if column is not None and all(CLUSTER not in row.metadata for row in rows):
+            self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
 
     def _scoring_parts(self) -> list[Part]:
         """What scores the rows of any system, each part once."""

@@ -10,7 +10,7 @@ result, and the edge at which errors become messages and exit codes.
 """
 
 from cbcore.cli._edge import exit_code_of
-from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
+from cbcore.cli._reports import find_result, make_outputs, raise_if_nothing_worked, report
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import clean, echo_columns, echo_indented, echo_json
 from cbcore.cli.list_components import offered_records
@@ -22,6 +22,7 @@ __all__ = [
     "echo_indented",
     "echo_json",
     "exit_code_of",
+    "find_result",
     "make_outputs",
     "offered_records",
     "pass_settings",

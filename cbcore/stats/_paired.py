@@ -61,26 +61,27 @@ def difference_of(
         raw = list(compress(raw, mask))
         first, second = first.at(positions), second.at(positions)
     groups = None if units.groups is None else [units.groups[i] for i in positions]
-    if first.y is None and second.y is None:
-        differences, shift = raw, 0.0
-    else:
+    is_ratio = first.y is not None or second.y is not None
+    differences, value = raw, 0.0
+    if is_ratio:
         found = _linearised(first, second)
         if found is None:
             return None
-        differences, shift = found
+        differences, value = found
     n = len(positions) if groups is None else units.n_questions(positions)
     estimate = mean_of(differences, groups, n=n)
     if estimate is None:
         return None
-    value = estimate.value + shift
+    value += estimate.value
     bounds = p_value = None
     if estimate.stderr is not None:
         df = (estimate.clusters or len(positions)) - 1
         bounds = around(value, estimate.stderr, df, confidence)
-        if shift or first.y is not None or second.y is not None:
-            p_value = _t_test(value, estimate.stderr, df)
-        else:
-            p_value = paired_p_value(differences, groups)
+        p_value = (
+            _ratio_p_value(first, second, groups)
+            if is_ratio
+            else paired_p_value(differences, groups)
+        )
     return Difference(
         *(value, estimate.stderr, n, bounds, p_value),
         wins=(wins := sum(d > 0 for d in raw)),
@@ -104,6 +105,19 @@ def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None
         values.append(ratio)
         effects.append([(a - ratio * b) / below for a, b in zip(terms.x, y, strict=True)])
     return [a - b for a, b in zip(*effects, strict=True)], values[0] - values[1]
+
+
+def _ratio_p_value(first: Terms, second: Terms, groups: Sequence[Hashable] | None) -> float | None:
+    """Whether a/b and c/d differ, by ad − bc, which has no division to make it unsteady."""
+    n = len(first.x)
+    sides = [(t.x, [1.0] * n if t.y is None else t.y) for t in (first, second)]
+    (a, b), (c, d) = [(math.fsum(x) / n, math.fsum(y) / n) for x, y in sides]
+    rows = zip(*sides[0], *sides[1], strict=True)
+    effects = [d * xa + a * yb - b * xb - c * ya for xa, ya, xb, yb in rows]
+    apart = mean_of(effects, groups)
+    if apart is None or apart.stderr is None:
+        return None
+    return _t_test(a * d - b * c, apart.stderr, (apart.clusters or n) - 1)
 
 
 def _t_test(value: float, stderr: float, df: float) -> float:
