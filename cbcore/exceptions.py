@@ -262,4 +262,6 @@ class GateError(CBError):
     def __init__(self, broken: Sequence[str], *, hint: str | None = None) -> None:
         self.broken = tuple(broken)
         rules = f"{len(self.broken)} rule{'' if len(self.broken) == 1 else 's'}"
-        super().__init__("\n".join([f"the gate is closed: {rules} broken", *self.broken]), hint=hint)
+        super().__init__(
+            "\n".join([f"the gate is closed: {rules} broken", *self.broken]), hint=hint
+        )

@@ -14,6 +14,7 @@ from cbcore.cli._reports import find_result, make_outputs, raise_if_nothing_work
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import clean, echo_columns, echo_indented, echo_json
 from cbcore.cli.list_components import offered_records
+from cbcore.plugins._policy import tool_table
 
 __all__ = [
     "Settings",
@@ -29,4 +30,5 @@ __all__ = [
     "raise_if_nothing_worked",
     "report",
     "shared_options",
+    "tool_table",
 ]

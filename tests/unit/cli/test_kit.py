@@ -23,12 +23,14 @@ def test_the_public_names():
         "echo_indented",
         "echo_json",
         "exit_code_of",
+        "find_result",
         "make_outputs",
         "offered_records",
         "pass_settings",
         "raise_if_nothing_worked",
         "report",
         "shared_options",
+        "tool_table",
     ]
 
 

@@ -1,0 +1,386 @@
+"""Systems on the same examples: within one run pair by pair, or from one run to the next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from cb_stats.noninferiority import NonInferiority, judge
+from cb_stats.resampling import front_shares, permutation_p_value
+from cb_stats.samples import Key, Pairs, Question, paired, questions_of
+from cbcore.exceptions import ResultError, UsageError
+from cbcore.names import hint
+from cbcore.results import EvalResult
+from cbcore.stats import examples_needed, holm, mean_of, smallest_effect, t_quantile
+
+Verdict = Literal["better", "worse", "undecided"]
+
+MOST_EXAMPLES = 5
+"""How many of the examples behind a regression are named."""
+
+
+def _check_share(_: object, attribute: Any, value: float) -> None:
+    if not 0 < value < 1:
+        raise UsageError(f"{attribute.name} must be between 0 and 1, not {value!r}")
+
+
+def _check_margin(_: object, __: object, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise UsageError(f"the margin of non-inferiority must not be negative, as {value!r} is")
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """How to compare.
+
+    `metric` is a score of the rows, by default the one that quality means. `alpha` is how often
+    chance alone may be called a difference, `non_inferior` the loss that does not matter, and
+    `seed` makes shuffles and draws repeatable.
+    """
+
+    metric: str | None = None
+    alpha: float = attrs.field(default=0.05, validator=_check_share)
+    power: float = attrs.field(default=0.8, validator=_check_share)
+    non_inferior: float | None = attrs.field(default=None, validator=_check_margin)
+    seed: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """One system against a baseline, on the `n` examples that both have a score for.
+
+    `dataset` is None for all of them, else the dataset or the group. `difference` is the mean of
+    the system less that of the baseline, with its interval from `low` to `high`. `p_value` is
+    of the `test`, `p_adjusted` after Holm over all comparisons of the same level. The `verdict`
+    goes by that. `detectable` is the smallest true difference that so many examples would mostly
+    show, `needed` how many would show the one that was seen. `regressed` names the examples that
+    lost most.
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    dataset: str | None
+    n: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    verdict: Verdict = "undecided"
+    mean: float | None = None
+    baseline_mean: float | None = None
+    stderr: float | None = None
+    test: str | None = None
+    correlation: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    clusters: int | None = None
+    detectable: float | None = None
+    needed: int | None = None
+    tokens: float | None = None
+    dollars: float | None = None
+    within_variance: float | None = None
+    non_inferiority: NonInferiority | None = None
+    unpaired: Mapping[str, int] = attrs.Factory(dict)
+    regressed: Sequence[Mapping[str, Any]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return attrs.asdict(self)
+
+
+@attrs.frozen
+class Report:
+    """Comparisons, those over everything first, and at each level what got worse first.
+
+    `pareto` says how often each system of a run is on the Pareto front of score and tokens when
+    its examples are drawn anew. `remarks` is what has to be told beside.
+    """
+
+    title: str
+    comparisons: Sequence[Comparison]
+    pareto: Mapping[str, float] = attrs.Factory(dict)
+    remarks: Sequence[str] = ()
+
+    @property
+    def overall(self) -> list[Comparison]:
+        """Those over everything."""
+        return [one for one in self.comparisons if one.dataset is None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "comparisons": [one.to_dict() for one in self.comparisons],
+            "pareto": dict(self.pareto),
+            "remarks": list(self.remarks),
+        }
+
+
+def compare_systems(
+    result: EvalResult, options: Options | None = None, *, baseline: str | None = None
+) -> Report:
+    """The systems of one run: all pairs, or each against the `baseline`.
+
+    Of a pair, the system that stands first in the run is the baseline.
+    """
+    options = options or Options()
+    metric = metric_of(result, options.metric)
+    sides = {system: questions_of(rows, metric) for system, rows in result.rows_by_system().items()}
+    if baseline is not None and baseline not in sides:
+        raise UsageError(
+            f"the run has no system {baseline!r}", hint=hint(baseline, sides, "it has these")
+        )
+    if len(sides) < 2:
+        raise ResultError(
+            "the run has one system, so there is nothing to compare it with",
+            hint="name a second run, or run with more than one --system",
+        )
+    if baseline is None:
+        pairs = [(other, first) for first, other in itertools.combinations(sides, 2)]
+    else:
+        pairs = [(system, baseline) for system in sides if system != baseline]
+    found = _compared(
+        [(one, other, sides[one], sides[other]) for one, other in pairs],
+        *(metric, _parts(result), options),
+    )
+    return Report(
+        f"{len(sides)} systems by {metric}",
+        found,
+        _pareto(sides, options.seed),
+        _remarks(result),
+    )
+
+
+def compare_runs(before: EvalResult, after: EvalResult, options: Options | None = None) -> Report:
+    """The same systems in two runs: what the second run has less what the first had.
+
+    Systems are the same by name. Where each run has one system only, those are compared.
+    """
+    options = options or Options()
+    metric = metric_of(after, options.metric)
+    metric_of(before, metric)
+    old = {s: questions_of(rows, metric) for s, rows in before.rows_by_system().items()}
+    new = {s: questions_of(rows, metric) for s, rows in after.rows_by_system().items()}
+    same = [(system, system) for system in new if system in old]
+    if not same and len(old) == len(new) == 1:
+        same = [(next(iter(new)), next(iter(old)))]
+    if not same:
+        raise ResultError(
+            f"the runs have no system in common: {', '.join(old)} before, {', '.join(new)} after",
+            hint="give systems names of their own: …,name=mine",
+        )
+    remarks = [
+        f"{system} is only in the {which} run"
+        for which, mine, other in (("first", old, new), ("second", new, old))
+        for system in mine
+        if system not in other and len(same) < max(len(old), len(new))
+    ]
+    found = _compared(
+        [(one, other, new[one], old[other]) for one, other in same],
+        *(metric, _parts(after), options),
+        names=("the second run", "the first run"),
+    )
+    remarks += [*_remarks(before), *_remarks(after)]
+    return Report(f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)))
+
+
+def metric_of(result: EvalResult, asked: str | None) -> str:
+    """The score to go by: the one asked for, or that which quality means in the run."""
+    metric = asked or str(result.config.get("score_field") or "f1")
+    known = dict.fromkeys(name for row in result.rows for name in row.scores)
+    if metric not in known:
+        raise UsageError(
+            f"no row has a score {metric!r}",
+            hint=hint(metric, known, f"there are {', '.join(known) or 'no scores at all'}"),
+        )
+    return metric
+
+
+def _parts(result: EvalResult) -> dict[str | None, frozenset[str] | None]:
+    """Everything, then each group of datasets and each dataset, by what it is called."""
+    parts: dict[str | None, frozenset[str] | None] = {None: None}
+    for section in result.sections.values():
+        for i, line in enumerate(section.lines):
+            if line.get("kind") == "group":
+                members = _members(section.lines[i + 1 :], int(line.get("depth") or 0))
+                parts[str(line.get("path") or line.get("name"))] = members
+    datasets = sorted({row.dataset for row in result.rows})
+    if len(datasets) > 1:
+        parts |= {dataset: frozenset({dataset}) for dataset in datasets}
+    return parts
+
+
+def _members(lines: Sequence[Mapping[str, Any]], depth: int) -> frozenset[str]:
+    """The datasets that stand below a group: those of the lines that are deeper."""
+    keys = set()
+    for line in lines:
+        if int(line.get("depth") or 0) <= depth:
+            break
+        if line.get("key"):
+            keys.add(str(line["key"]))
+    return frozenset(keys)
+
+
+def _compared(
+    pairs: Sequence[tuple[str, str, dict[Key, Question], dict[Key, Question]]],
+    metric: str,
+    parts: Mapping[str | None, frozenset[str] | None],
+    options: Options,
+    names: tuple[str, str] | None = None,
+) -> list[Comparison]:
+    """Every pair on every part, adjusted level by level, what got worse first."""
+    found: list[Comparison] = []
+    for part, datasets in parts.items():
+        level = [
+            _comparison(
+                (one, other, metric, part),
+                paired(mine, theirs, names or (one, other), datasets),
+                options,
+            )
+            for one, other, mine, theirs in pairs
+        ]
+        if part is None or any(one.n for one in level):
+            found += level
+    overall = [one for one in found if one.dataset is None]
+    rest = [one for one in found if one.dataset is not None]
+    return [
+        one for level in (overall, rest) for one in _worst_first(_adjusted(level, options.alpha))
+    ]
+
+
+def _comparison(
+    about: tuple[str, str, str, str | None], pairs: Pairs, options: Options
+) -> Comparison:
+    system, baseline, metric, dataset = about
+    bare = Comparison(
+        system=system,
+        baseline=baseline,
+        metric=metric,
+        dataset=dataset,
+        n=len(pairs.keys),
+        unpaired=pairs.unpaired,
+    )
+    if not pairs.keys:
+        return bare
+    differences, groups = pairs.differences(), pairs.groups()
+    estimate = mean_of(differences, groups, n=len(differences))
+    first, second = ([q.score for q in side] for side in (pairs.first, pairs.second))
+    bare = attrs.evolve(
+        bare,
+        difference=math.fsum(differences) / len(differences),
+        mean=math.fsum(first) / len(first),
+        baseline_mean=math.fsum(second) / len(second),
+        wins=sum(d > 0 for d in differences),
+        ties=sum(d == 0 for d in differences),
+        losses=sum(d < 0 for d in differences),
+        tokens=pairs.share("tokens"),
+        dollars=pairs.share("dollars"),
+        within_variance=pairs.within_variance(),
+        regressed=_regressed(pairs, differences),
+    )
+    if estimate is None or estimate.stderr is None:
+        return bare
+    df = (estimate.clusters or len(differences)) - 1
+    half = t_quantile(1 - options.alpha / 2, df) * estimate.stderr
+    p_value, test = permutation_p_value(differences, groups, seed=options.seed)
+    alpha, power, margin = options.alpha, options.power, options.non_inferior
+    needed = examples_needed(
+        *(estimate.stderr, len(differences), estimate.value), alpha=alpha, power=power
+    )
+    return attrs.evolve(
+        bare,
+        low=estimate.value - half,
+        high=estimate.value + half,
+        stderr=estimate.stderr,
+        p_value=p_value,
+        test=test,
+        correlation=_correlation(first, second),
+        clusters=estimate.clusters,
+        detectable=smallest_effect(estimate.stderr, alpha=alpha, power=power),
+        needed=needed,
+        non_inferiority=(
+            None if margin is None else judge(estimate, df, margin, alpha=alpha, power=power)
+        ),
+    )
+
+
+def _adjusted(level: Sequence[Comparison], alpha: float) -> Iterator[Comparison]:
+    """With p-values adjusted for how many there are, and a verdict by that."""
+    tested = [one for one in level if one.p_value is not None]
+    adjusted = iter(holm([one.p_value for one in tested if one.p_value is not None]))
+    for one in level:
+        if one.p_value is None:
+            yield one
+            continue
+        p = next(adjusted)
+        verdict: Verdict = "undecided"
+        if p <= alpha and one.difference:
+            verdict = "better" if one.difference > 0 else "worse"
+        yield attrs.evolve(one, p_adjusted=p, verdict=verdict)
+
+
+def _worst_first(level: Iterable[Comparison]) -> list[Comparison]:
+    order = {"worse": 0, "undecided": 1, "better": 2}
+    return sorted(level, key=lambda one: (order[one.verdict], one.difference or 0.0))
+
+
+def _regressed(pairs: Pairs, differences: Sequence[float]) -> list[dict[str, Any]]:
+    """The examples that lost most, the worst first."""
+    worse = sorted((d, i) for i, d in enumerate(differences) if d < 0)
+    return [
+        {
+            "dataset": pairs.keys[i][0],
+            "example_id": pairs.keys[i][1],
+            "score": pairs.first[i].score,
+            "baseline_score": pairs.second[i].score,
+        }
+        for _, i in worse[:MOST_EXAMPLES]
+    ]
+
+
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
+    mean_a, mean_b = math.fsum(first) / len(first), math.fsum(second) / len(second)
+    a, b = [x - mean_a for x in first], [y - mean_b for y in second]
+    scale = math.sqrt(math.fsum(x * x for x in a) * math.fsum(y * y for y in b))
+    if not scale:
+        return None
+    return max(-1.0, min(1.0, math.fsum(x * y for x, y in zip(a, b, strict=True)) / scale))
+
+
+def _pareto(sides: Mapping[str, Mapping[Key, Question]], seed: int) -> dict[str, float]:
+    """How often each system is on the front, on the examples that all have a score for."""
+    scored = {s: side for s, side in sides.items() if any(q.scores for q in side.values())}
+    if len(scored) < 2:
+        return {}
+    first, *others = scored.values()
+    keys = [
+        key
+        for key, question in first.items()
+        if question.scores and all(key in o and o[key].scores for o in others)
+    ]
+    clusters = [first[key].cluster for key in keys]
+    points = {
+        system: (
+            [side[key].score for key in keys],
+            [math.fsum(side[key].tokens) / len(side[key].tokens) for key in keys],
+        )
+        for system, side in scored.items()
+    }
+    groups = None
+    if any(cluster is not None for cluster in clusters):
+        groups = [key if c is None else (key[0], c) for key, c in zip(keys, clusters, strict=True)]
+    return front_shares(points, groups, seed=seed)
+
+
+def _remarks(result: EvalResult) -> list[str]:
+    state = result.config.get("state") or "finished"
+    label = result.config.get("run_id") or "a run"
+    return (
+        [] if state == "finished" else [f"{label} is {state}: only the rows that were done count"]
+    )
