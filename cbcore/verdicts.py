@@ -70,7 +70,8 @@ class Verdict:
             return f"{self.system} shares no scored example with {self.baseline}"
         cost = "" if self.tokens is None else f" at {_percent(self.tokens)} of its tokens"
         if self.kept is not None:
-            share = _percent(self.kept) + _bounds(self.kept_low, self.kept_high, 100, 0)
+            bounds = _bounds(self.kept_low, self.kept_high, 100, 0) or " [unbounded]"
+            share = _percent(self.kept) + bounds
             told = f"{self.system} keeps {share} of {self.baseline}'s {self.score}{cost}"
         else:
             apart = _number(self.difference, self.low, self.high, sign="+")
