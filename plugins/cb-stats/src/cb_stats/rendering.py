@@ -77,7 +77,8 @@ def _folded(title: str, body: str) -> str:
 
 def escape(text: str) -> str:
     """The text on one line, meaning nothing to Markdown."""
-    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", clean(text))
+    whole = text.encode("utf-8", "replace").decode()
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", clean(whole))
 
 
 FORMATS = {"text": as_text, "markdown": as_markdown, "json": as_json}
