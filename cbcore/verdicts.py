@@ -104,8 +104,9 @@ def not_told_from_best(
     others = [system for system in values if float(values[system]) != float(values[best])]
     p_values = []
     for other in others:
-        pair = _Pair.of(units[best], units[other])
-        found = difference_of(*pair.terms(values[best].terms, values[other].terms), pair.units)
+        mine, theirs = values[best].terms, values[other].terms
+        pair = _Pair.of(mine.units(units[best]), theirs.units(units[other]))
+        found = difference_of(*pair.terms(mine, theirs), pair.units)
         p_value = None if found is None else found.p_value
         p_values.append(1.0 if p_value is None else p_value)
     return [other for other, p in zip(others, holm(p_values), strict=True) if p > ALPHA]

@@ -19,17 +19,26 @@ class Terms:
     """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
-    `y` it is the mean of x. `rate` says that every x is 0 or 1.
+    `y` it is the mean of x. `rate` says that every x is 0 or 1. Where there are terms for some
+    rows only, `positions` says for which.
     """
 
     x: Sequence[float]
     y: Sequence[float] | None = None
     rate: bool = False
+    positions: Sequence[int] | None = None
 
     def at(self, positions: Sequence[int]) -> Terms:
-        """The terms of the rows at these positions, in this order."""
+        """Those of its terms that stand at these positions, in this order."""
         y = None if self.y is None else [self.y[i] for i in positions]
         return Terms([self.x[i] for i in positions], y, self.rate)
+
+    def units(self, all_rows: Units) -> Units:
+        """Of all rows of the system, those that there are terms for."""
+        units = all_rows if self.positions is None else all_rows.at(self.positions)
+        if units.n_rows != len(self.x):
+            raise ValueError(f"{len(self.x)} terms were given for {units.n_rows} rows")
+        return units
 
     @functools.cached_property
     def mask(self) -> Sequence[bool] | None:
@@ -75,12 +84,14 @@ def measured_mean(
     *,
     better: Literal["higher", "lower"] | None = "higher",
     rate: bool = False,
+    positions: Sequence[int] | None = None,
 ) -> Measured:
     """The mean of one value for each row, NaN for rows that do not count.
 
-    `rate` says that every value is 0 or 1.
+    `rate` says that every value is 0 or 1, `positions` which rows the values are of, if not of
+    all.
     """
-    return Measured(Terms(values, rate=rate), better=better)
+    return Measured(Terms(values, rate=rate, positions=positions), better=better)
 
 
 def measured_ratio(
@@ -98,8 +109,7 @@ def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
     groups = None
     n_questions = None
     if units is not None:
-        if units.n_rows != len(terms.x):
-            raise ValueError(f"{len(terms.x)} terms were given for {units.n_rows} rows")
+        units = terms.units(units)
         if units.groups is not None:
             groups = terms.counted(units.groups)
             n_questions = units.n_questions(terms.counted(range(units.n_rows)))

@@ -52,7 +52,7 @@ class Units:
     def at(self, positions: Sequence[int]) -> Units:
         """The rows at these positions, in this order."""
         groups = None if self.groups is None else [self.groups[i] for i in positions]
-        keys = [self.keys[i] for i in positions]
+        keys = [self.keys[i] for i in positions] if self.keys else ()
         return Units(len(positions), keys, groups, self.clustered)
 
     def n_questions(self, where: Iterable[int]) -> int:

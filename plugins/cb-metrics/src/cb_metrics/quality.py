@@ -67,11 +67,16 @@ class PerDatasetBreakdown:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Average the scores of one system's rows, dataset by dataset."""
-        rows = list(rows)
-        datasets = sorted({row.dataset or "unknown" for row in rows if row.error is None})
-        scores = {name: [math.nan] * len(rows) for name in datasets}
+        scores: dict[str, list[float]] = {}
+        positions: dict[str, list[int]] = {}
         for position, row in enumerate(rows):
-            score = score_of(row, self.score_field) if row.error is None else None
-            if score is not None:
-                scores[row.dataset or "unknown"][position] = score
-        return {f"dataset:{name}": measured_mean(scores[name]) for name in datasets}
+            if row.error is not None:
+                continue
+            name = row.dataset or "unknown"
+            score = score_of(row, self.score_field)
+            scores.setdefault(name, []).append(math.nan if score is None else score)
+            positions.setdefault(name, []).append(position)
+        return {
+            f"dataset:{name}": measured_mean(scores[name], positions=positions[name])
+            for name in sorted(scores)
+        }
