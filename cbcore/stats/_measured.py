@@ -19,13 +19,13 @@ class Terms:
     """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
-    `y` it is the mean of x. `rate` says that every x is 0 or 1. Where there are terms for some
-    rows only, `positions` says for which.
+    `y` it is the mean of x. `rate` says that every x is 0 or 1, with None that it is one if so.
+    Where there are terms for some rows only, `positions` says for which.
     """
 
     x: Sequence[float]
     y: Sequence[float] | None = None
-    rate: bool = False
+    rate: bool | None = False
     positions: Sequence[int] | None = None
 
     def at(self, positions: Sequence[int]) -> Terms:
@@ -83,13 +83,13 @@ def measured_mean(
     values: Sequence[float],
     *,
     better: Literal["higher", "lower"] | None = "higher",
-    rate: bool = False,
+    rate: bool | None = False,
     positions: Sequence[int] | None = None,
 ) -> Measured:
     """The mean of one value for each row, NaN for rows that do not count.
 
-    `rate` says that every value is 0 or 1, `positions` which rows the values are of, if not of
-    all.
+    `rate` says that every value is 0 or 1; None, that it is a rate if so, as with scores.
+    `positions` says which rows the values are of, if not of all.
     """
     return Measured(Terms(values, rate=rate, positions=positions), better=better)
 
@@ -116,4 +116,5 @@ def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
     x = terms.counted(terms.x)
     if terms.y is not None:
         return ratio_of(x, terms.counted(terms.y), groups, n=n_questions)
-    return (rate_of if terms.rate else mean_of)(x, groups, n=n_questions)
+    is_rate = set(x) <= {0.0, 1.0} if terms.rate is None else terms.rate
+    return (rate_of if is_rate else mean_of)(x, groups, n=n_questions)

@@ -63,6 +63,13 @@ def test_a_metric_says_how_sure_it_is(metric, key, expected):
     assert (found.n, found.method) == (expected.n, expected.method)
 
 
+def test_scores_of_zero_and_one_are_a_rate():
+    """Five of five right do not prove that none is ever wrong."""
+    perfect = [EvalRow("s", i, {"f1": 1.0}, dataset="d") for i in range(5)]
+    found = estimates(MeanScore(), PerDatasetBreakdown(), of=perfect)
+    assert found["mean_score"] == found["dataset:d"] == rate_of([1.0] * 5)
+
+
 def test_attempts_at_one_question_are_one_question():
     """pass@k averages over questions, and so does its error."""
     attempts = [EvalRow("s", q, {"f1": float(q % 2)}, repeat=r) for q in range(8) for r in range(3)]

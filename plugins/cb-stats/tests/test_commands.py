@@ -81,6 +81,14 @@ def test_a_mistake_is_told_in_a_line(cb, before, saved, arguments, code, message
     assert "Traceback" not in done.stderr
 
 
+def test_a_broken_rule_is_told_once(cb, before, saved):
+    """On standard output, where the others stand, or else in the error."""
+    done = cb("gate", saved(before, "a.json"), "--min", "f1=0.9")
+    assert done.returncode == 8
+    assert done.stdout.startswith("broken: min f1=0.9 for mine: it is 0.")
+    assert done.stderr == "cb: error: the gate is closed: 1 rule broken\n"
+
+
 def test_an_open_gate_exits_with_zero(cb, before, noise, saved):
     """And says so, rule by rule."""
     arguments = ["--min", "f1=0.3", "--max", "error_rate=1%", "--max-drop", "f1=0.1"]
@@ -96,9 +104,9 @@ def test_a_closed_gate_has_a_code_of_its_own_and_a_line_for_each_broken_rule(
     """Also as JUnit, for the build server."""
     done = cb(
         *("gate", saved(worse, "b.json"), "--min", "f1=0.9", "--max-drop", "f1=0.02"),
-        *("--baseline", saved(before, "a.json"), "-o", "junit=gate.xml", "-o", "text"),
+        *("--baseline", saved(before, "a.json"), "-o", "junit=gate.xml"),
     )
-    assert done.returncode == 8
+    assert (done.returncode, done.stdout) == (8, "")
     assert "the gate is closed: 2 rules broken" in done.stderr
     assert done.stderr.count("broken: ") == 2
     suite = ET.parse(tmp_path / "gate.xml").getroot()[0]

@@ -27,7 +27,9 @@ class MeanScore:
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Average the scores of one system's rows."""
         scores, missing = scores_of(rows, self.score_field)
-        return noting_missing({"mean_score": measured_mean(scores)}, "mean_score", missing)
+        return noting_missing(
+            {"mean_score": measured_mean(scores, rate=None)}, "mean_score", missing
+        )
 
 
 @attrs.frozen
@@ -77,6 +79,6 @@ class PerDatasetBreakdown:
             scores.setdefault(name, []).append(math.nan if score is None else score)
             positions.setdefault(name, []).append(position)
         return {
-            f"dataset:{name}": measured_mean(scores[name], positions=positions[name])
+            f"dataset:{name}": measured_mean(scores[name], rate=None, positions=positions[name])
             for name in sorted(scores)
         }

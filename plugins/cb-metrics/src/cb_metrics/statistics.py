@@ -34,7 +34,7 @@ class ScoreStatistics:
         scores = given(by_row)
         covered = [0.0 if math.isnan(score) else 1.0 for score in by_row]
         return {
-            "score_mean": measured_mean(by_row),
+            "score_mean": measured_mean(by_row, rate=None),
             "score_median": statistics.median(scores) if scores else math.nan,
             "score_std": statistics.stdev(scores) if len(scores) > 1 else math.nan,
             "score_min": min(scores, default=math.nan),

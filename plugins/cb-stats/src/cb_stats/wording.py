@@ -34,7 +34,7 @@ def numbers(one: Comparison) -> str:
 def remarks(one: Comparison) -> Iterator[str]:
     """What else there is to say of a comparison, a sentence each."""
     if one.verdict == "undecided" and one.detectable is not None:
-        told = f"so many examples mostly show a difference of {one.detectable:.3f}"
+        told = f"so many examples mostly show differences from {one.detectable:.3f} up"
         if one.needed is not None and one.difference:
             told += f"; about {one.needed:,} would show this one"
         yield told
