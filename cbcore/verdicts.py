@@ -162,7 +162,7 @@ class _Scores:
                 n_input += row.input_tokens
                 n_output += row.output_tokens
         has_any = any(value == value for value in scores)  # noqa: PLR0124 - NaN differs from itself
-        return cls(Terms(scores, rate=None), tokens, n_output >= n_input, has_any)
+        return cls(Terms(scores, kind="score"), tokens, n_output >= n_input, has_any)
 
 
 @attrs.frozen(eq=False)

@@ -6,12 +6,15 @@ import functools
 import math
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
 from cbcore.stats._estimates import Estimate, left_in, mean_of, rate_of, ratio_of
 from cbcore.stats._units import Units
+
+Kind: TypeAlias = Literal["score", "rate", "amount"]
+"""What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -19,19 +22,19 @@ class Terms:
     """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
-    `y` it is the mean of x. `rate` says that every x is 0 or 1, with None that it is one if so.
-    Where there are terms for some rows only, `positions` says for which.
+    `y` it is the mean of x, and `kind` says what x can be. Where there are terms for some rows
+    only, `positions` says for which.
     """
 
     x: Sequence[float]
     y: Sequence[float] | None = None
-    rate: bool | None = False
+    kind: Kind | None = None
     positions: Sequence[int] | None = None
 
     def at(self, positions: Sequence[int]) -> Terms:
         """Those of its terms that stand at these positions, in this order."""
         y = None if self.y is None else [self.y[i] for i in positions]
-        return Terms([self.x[i] for i in positions], y, self.rate)
+        return Terms([self.x[i] for i in positions], y, self.kind)
 
     def units(self, all_rows: Units) -> Units:
         """Of all rows of the system, those that there are terms for."""
@@ -83,15 +86,15 @@ def measured_mean(
     values: Sequence[float],
     *,
     better: Literal["higher", "lower"] | None = "higher",
-    rate: bool | None = False,
+    kind: Kind | None = None,
     positions: Sequence[int] | None = None,
 ) -> Measured:
     """The mean of one value for each row, NaN for rows that do not count.
 
-    `rate` says that every value is 0 or 1; None, that it is a rate if so, as with scores.
-    `positions` says which rows the values are of, if not of all.
+    `kind` says what the values can be, so that no interval goes beyond it. `positions` says
+    which rows they are of, if not of all.
     """
-    return Measured(Terms(values, rate=rate, positions=positions), better=better)
+    return Measured(Terms(values, kind=kind, positions=positions), better=better)
 
 
 def measured_ratio(
@@ -116,5 +119,11 @@ def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
     x = terms.counted(terms.x)
     if terms.y is not None:
         return ratio_of(x, terms.counted(terms.y), groups, n=n_questions)
-    is_rate = set(x) <= {0.0, 1.0} if terms.rate is None else terms.rate
-    return (rate_of if is_rate else mean_of)(x, groups, n=n_questions)
+    if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):
+        return rate_of(x, groups, n=n_questions)
+    estimate = mean_of(x, groups, n=n_questions)
+    if estimate is None or estimate.interval is None or terms.kind is None or min(x) < 0:
+        return estimate
+    low, high = estimate.interval
+    highest = 1.0 if terms.kind == "score" and max(x) <= 1 else math.inf
+    return attrs.evolve(estimate, interval=(max(0.0, low), min(highest, high)))

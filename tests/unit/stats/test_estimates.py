@@ -119,6 +119,23 @@ def test_rows_without_a_term_do_not_count():
     assert math.isnan(measured_mean([math.nan]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "values", "interval"),
+    [
+        ("score", [0.9, 0.2], (0.0, 1.0)),
+        ("score", [3.0, 5.0], (0.0, math.inf)),
+        ("score", [-0.5, 0.5], (-math.inf, math.inf)),
+        ("amount", [0.1, 0.9], (0.0, math.inf)),
+        (None, [0.1, 0.9], (-math.inf, math.inf)),
+    ],
+)
+def test_no_interval_goes_where_no_value_can_be(kind, values, interval):
+    """Scores that all lie between 0 and 1 are on that scale; amounts are never negative."""
+    low, high = estimate_of(Terms(values, kind=kind)).interval
+    plain = mean_of(values).interval
+    assert (low, high) == (max(interval[0], plain[0]), min(interval[1], plain[1]))
+
+
 def test_terms_that_do_not_fit_the_rows_are_refused():
     """Or the values of one row would be taken for those of another."""
     with pytest.raises(ValueError, match="2 terms were given for 3 rows"):

@@ -29,7 +29,7 @@ class Latency:
         taken = [math.nan if row.error is not None else row.latency for row in rows]
         seconds = sorted(given(taken))
         return {
-            "latency_mean": measured_mean(taken, better="lower"),
+            "latency_mean": measured_mean(taken, kind="amount", better="lower"),
             "latency_median": _percentile(seconds, 50),
             "latency_p95": _percentile(seconds, 95),
             "latency_p99": _percentile(seconds, 99),

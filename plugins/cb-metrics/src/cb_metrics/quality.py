@@ -28,7 +28,7 @@ class MeanScore:
         """Average the scores of one system's rows."""
         scores, missing = scores_of(rows, self.score_field)
         return noting_missing(
-            {"mean_score": measured_mean(scores, rate=None)}, "mean_score", missing
+            {"mean_score": measured_mean(scores, kind="score")}, "mean_score", missing
         )
 
 
@@ -51,7 +51,9 @@ class PassRate:
         scores, missing = scores_of(rows, self.score_field)
         bar = self.threshold
         passed = [1.0 if s >= bar else 0.0 if s < bar else math.nan for s in scores]
-        return noting_missing({"pass_rate": measured_mean(passed, rate=True)}, "pass_rate", missing)
+        return noting_missing(
+            {"pass_rate": measured_mean(passed, kind="rate")}, "pass_rate", missing
+        )
 
 
 @attrs.frozen
@@ -79,6 +81,6 @@ class PerDatasetBreakdown:
             scores.setdefault(name, []).append(math.nan if score is None else score)
             positions.setdefault(name, []).append(position)
         return {
-            f"dataset:{name}": measured_mean(scores[name], rate=None, positions=positions[name])
+            f"dataset:{name}": measured_mean(scores[name], kind="score", positions=positions[name])
             for name in sorted(scores)
         }

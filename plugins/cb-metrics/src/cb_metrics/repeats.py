@@ -72,7 +72,7 @@ def _mean_over_examples(
     by_row = [nan] * n_rows
     for position, passes in enough.items():
         by_row[position] = chance(len(passes), sum(passes), k)
-    return measured_mean(by_row)
+    return measured_mean(by_row, kind="score")
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

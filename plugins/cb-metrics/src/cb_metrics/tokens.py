@@ -49,11 +49,11 @@ class CompressionRatio:
         saved = [i - o for i, o in zip(before, after, strict=True)]
         values: dict[str, float] = {
             "compression_ratio": measured_ratio(saved, before, better="higher"),
-            "mean_input_tokens": measured_mean(before, better=None),
-            "mean_output_tokens": measured_mean(after, better=None),
+            "mean_input_tokens": measured_mean(before, kind="amount", better=None),
+            "mean_output_tokens": measured_mean(after, kind="amount", better=None),
         }
         if any_prompt:
-            values["mean_prompt_tokens"] = measured_mean(prompts, better=None)
+            values["mean_prompt_tokens"] = measured_mean(prompts, kind="amount", better=None)
         return values
 
     def compare(

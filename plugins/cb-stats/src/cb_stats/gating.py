@@ -147,7 +147,7 @@ def _value(
         missing = sum(row.error is None and score not in row.scores for row in rows)
         return (missing / len(rows) if rows else None), f"{missing:,} of {len(rows):,} rows lack it"
     values = [row.scores.get(name, math.nan) if row.error is None else math.nan for row in rows]
-    estimate = estimate_of(measured_mean(values, rate=None).terms, Units.of(rows))
+    estimate = estimate_of(measured_mean(values, kind="score").terms, Units.of(rows))
     value = result.summary.get(system, {}).get(name)
     if estimate is None and value is not None:
         estimate = result.estimates.get(system, {}).get(name)
