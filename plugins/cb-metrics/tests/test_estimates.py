@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from cb_metrics import (
@@ -64,7 +66,8 @@ def test_a_metric_says_how_sure_it_is(metric, key, expected):
     assert found.stderr == pytest.approx(expected.stderr)
     low, high = expected.interval
     highest = 1.0 if "score" in key or key.startswith("dataset:") else high
-    assert found.interval == pytest.approx((max(0.0, low), min(high, highest)))
+    lowest = 0.0 if math.isfinite(low) else low
+    assert found.interval == pytest.approx((max(lowest, low), min(high, highest)))
     assert (found.n, found.method) == (expected.n, expected.method)
 
 
