@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import sub
 from typing import Any, Literal
 
 import attrs
 
 from cb_stats.noninferiority import NonInferiority, judge
 from cb_stats.resampling import front_shares, permutation_p_value
-from cb_stats.samples import Key, Pairs, Question, paired, questions_of
+from cb_stats.samples import Key, Pairs, Question, grouped, questions_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult
@@ -236,14 +238,18 @@ def _compared(
 ) -> list[Comparison]:
     """Every pair on every part, adjusted level by level, what got worse first."""
     found: list[Comparison] = []
+    paired = [
+        (one, other, Pairs.of(mine, theirs, names or (one, other)))
+        for one, other, mine, theirs in pairs
+    ]
     for part, datasets in parts.items():
         level = [
             _comparison(
                 (one, other, metric, part),
-                paired(mine, theirs, names or (one, other), datasets),
+                both if datasets is None else both.only(datasets),
                 options,
             )
-            for one, other, mine, theirs in pairs
+            for one, other, both in paired
         ]
         if part is None or any(one.n for one in level):
             found += level
@@ -264,13 +270,13 @@ def _comparison(
         metric=metric,
         dataset=dataset,
         n=len(pairs.keys),
-        unpaired=pairs.unpaired,
+        unpaired=pairs.unpaired(),
     )
     if not pairs.keys:
         return bare
-    differences, groups = pairs.differences(), pairs.groups()
-    estimate = mean_of(differences, groups, n=len(differences))
     first, second = ([q.score for q in side] for side in (pairs.first, pairs.second))
+    differences, groups = list(map(sub, first, second)), pairs.groups()
+    estimate = mean_of(differences, groups, n=len(differences))
     bare = attrs.evolve(
         bare,
         difference=math.fsum(differences) / len(differences),
@@ -279,8 +285,8 @@ def _comparison(
         wins=sum(d > 0 for d in differences),
         ties=sum(d == 0 for d in differences),
         losses=sum(d < 0 for d in differences),
-        tokens=pairs.share("tokens"),
-        dollars=pairs.share("dollars"),
+        tokens=pairs.share_of_tokens(),
+        dollars=pairs.share_of_dollars(),
         within_variance=pairs.within_variance(),
         regressed=_regressed(pairs, differences),
     )
@@ -332,7 +338,7 @@ def _worst_first(level: Iterable[Comparison]) -> list[Comparison]:
 
 def _regressed(pairs: Pairs, differences: Sequence[float]) -> list[dict[str, Any]]:
     """The examples that lost most, the worst first."""
-    worse = sorted((d, i) for i, d in enumerate(differences) if d < 0)
+    losses = ((d, i) for i, d in enumerate(differences) if d < 0)
     return [
         {
             "dataset": pairs.keys[i][0],
@@ -340,7 +346,7 @@ def _regressed(pairs: Pairs, differences: Sequence[float]) -> list[dict[str, Any
             "score": pairs.first[i].score,
             "baseline_score": pairs.second[i].score,
         }
-        for _, i in worse[:MOST_EXAMPLES]
+        for _, i in heapq.nsmallest(MOST_EXAMPLES, losses)
     ]
 
 
@@ -355,26 +361,23 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float | Non
 
 def _pareto(sides: Mapping[str, Mapping[Key, Question]], seed: int) -> dict[str, float]:
     """How often each system is on the front, on the examples that all have a score for."""
-    scored = {s: side for s, side in sides.items() if any(q.scores for q in side.values())}
+    scored = {s: side for s, side in sides.items() if any(q.n for q in side.values())}
     if len(scored) < 2:
         return {}
     first, *others = scored.values()
     keys = [
         key
         for key, question in first.items()
-        if question.scores and all(key in o and o[key].scores for o in others)
+        if question.n and all(key in o and o[key].n for o in others)
     ]
-    clusters = [first[key].cluster for key in keys]
     points = {
         system: (
             [side[key].score for key in keys],
-            [math.fsum(side[key].tokens) / len(side[key].tokens) for key in keys],
+            [side[key].tokens for key in keys],
         )
         for system, side in scored.items()
     }
-    groups = None
-    if any(cluster is not None for cluster in clusters):
-        groups = [key if c is None else (key[0], c) for key, c in zip(keys, clusters, strict=True)]
+    groups = grouped(keys, [first[key].cluster for key in keys])
     return front_shares(points, groups, seed=seed)
 
 

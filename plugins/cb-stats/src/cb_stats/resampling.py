@@ -83,6 +83,7 @@ def front_shares(
     costs = np.array([points[system][1] for system in systems], dtype=float).T
     if not len(scores):
         return {}
+    scores, costs = np.ascontiguousarray(scores), np.ascontiguousarray(costs)
     sizes = np.ones(len(scores))
     if groups is not None:
         scores, costs, sizes = _summed(scores, costs, groups)
@@ -91,7 +92,7 @@ def front_shares(
     random = np.random.default_rng(seed)
     on_front = np.zeros(len(systems))
     for _ in range(n_draws):
-        weights = np.bincount(random.integers(0, n, n), minlength=n)
+        weights = np.bincount(random.integers(0, n, n), minlength=n).astype(float)
         total = weights @ sizes
         on_front += _front(weights @ scores / total, weights @ costs / total)
     return dict(zip(systems, (on_front / n_draws).tolist(), strict=True))
