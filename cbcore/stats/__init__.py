@@ -5,6 +5,10 @@ run can say how sure it is and whether two systems differ. All in plain Python, 
 import. The formulas and their sources are in `docs/explanation/statistics.md`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from cbcore.stats._distributions import normal_quantile, t_quantile, t_two_sided
 from cbcore.stats._estimates import (
     CONFIDENCE,
@@ -15,16 +19,18 @@ from cbcore.stats._estimates import (
     ratio_of,
 )
 from cbcore.stats._measured import Measured, Terms, estimate_of, measured_mean, measured_ratio
-from cbcore.stats._paired import (
-    Difference,
-    difference_of,
-    examples_needed,
-    holm,
-    mcnemar_mid_p,
-    paired_p_value,
-    smallest_effect,
-)
 from cbcore.stats._units import CLUSTER, Units
+
+if TYPE_CHECKING:
+    from cbcore.stats._paired import (
+        Difference,
+        difference_of,
+        examples_needed,
+        holm,
+        mcnemar_mid_p,
+        paired_p_value,
+        smallest_effect,
+    )
 
 __all__ = (
     "CLUSTER",
@@ -51,3 +57,12 @@ __all__ = (
     "t_quantile",
     "t_two_sided",
 )
+
+
+def __getattr__(name: str) -> Any:
+    # One system has nothing to be compared with, and need not import how.
+    if name not in __all__:
+        raise AttributeError(f"module 'cbcore.stats' has no attribute {name!r}")
+    from cbcore.stats import _paired
+
+    return getattr(_paired, name)

@@ -162,6 +162,14 @@ def test_non_inferiority_is_settled_or_says_what_would(
     assert (found.non_inferiority.needed is not None) == (verdict == "inconclusive")
 
 
+def test_examples_for_a_wanted_difference_are_told(before, noise):
+    """Half the difference takes four times the examples."""
+    (one,) = compare_runs(before, noise, Options(detect=0.02)).comparisons
+    (half,) = compare_runs(before, noise, Options(detect=0.01)).comparisons
+    assert one.detectable > 0.01
+    assert half.needed_to_detect == pytest.approx(4 * one.needed_to_detect, rel=0.05)
+
+
 def test_the_dollars_of_both_are_compared_where_they_are_known(result_of, scores):
     """As the rows report them."""
     run = result_of({"full": scores(1), "cut": scores(2)})
@@ -201,7 +209,9 @@ def test_a_score_that_no_row_has_is_refused(before):
     assert "f1" in caught.value.hint
 
 
-@pytest.mark.parametrize("wrong", [{"alpha": 0}, {"alpha": 1.5}, {"non_inferior": -0.1}])
+@pytest.mark.parametrize(
+    "wrong", [{"alpha": 0}, {"alpha": 1.5}, {"non_inferior": -0.1}, {"detect": -1}]
+)
 def test_options_that_mean_nothing_are_refused(wrong):
     """Before anything is read."""
     with pytest.raises(UsageError, match="must"):

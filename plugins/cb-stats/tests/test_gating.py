@@ -77,6 +77,13 @@ def test_too_few_examples_to_tell_is_said_and_a_choice(result_of, choice, n_brok
     assert len(gate.broken) == n_broken
 
 
+def test_a_run_that_ended_early_is_told(before):
+    """What is missing cannot be judged."""
+    part = attrs.evolve(before, config={**before.config, "state": "failed"})
+    gate = check(part, Rules(min={"f1": 0.1}))
+    assert states(gate)["finished", "every system"] == "inconclusive"
+
+
 def test_no_loss_keeps_a_margin_of_zero(before):
     """The same scores again have lost nothing."""
     assert states(check(before, Rules(max_drop={"f1": 0.0}), before)) == {

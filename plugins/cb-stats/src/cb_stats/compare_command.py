@@ -22,6 +22,12 @@ from cbcore.cli.kit import Settings, find_result, pass_settings, shared_options
     help="Also say whether a loss of more than X is ruled out, and at what cost.",
 )
 @click.option(
+    "--detect",
+    type=float,
+    metavar="X",
+    help="Also say how many examples would show a difference of X.",
+)
+@click.option(
     "--alpha",
     type=float,
     default=0.05,
@@ -65,6 +71,7 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
         metric=chosen["metric"],
         alpha=chosen["alpha"],
         non_inferior=chosen["non_inferior"],
+        detect=chosen["detect"],
         seed=chosen["seed"],
     )
     results = [find_result(settings, run) for run in runs]

@@ -30,9 +30,9 @@ def _check_share(_: object, attribute: Any, value: float) -> None:
         raise UsageError(f"{attribute.name} must be between 0 and 1, not {value!r}")
 
 
-def _check_margin(_: object, __: object, value: float | None) -> None:
+def _check_amount(_: object, attribute: Any, value: float | None) -> None:
     if value is not None and not (math.isfinite(value) and value >= 0):
-        raise UsageError(f"the margin of non-inferiority must not be negative, as {value!r} is")
+        raise UsageError(f"{attribute.name} must not be negative, as {value!r} is")
 
 
 @attrs.frozen(kw_only=True)
@@ -40,14 +40,15 @@ class Options:
     """How to compare.
 
     `metric` is a score of the rows, by default the one that quality means. `alpha` is how often
-    chance alone may be called a difference, `non_inferior` the loss that does not matter, and
-    `seed` makes shuffles and draws repeatable.
+    chance alone may be called a difference, `non_inferior` the loss that does not matter,
+    `detect` a difference that should show, and `seed` makes shuffles and draws repeatable.
     """
 
     metric: str | None = None
     alpha: float = attrs.field(default=0.05, validator=_check_share)
     power: float = attrs.field(default=0.8, validator=_check_share)
-    non_inferior: float | None = attrs.field(default=None, validator=_check_margin)
+    non_inferior: float | None = attrs.field(default=None, validator=_check_amount)
+    detect: float | None = attrs.field(default=None, validator=_check_amount)
     seed: int = 0
 
 
@@ -59,7 +60,8 @@ class Comparison:
     the system less that of the baseline, with its interval from `low` to `high`. `p_value` is
     of the `test`, `p_adjusted` after Holm over all comparisons of the same level. The `verdict`
     goes by that. `detectable` is the smallest true difference that so many examples would mostly
-    show, `needed` how many would show the one that was seen. `regressed` names the examples that
+    show, `needed` how many would show the one that was seen, and `needed_to_detect` the one that
+    was asked for. `regressed` names the examples that
     lost most.
     """
 
@@ -85,6 +87,7 @@ class Comparison:
     clusters: int | None = None
     detectable: float | None = None
     needed: int | None = None
+    needed_to_detect: int | None = None
     tokens: float | None = None
     dollars: float | None = None
     within_variance: float | None = None
@@ -296,8 +299,9 @@ def _comparison(
     half = t_quantile(1 - options.alpha / 2, df) * estimate.stderr
     p_value, test = permutation_p_value(differences, groups, seed=options.seed)
     alpha, power, margin = options.alpha, options.power, options.non_inferior
-    needed = examples_needed(
-        *(estimate.stderr, len(differences), estimate.value), alpha=alpha, power=power
+    needed, to_detect = (
+        examples_needed(estimate.stderr, len(differences), effect, alpha=alpha, power=power)
+        for effect in (estimate.value, options.detect or 0.0)
     )
     return attrs.evolve(
         bare,
@@ -310,6 +314,7 @@ def _comparison(
         clusters=estimate.clusters,
         detectable=smallest_effect(estimate.stderr, alpha=alpha, power=power),
         needed=needed,
+        needed_to_detect=to_detect,
         non_inferiority=(
             None if margin is None else judge(estimate, df, margin, alpha=alpha, power=power)
         ),

@@ -106,7 +106,7 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
             rows=[row for row in result.rows if row.system in kept],
             summary={s: values for s, values in result.summary.items() if s in kept},
         )
-    outcomes = [*_bounds(result, rules)]
+    outcomes = [*_unfinished(result), *_bounds(result, rules)]
     reports = []
     for metric, margin in rules.max_drop.items():
         assert baseline is not None  # noqa: S101 - refused above
@@ -116,6 +116,14 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
         outcomes += [_drop(one, margin, rules) for one in report.overall]
         outcomes += _gone(baseline, report, metric, margin, rules)
     return Gate(outcomes, rules.inconclusive, reports)
+
+
+def _unfinished(result: EvalResult) -> Iterator[Outcome]:
+    """A run that ended early is no more than a part of what was to be judged."""
+    state = result.config.get("state") or "finished"
+    if state != "finished":
+        told = f"the run is {state}: only the rows that were done count"
+        yield Outcome(rule="finished", system="every system", state="inconclusive", told=told)
 
 
 def _bounds(result: EvalResult, rules: Rules) -> Iterator[Outcome]:

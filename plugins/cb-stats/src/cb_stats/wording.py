@@ -38,6 +38,8 @@ def remarks(one: Comparison) -> Iterator[str]:
         if one.needed is not None and one.difference:
             told += f"; about {one.needed:,} would show this one"
         yield told
+    if one.needed_to_detect is not None:
+        yield f"about {one.needed_to_detect:,} examples would show the difference asked for"
     if one.non_inferiority is not None:
         yield claim(one)
     if one.verdict == "worse" or (one.regressed and one.verdict == "undecided"):
