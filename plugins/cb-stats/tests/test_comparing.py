@@ -32,6 +32,7 @@ def test_the_same_run_twice_does_not_differ(before):
     """Not in one example."""
     (found,) = compare_runs(before, before).comparisons
     assert (found.difference, found.p_value, found.ties) == (0.0, 1.0, 60)
+    assert found.detectable is None
 
 
 def test_the_examples_behind_a_regression_are_named(before, worse):

@@ -312,7 +312,7 @@ def _comparison(
         test=test,
         correlation=_correlation(first, second),
         clusters=estimate.clusters,
-        detectable=smallest_effect(estimate.stderr, alpha=alpha, power=power),
+        detectable=smallest_effect(estimate.stderr, alpha=alpha, power=power) or None,
         needed=needed,
         needed_to_detect=to_detect,
         non_inferiority=(

@@ -11,7 +11,8 @@ from cb_stats.wording import VERDICTS, cost, lost, numbers, remarks, subject
 from cbcore.cli.kit import clean
 from cbcore.plain import json_safe
 
-_MARKUP = re.compile(r"[\\`*_\[\]<>|&~@#$!{}^]")
+# An underscore inside a word is no markup, and most names have one.
+_MARKUP = re.compile(r"[\\`*\[\]<>|&~@#$!{}^]|(?<!\w)_|_(?!\w)|:(?=//)")
 
 
 def as_text(report: Report) -> str:
