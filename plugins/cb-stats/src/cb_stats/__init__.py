@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cb_stats.asserting import assert_no_regression as assert_no_regression
-    from cb_stats.comparing import Comparison as Comparison
-    from cb_stats.comparing import Options as Options
-    from cb_stats.comparing import Report as Report
     from cb_stats.comparing import compare_runs as compare_runs
     from cb_stats.comparing import compare_systems as compare_systems
     from cb_stats.gating import Rules as Rules
     from cb_stats.gating import check as check
+    from cb_stats.records import Comparison as Comparison
+    from cb_stats.records import Options as Options
+    from cb_stats.records import Report as Report
 
 _HOMES = {
-    "Comparison": "comparing",
-    "Options": "comparing",
-    "Report": "comparing",
+    "Comparison": "records",
+    "Options": "records",
+    "Report": "records",
     "Rules": "gating",
     "assert_no_regression": "asserting",
     "check": "gating",

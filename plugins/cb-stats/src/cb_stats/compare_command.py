@@ -53,8 +53,9 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     A RUN is the path of a saved result. Of two, the first is the baseline. What is worse stands
     first, with the examples that lost most.
     """
-    from cb_stats.comparing import Options, compare_runs, compare_systems
+    from cb_stats.comparing import compare_runs, compare_systems
     from cb_stats.outputs import check_outputs, write_outputs
+    from cb_stats.records import Options
     from cb_stats.rendering import FORMATS
     from cbcore.exceptions import UsageError
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import attrs
 
-from cb_stats.comparing import Comparison, Options, Report, compare_runs
+from cb_stats.comparing import compare_runs
+from cb_stats.records import Comparison, Options, Report
 from cb_stats.wording import lost, numbers
 from cbcore.exceptions import UsageError
 from cbcore.names import hint

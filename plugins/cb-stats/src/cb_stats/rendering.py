@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from cb_stats.comparing import Comparison, Report
+from cb_stats.records import Comparison, Report
 from cb_stats.wording import VERDICTS, cost, lost, numbers, remarks, subject
 from cbcore.cli.kit import clean
 from cbcore.plain import json_safe

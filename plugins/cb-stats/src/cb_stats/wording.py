@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cb_stats.comparing import Comparison
+from cb_stats.records import Comparison
 
 VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
 
