@@ -85,7 +85,11 @@ def sum_up(
     if several and score_field is not None:
         from cbcore.verdicts import verdicts_of
 
-        found.verdicts = verdicts_of(rows_by_system, score_field, units)
+        # A run is over by now: whatever its rows hold, it must not be lost.
+        with contained() as tried:
+            found.verdicts = verdicts_of(rows_by_system, score_field, units)
+        if tried.error is not None:
+            found.problems.append(f"systems could not be compared: {tried.reason}")
     found.problems += _few_clusters(found.estimates, units)
     return found
 

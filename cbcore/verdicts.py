@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import add
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -203,14 +204,14 @@ def _compared(
             [measured[system].tokens[i] for i in pair.first],
             [measured[base].tokens[i] for i in pair.second],
         )
-    both = [a - a + b - b == 0 for a, b in zip(mine.x, theirs.x, strict=True)]
-    spent = [x if counts else math.nan for x, counts in zip(tokens.x, both, strict=True)]
-    share = Terms(spent, tokens.y).value()
+    # NaN, which does not count, where either has no score.
+    nothing = [0.0 * (a - b) for a, b in zip(mine.x, theirs.x, strict=True)]
+    share = Terms(list(map(add, tokens.x, nothing)), tokens.y).value()
+    kept = Terms(list(map(add, mine.x, nothing)), theirs.x)
     # A share of what may be negative, or of nothing, means nothing.
-    if min((y for y, counts in zip(theirs.x, both, strict=True) if counts), default=-1) < 0:
+    if min(kept.counted(theirs.x)) < 0:
         return difference, None, share
-    x = [a if counts else math.nan for a, counts in zip(mine.x, both, strict=True)]
-    return difference, estimate_of(Terms(x, theirs.x), pair.units), share
+    return difference, estimate_of(kept, pair.units), share
 
 
 def _baseline(system: str, score: str, own: Estimate | None) -> Verdict:

@@ -32,17 +32,18 @@ class Units:
     def of(cls, rows: Sequence[EvalRow], *, keyed: bool = True) -> Units:
         """Look at the rows once. Keys that are asked for, or needed, are kept."""
         clusters: dict[int, Hashable] = {}
+        keys: list[tuple[str, str | int, int]] = []
         repeated = False
-        for position, row in enumerate(rows):
+        for position, row in enumerate(rows):  # once, as they may be on disk
             if CLUSTER in row.metadata:
                 clusters[position] = _hashable(row.metadata[CLUSTER])
             if row.repeat:
                 repeated = True
-        if not keyed and not repeated and not clusters:
-            return cls(len(rows))
-        keys = [(row.dataset, row.example_id, row.repeat) for row in rows]
+            if keyed:
+                keys.append((row.dataset, row.example_id, row.repeat))
         if not repeated and not clusters:
             return cls(len(rows), keys)
+        keys = keys or [(row.dataset, row.example_id, row.repeat) for row in rows]
         groups = [
             (key[0], clusters[i]) if i in clusters else key[:2] if repeated else key
             for i, key in enumerate(keys)

@@ -160,6 +160,13 @@ def test_a_metric_whose_terms_do_not_fit_keeps_its_value():
     ]
 
 
+def test_scores_that_are_no_numbers_cost_the_verdicts_and_nothing_else():
+    """As rows that somebody made by hand may have."""
+    found = sum_up({"a": rows("a", ["high", "low"]), "b": rows("b", [1.0, 0.0])}, [], "f1")
+    assert found.verdicts == []
+    assert found.problems[0].startswith("systems could not be compared: ")
+
+
 def test_few_clusters_are_told_once():
     """Below thirty, the intervals are rough."""
     clustered = [EvalRow("a", i, {"f1": i % 2}, 9, 9, {"cluster": i // 5}) for i in range(50)]
