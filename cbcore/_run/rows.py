@@ -62,8 +62,8 @@ class RowMaker:
             row.error = redact(outcome.error or "", self._secrets)
             return row
         self._keep_output(row, work.example, output)
-        if self._cluster_column in work.example:
-            row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
+        if (cluster := work.example.get(self._cluster_column)) is not None:
+            row.metadata.update(self._plain({CLUSTER: cluster}))
         for scorer, scores in outcome.scores:
             self._keep_scores(row, scorer, scores)
         main = self._score_field

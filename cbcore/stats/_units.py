@@ -35,8 +35,8 @@ class Units:
         keys: list[tuple[str, str | int, int]] = []
         repeated = False
         for position, row in enumerate(rows):  # once, as they may be on disk
-            if CLUSTER in row.metadata:
-                clusters[position] = _hashable(row.metadata[CLUSTER])
+            if (cluster := row.metadata.get(CLUSTER)) is not None:
+                clusters[position] = _hashable(cluster)
             if row.repeat:
                 repeated = True
             if keyed:

@@ -49,6 +49,13 @@ def test_another_column_can_name_the_cluster():
     assert result.estimates["echo"]["mean_score"].clusters == 2
 
 
+def test_an_example_without_a_cluster_stands_for_itself():
+    """Null is no name of a source, and those that have none do not share it."""
+    result, found = clusters(data=examples(cluster=lambda i: "doc" if i < 2 else None))
+    assert found == ["doc", "doc", *[None] * 6]
+    assert result.estimates["echo"]["mean_score"].clusters == 7
+
+
 def test_a_column_that_no_example_has_is_told(capsys):
     """Most likely it is misspelt."""
     result, found = clusters(data=examples(), cluster_column="sauce")
