@@ -47,6 +47,7 @@ class Settings(TypedDict, total=False):
     allow_unsandboxed: bool
     seed: int | None
     tokenizer: Any
+    cluster_column: str | None
 
 
 def _spelled_out(function: _Function) -> _Function:

@@ -22,7 +22,8 @@ CBError                          exit 1   message, hint, exit_code
 │       └── RunInterruptedError  exit 130 the same, by Ctrl-C, SIGTERM or SIGHUP
 ├── ResultError                  exit 5   a result that cannot be read or used
 ├── StoreError                   exit 6   the store cannot be opened, read or written
-└── ReportError                  exit 8   a report cannot be written
+├── ReportError                  exit 8   a report cannot be written
+└── GateError                    exit 9   a result breaks a rule that it was held to
 
 A message says what was tried, with which value; the hint says what to do next.
 """
@@ -275,3 +276,20 @@ class ReportError(CBError):
     """A run came to its end, but a report of it could not be written. Its rows are stored."""
 
     exit_code = 8
+
+
+class GateError(CBError):
+    """A result breaks a rule that it was held to. `broken` has a line for each such rule.
+
+    The message has them too, unless they were `told` before.
+    """
+
+    exit_code = 9
+
+    def __init__(
+        self, broken: Sequence[str], *, told: bool = False, hint: str | None = None
+    ) -> None:
+        rules = f"{len(broken)} rule{'' if len(broken) == 1 else 's'}"
+        lines = [] if told else broken
+        super().__init__("\n".join([f"the gate is closed: {rules} broken", *lines]), hint=hint)
+        self.broken = tuple(broken)

@@ -139,7 +139,10 @@ class AsyncEvaluator(Protocol):
 
 @runtime_checkable
 class Metric(Protocol):
-    """Aggregates the rows of one system. NaN or infinity means: no finite value."""
+    """Aggregates the rows of one system. NaN or infinity means: no finite value.
+
+    A value that is `cbcore.stats.Measured` also gets its standard error and interval.
+    """
 
     @property
     def name(self) -> str: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,11 +15,14 @@ from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plain import json_safe
 from cbcore.runconfig import RunConfig
-from cbcore.summary import Summary, summarize
+from cbcore.stats import Estimate
+from cbcore.summary import Estimates, Summary, sum_up
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
     import pandas
+
+    from cbcore.verdicts import Verdict
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. A reader refuses a newer one."""
@@ -137,6 +141,8 @@ class EvalResult:
 
     `config` says how the run was made; `RunConfig` declares its keys. `sections` are the tables
     that extensions of the run added, by their names.
+    `estimates` say how sure the values of the summary are, `undecided` which systems cannot be
+    told from the best by a metric, and `verdicts` what to make of each system.
     `dataclasses.fields` and `replace` work on it as on a dataclass.
     """
 
@@ -149,6 +155,9 @@ class EvalResult:
     problems: list[str] = attrs.Factory(list)
     sections: dict[str, Section] = attrs.Factory(dict)
     metrics: Sequence[Any] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
+    estimates: Estimates = attrs.field(factory=dict, kw_only=True)
+    undecided: dict[str, list[str]] = attrs.field(factory=dict, kw_only=True)
+    verdicts: list[Verdict] = attrs.field(factory=list, kw_only=True)
 
     @property
     def systems(self) -> list[str]:
@@ -203,7 +212,10 @@ class EvalResult:
         grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}
         for row in kept:
             grouped[row.system].append(row)
-        left.summary, left.problems = summarize(grouped, self.metrics)
+        found = sum_up(grouped, self.metrics, self.config.get("score_field"))
+        left.summary, left.problems = found.summary, found.problems
+        left.estimates, left.undecided = found.estimates, found.undecided
+        left.verdicts = found.verdicts
         left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
 
@@ -213,6 +225,15 @@ class EvalResult:
             "schema": SCHEMA_VERSION,
             "config": json_safe(self.config),
             "summary": json_safe(self.summary),
+            "estimates": {
+                system: {metric: _written(estimate) for metric, estimate in found.items()}
+                for system, found in self.estimates.items()
+            },
+            "undecided": json_safe(self.undecided),
+            "verdicts": [
+                {**json_safe(attrs.asdict(verdict)), "sentence": verdict.sentence}
+                for verdict in self.verdicts
+            ],
             "timing": json_safe(self.timing),
             "problems": list(self.problems),
             "sections": {
@@ -244,11 +265,13 @@ class EvalResult:
             rows = [EvalRow(**row) for row in data["rows"]]
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
-        parts = {name: data.get(name, {}) for name in ("summary", "timing", "config")}
-        parts["problems"] = data.get("problems", [])
+        names = ("summary", "timing", "config", "estimates", "undecided")
+        parts = {name: data.get(name, {}) for name in names}
+        parts |= {name: data.get(name, []) for name in ("problems", "verdicts")}
         for name, part in parts.items():
-            if not isinstance(part, list if name == "problems" else dict):
+            if not isinstance(part, list if name in ("problems", "verdicts") else dict):
                 raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
+        parts["estimates"], parts["verdicts"] = _read(parts["estimates"], parts["verdicts"])
         return cls(rows=rows, sections=_sections(data), **parts)
 
     @classmethod
@@ -287,6 +310,49 @@ class EvalResult:
             yield flat
 
 
+def _written(estimate: Estimate) -> dict[str, Any]:
+    """How sure a value is, as plain data; a bound that is infinite is null."""
+    low, high = estimate.interval or (None, None)
+    return {
+        "stderr": json_safe(estimate.stderr),
+        "low": json_safe(low),
+        "high": json_safe(high),
+        "n": estimate.n,
+        "method": estimate.method,
+        "clusters": estimate.clusters,
+        "value": json_safe(estimate.value),
+    }
+
+
+def _read(estimates: dict[str, Any], verdicts: list[Any]) -> tuple[Estimates, list[Verdict]]:
+    """What `to_dict` wrote of estimates and verdicts."""
+    from cbcore.verdicts import Verdict
+
+    try:
+        found = {
+            system: {metric: _estimate(dict(written)) for metric, written in of_system.items()}
+            for system, of_system in estimates.items()
+        }
+        known = {field.name for field in attrs.fields(Verdict)}
+        told = [Verdict(**{k: v for k, v in one.items() if k in known}) for one in verdicts]
+    except (TypeError, AttributeError, KeyError, ValueError) as error:
+        raise ResultError(f"the estimates of this result cannot be read: {error}") from error
+    return found, told
+
+
+def _estimate(written: dict[str, Any]) -> Estimate:
+    low, high, method = written.get("low"), written.get("high"), written.get("method")
+    interval = None
+    if method is not None:
+        interval = (-math.inf if low is None else low, math.inf if high is None else high)
+    return Estimate(
+        *(written["value"], written.get("stderr"), written["n"]),
+        interval=interval,
+        method=method,
+        clusters=written.get("clusters"),
+    )
+
+
 def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
     """The sections of a saved result. One written before there were sections has the lines of
     its only table beside the rows, under the name of that table."""
@@ -294,7 +360,7 @@ def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
     sections = data.get("sections", {})
     if not isinstance(sections, dict):
         raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
-    known = {"schema", "config", "summary", "timing", "problems", "rows", "sections"}
+    known = {"schema", "config", "summary", "timing", "problems", "rows", "sections", "verdicts"}
     for name in sorted(data.keys() - known):
         lines = data[name]
         if isinstance(lines, list) and lines and all(isinstance(line, dict) for line in lines):

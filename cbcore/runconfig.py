@@ -44,6 +44,7 @@ class RunConfig(TypedDict, total=False):
     allow_unsandboxed: Annotated[bool, "whether generated code may run without a sandbox"]
     seed: Annotated[int | None, "the seed of every component that takes one, or null"]
     text_fields: Annotated[list[str] | None, "the fields whose tokens count, as given, or null"]
+    cluster_column: Annotated[str | None, "the field that names an example's cluster, or null"]
     state: Annotated[RunState, "`finished`, `interrupted` or `failed`"]
     state_reason: Annotated[str, "why it failed; only then"]
     filter: Annotated[dict[str, Any], "what `filter` was called with; only then"]

@@ -35,6 +35,7 @@ class RunOptions:
     budget_tokens: int | None = None
     budget_usd: float | None = None
     rows: str = "memory"
+    cluster_column: str | None = None
     executor: Any = None
 
 

@@ -49,6 +49,7 @@ class Lane:
             *(part.name, context.counter),
             scorers=source.scorers,
             score_field=source.expected_score(context.score_field),
+            cluster_column=context.options.cluster_column,
         ).row
         self._waiting = [s for s in source.scorers if hasattr(s.evaluator, "ascore")]
         self._direct = [s for s in source.scorers if not hasattr(s.evaluator, "ascore")]

@@ -13,6 +13,7 @@ from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
+from cbcore.stats import CLUSTER
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
@@ -24,7 +25,8 @@ _LARGEST_INT = 10**300
 class RowMaker:
     """Builds the rows of one system.
 
-    `scorers` are those of its rows. A row that lacks `score_field` gets the reason.
+    `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
+    example has in the `cluster_column` is kept as the row's cluster.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class RowMaker:
         *,
         scorers: Sequence[Scorer] = (),
         score_field: str | None = None,
+        cluster_column: str | None = None,
     ) -> None:
         self._system = system
         self._counter = counter
@@ -45,6 +48,7 @@ class RowMaker:
         )
         self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
         self._score_field = score_field
+        self._cluster_column = cluster_column or CLUSTER
         self._unscored = Unscored(score_field or "", scorers)
 
     # May be called twice for one outcome: a budget wants to know what a call took before it is
@@ -63,6 +67,8 @@ class RowMaker:
                     row.metadata.update(self._plain(outcome.spent))
                 return row
             self._keep_output(row, work.example, output)
+            if self._cluster_column in work.example:
+                row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         except Exception as error:  # noqa: BLE001 - all that is made of outputs passes here
             return self._refused(outcome, error)
         for scorer, scores in outcome.scores:

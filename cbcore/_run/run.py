@@ -44,7 +44,8 @@ from cbcore.exceptions import (
 from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
-from cbcore.summary import summarize
+from cbcore.stats import CLUSTER
+from cbcore.summary import sum_up
 
 __all__ = ("Run", "RunOptions", "Source")
 
@@ -100,6 +101,7 @@ class Run:
         except BaseException as error:  # noqa: BLE001 - whatever ends a run, rows are kept
             failure = _unexpected(error)
         self._tell_unread_columns()
+        self._tell_missing_clusters()
         self._tell_recalled()
         failure = self._close(failure)
         result = self._result(failure)
@@ -230,6 +232,13 @@ class Run:
                 f"{evaluator} never looked at {field!r}: {field}_column had no effect"
             )
 
+    def _tell_missing_clusters(self) -> None:
+        """A column that no example has is most likely misspelt."""
+        column = self.context.options.cluster_column
+        rows = (row for part in self._rows.values() for row in part if row.error is None)
+        if column is not None and all(CLUSTER not in row.metadata for row in rows):
+            self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
+
     def _scoring_parts(self) -> list[Part]:
         """What scores the rows of any system, each part once."""
         sources = [source for _, bound in self._bound for source in bound]
@@ -319,7 +328,7 @@ class Run:
 
     def _result(self, failure: BaseException | None) -> EvalResult:
         here = process.current
-        summary, problems = summarize(self._rows, self.metrics)
+        found = sum_up(self._rows, self.metrics, self.context.score_field)
         if process.current != here:
             process.leave_copy("a metric")
         config: RunConfig = {**self.config, "state": _state(failure)}
@@ -327,18 +336,20 @@ class Run:
             config["state_reason"] = reason
         parts = list(self._rows.values())
         sections, remarks = self._sections()
-        problems = [*problems, *remarks]
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
         return EvalResult(
             rows=rows,
-            summary=hide(summary),
+            summary=hide(found.summary),
             timing=self._timing,
             config=config,
-            problems=problems,
+            problems=[*found.problems, *remarks],
             sections=sections,
             metrics=self.metrics,
+            estimates=found.estimates,
+            undecided=found.undecided,
+            verdicts=found.verdicts,
         )
 
 

@@ -126,7 +126,7 @@ def cli() -> None:
     Try:   cb run --system "identity | extractive" --dataset hotpotqa:sample
     Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed or stopped early
            5 a result cannot be read · 6 the store cannot be used · 7 no row has a score
-           8 a report cannot be written · 130 interrupted
+           8 a report cannot be written · 9 a gate is closed · 130 interrupted
     """
 
 

@@ -30,6 +30,19 @@ class Output:
     shown: str = ""
 
 
+def find_result(settings: Settings, text: str) -> EvalResult:
+    """The result that a `RUN` of the command line names: the path of a saved one."""
+    from cbcore.exceptions import ResultError
+    from cbcore.results import EvalResult
+
+    if Path(text).is_file():
+        return EvalResult.load(text)
+    raise ResultError(
+        f"there is no file {text!r}, and runs are not kept yet by their ids",
+        hint="save a result with `cb run … --output json=FILE`, and name that file",
+    )
+
+
 def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
     """Reporters and where they write, made before anything is spent."""
     from cbcore._build.builder import Builder

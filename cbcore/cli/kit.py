@@ -13,6 +13,7 @@ from cbcore.cli._edge import exit_code_of
 from cbcore.cli._reports import (
     Output,
     execute_and_report,
+    find_result,
     make_outputs,
     raise_if_nothing_worked,
     report,
@@ -20,6 +21,7 @@ from cbcore.cli._reports import (
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import clean, echo, echo_columns, echo_indented, echo_json
 from cbcore.cli.list_components import offered_records
+from cbcore.plugins._policy import tool_table
 
 __all__ = [
     "Output",
@@ -31,10 +33,12 @@ __all__ = [
     "echo_json",
     "execute_and_report",
     "exit_code_of",
+    "find_result",
     "make_outputs",
     "offered_records",
     "pass_settings",
     "raise_if_nothing_worked",
     "report",
     "shared_options",
+    "tool_table",
 ]

@@ -76,7 +76,7 @@ def read_policy(
     one further away.
     """
     environ = os.environ if environ is None else environ
-    table = _tool_table(folder or _working_folder())
+    table = _switches(folder or _working_folder())
     allow = list(only) or _words(environ.get("CB_ONLY_PLUGINS", "")) or table.get("only_plugins")
     return PluginPolicy(
         disable=_names(
@@ -120,8 +120,9 @@ def _names(*sources: Iterable[str]) -> frozenset[str]:
     return frozenset(canonical(name) for source in sources for name in source)
 
 
-def _tool_table(folder: Path) -> dict[str, Any]:
-    path = folder / "pyproject.toml"
+def tool_table(folder: Path | None = None) -> dict[str, Any]:
+    """The table `[tool.cb]` of the `pyproject.toml` in a folder; empty where there is none."""
+    path = (folder or Path.cwd()) / "pyproject.toml"
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -140,6 +141,13 @@ def _tool_table(folder: Path) -> dict[str, Any]:
     table: Any = tools.get("cb", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         raise ConfigError(str(path), f"[tool.cb] must be a table, not {table!r}")
+    return table
+
+
+def _switches(folder: Path) -> dict[str, Any]:
+    """What `[tool.cb]` says of plugins. A table within it is some command's, and left to that."""
+    path = folder / "pyproject.toml"
+    table = {k: v for k, v in tool_table(folder).items() if not isinstance(v, dict)}
     for key, value in table.items():
         if key not in _KEYS:
             raise ConfigError(

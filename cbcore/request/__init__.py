@@ -203,6 +203,13 @@ class Request:
         many=True,
         kept=True,
     )
+    cluster_column: str | None = option(
+        TEXT,
+        "--cluster-column",
+        metavar="NAME",
+        help="Field that names the source an example shares with others. Default: cluster.",
+        kept=True,
+    )
     extensions: Sequence[Any] = ()
     settings: Mapping[str, Any] = attrs.Factory(dict)
     added_evaluators: Sequence[Any] = ()

@@ -14,8 +14,8 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection records plain runconfig secrets texts",
-    "toolbox": "columns identity stats tokens timing chains tables usercode trust bounded_yaml files "
+    "boundary deprecations introspection records plain runconfig secrets texts stats verdicts",
+    "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api",

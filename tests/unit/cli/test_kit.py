@@ -9,9 +9,9 @@ import click
 import pytest
 
 from cbcore.cli import kit
-from cbcore.cli.kit import Output, exit_code_of, report
-from cbcore.exceptions import DataError, ReportError, RunInterruptedError, UsageError
-from cbcore.results import EvalResult
+from cbcore.cli.kit import Output, Settings, exit_code_of, find_result, report
+from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
+from cbcore.results import EvalResult, EvalRow
 
 
 def test_the_public_names():
@@ -26,12 +26,14 @@ def test_the_public_names():
         "echo_json",
         "execute_and_report",
         "exit_code_of",
+        "find_result",
         "make_outputs",
         "offered_records",
         "pass_settings",
         "raise_if_nothing_worked",
         "report",
         "shared_options",
+        "tool_table",
     ]
 
 
@@ -146,3 +148,12 @@ def test_a_reader_that_goes_away_is_no_error():
         program.stdout.close()
         assert program.stderr.read() == ""
     assert program.returncode == 0
+
+
+def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
+    """For now: an id is refused with what to do instead."""
+    saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
+    (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
+    assert find_result(Settings(), str(tmp_path / "r.json")) == saved
+    with pytest.raises(ResultError, match="there is no file '2026', and runs are not kept yet"):
+        find_result(Settings(), "2026")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
-from cbcore.plugins._policy import PluginPolicy, read_policy
+from cbcore.plugins._policy import PluginPolicy, read_policy, tool_table
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9._-]{0,10}[a-z0-9])?", fullmatch=True)
 
@@ -192,3 +192,13 @@ def test_the_core_cannot_be_disabled() -> None:
     """Asking for it is an error rather than ignored."""
     with pytest.raises(UsageError, match="cannot disable cbcore"):
         PluginPolicy(disable=frozenset({"cbcore"})).check_names(["cbcore"])
+
+
+def test_a_table_within_is_left_to_the_command_it_belongs_to(tmp_path):
+    """`[tool.cb.gate]` is no switch of plugins, and does not hide a misspelt one."""
+    table = "[tool.cb]\nstrict_plugins = true\n[tool.cb.gate]\nmin = {f1 = 0.6}\n"
+    assert from_table(tmp_path, table).strict
+    assert tool_table(tmp_path)["gate"] == {"min": {"f1": 0.6}}
+    with pytest.raises(ConfigError, match="unknown key 'strict_plugin'"):
+        from_table(tmp_path, table.replace("strict_plugins", "strict_plugin"))
+    assert tool_table(tmp_path / "nowhere") == {}

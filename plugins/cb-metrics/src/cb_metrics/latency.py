@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from cb_metrics.scores import mean, measured
+from cb_metrics.scores import given
 from cbcore.results import EvalRow
+from cbcore.stats import measured_mean
 
 
 @attrs.frozen
@@ -25,9 +26,10 @@ class Latency:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Summarise the latencies of one system's rows."""
-        seconds = sorted(row.latency for row in measured(rows))
+        taken = [math.nan if row.error is not None else row.latency for row in rows]
+        seconds = sorted(given(taken))
         return {
-            "latency_mean": mean(seconds),
+            "latency_mean": measured_mean(taken, kind="amount", better="lower"),
             "latency_median": _percentile(seconds, 50),
             "latency_p95": _percentile(seconds, 95),
             "latency_p99": _percentile(seconds, 99),

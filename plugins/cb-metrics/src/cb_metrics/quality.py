@@ -7,16 +7,9 @@ from collections.abc import Iterable
 
 import attrs
 
-from cb_metrics.scores import (
-    check_name,
-    check_threshold,
-    mean,
-    measured,
-    noting_missing,
-    score_of,
-    split,
-)
+from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of, scores_of
 from cbcore.results import EvalRow
+from cbcore.stats import measured_mean
 
 
 @attrs.frozen
@@ -33,8 +26,10 @@ class MeanScore:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Average the scores of one system's rows."""
-        scores, missing = split(rows, self.score_field)
-        return noting_missing({"mean_score": mean(scores)}, "mean_score", missing)
+        scores, missing = scores_of(rows, self.score_field)
+        return noting_missing(
+            {"mean_score": measured_mean(scores, kind="score")}, "mean_score", missing
+        )
 
 
 @attrs.frozen
@@ -53,10 +48,12 @@ class PassRate:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Count the passing rows of one system."""
-        scores, missing = split(rows, self.score_field)
-        passing = sum(score >= self.threshold for score in scores)
-        rate = passing / len(scores) if scores else math.nan
-        return noting_missing({"pass_rate": rate}, "pass_rate", missing)
+        scores, missing = scores_of(rows, self.score_field)
+        bar = self.threshold
+        passed = [1.0 if s >= bar else 0.0 if s < bar else math.nan for s in scores]
+        return noting_missing(
+            {"pass_rate": measured_mean(passed, kind="rate")}, "pass_rate", missing
+        )
 
 
 @attrs.frozen
@@ -74,12 +71,16 @@ class PerDatasetBreakdown:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Average the scores of one system's rows, dataset by dataset."""
-        scores_by_dataset: dict[str, list[float]] = {}
-        for row in measured(rows):
-            scores = scores_by_dataset.setdefault(row.dataset or "unknown", [])
+        scores: dict[str, list[float]] = {}
+        positions: dict[str, list[int]] = {}
+        for position, row in enumerate(rows):
+            if row.error is not None:
+                continue
+            name = row.dataset or "unknown"
             score = score_of(row, self.score_field)
-            if score is not None:
-                scores.append(score)
+            scores.setdefault(name, []).append(math.nan if score is None else score)
+            positions.setdefault(name, []).append(position)
         return {
-            f"dataset:{name}": mean(scores_by_dataset[name]) for name in sorted(scores_by_dataset)
+            f"dataset:{name}": measured_mean(scores[name], kind="score", positions=positions[name])
+            for name in sorted(scores)
         }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import comb, nan
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, mean, measured, noting_missing, score_of
+from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of
 from cbcore.results import EvalRow
+from cbcore.stats import Measured, measured_mean
 
 
 def _check_k(_: object, __: object, value: int | None) -> None:
@@ -36,20 +37,42 @@ class PassAtK:
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Group one system's rows by example and estimate both chances."""
         attempts: dict[tuple[str, str | int], list[bool]] = {}
-        for row in measured(rows):
-            passes = attempts.setdefault((row.dataset, row.example_id), [])
+        first: dict[tuple[str, str | int], int] = {}
+        n_rows = 0
+        for position, row in enumerate(rows):
+            n_rows += 1
+            if row.error is not None:
+                continue
+            example = row.dataset, row.example_id
+            first.setdefault(example, position)
+            passes = attempts.setdefault(example, [])
             score = score_of(row, self.score_field)
             if score is not None:
                 passes.append(score >= self.threshold)
-        scored = [passes for passes in attempts.values() if passes]
-        k = self.k or min(map(len, scored), default=0)
-        enough = [passes for passes in scored if len(passes) >= k]
+        scored = {example: passes for example, passes in attempts.items() if passes}
+        k = self.k or min(map(len, scored.values()), default=0)
+        enough = {first[x]: passes for x, passes in scored.items() if len(passes) >= k}
         if not enough:
             return noting_missing({"pass_at_k": nan, "pass_hat_k": nan}, "pass_at_k", len(attempts))
-        at_least_one = mean([pass_at_k(len(p), sum(p), k) for p in enough])
-        every_one = mean([pass_hat_k(len(p), sum(p), k) for p in enough])
-        values = {"pass_at_k": at_least_one, "pass_hat_k": every_one, "k": float(k)}
+        values: dict[str, float] = {
+            "pass_at_k": _mean_over_examples(pass_at_k, enough, k, n_rows),
+            "pass_hat_k": _mean_over_examples(pass_hat_k, enough, k, n_rows),
+            "k": float(k),
+        }
         return noting_missing(values, "pass_at_k", len(attempts) - len(enough))
+
+
+def _mean_over_examples(
+    chance: Callable[[int, int, int], float],
+    enough: Mapping[int, list[bool]],
+    k: int,
+    n_rows: int,
+) -> Measured:
+    """Each example counts once: in the place of its first row."""
+    by_row = [nan] * n_rows
+    for position, passes in enough.items():
+        by_row[position] = chance(len(passes), sum(passes), k)
+    return measured_mean(by_row, kind="score")
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

@@ -27,17 +27,27 @@ def finite(value: object) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def split(rows: Iterable[EvalRow], score_field: str) -> tuple[list[float], int]:
-    """The scores of the measured rows, and how many of those rows have none."""
+def scores_of(rows: Iterable[EvalRow], score_field: str) -> tuple[list[float], int]:
+    """The score of each row, NaN where there is none, and how many measured rows lack it."""
     scores: list[float] = []
     missing = 0
-    for row in measured(rows):
-        score = score_of(row, score_field)
-        if score is None:
-            missing += 1
-        else:
-            scores.append(score)
+    for row in rows:
+        if row.error is not None:
+            scores.append(math.nan)
+            continue
+        score = row.scores.get(score_field)
+        if type(score) is not float or score - score != 0.0:  # neither infinite nor NaN
+            score = finite(score)
+            if score is None:
+                missing += 1
+                score = math.nan
+        scores.append(score)
     return scores, missing
+
+
+def given(values: Iterable[float]) -> list[float]:
+    """The values that are not NaN."""
+    return [value for value in values if value == value]  # noqa: PLR0124 - NaN alone is not
 
 
 def mean(values: list[float]) -> float:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import attrs
 
-from cb_metrics.scores import check_name, mean, split
+from cb_metrics.scores import check_name, given, scores_of
 from cbcore.results import EvalRow
+from cbcore.stats import measured_mean
 
 
 @attrs.frozen
@@ -29,15 +30,16 @@ class ScoreStatistics:
         """Sum up the scores of one system's rows."""
         import statistics  # dear, and this metric is asked for by few
 
-        rows = list(rows)
-        scores, missing = split(rows, self.score_field)
+        by_row, missing = scores_of(rows, self.score_field)
+        scores = given(by_row)
+        covered = [0.0 if math.isnan(score) else 1.0 for score in by_row]
         return {
-            "score_mean": mean(scores),
+            "score_mean": measured_mean(by_row, kind="score"),
             "score_median": statistics.median(scores) if scores else math.nan,
             "score_std": statistics.stdev(scores) if len(scores) > 1 else math.nan,
             "score_min": min(scores, default=math.nan),
             "score_max": max(scores, default=math.nan),
             "score_scored": float(len(scores)),
             "score_missing": float(missing),
-            "score_coverage": len(scores) / len(rows) if rows else math.nan,
+            "score_coverage": measured_mean(covered, kind="rate"),
         }

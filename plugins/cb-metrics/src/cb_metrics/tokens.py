@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, measured, noting_missing, score_of
+from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of
 from cbcore.results import EvalRow
+from cbcore.stats import measured_mean, measured_ratio
 
 
 @attrs.frozen
@@ -34,20 +35,26 @@ class CompressionRatio:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Add up the tokens of one system's rows."""
-        n_rows = n_input = n_output = n_reported = n_prompt = 0
-        for row in measured(rows):
-            n_rows += 1
-            n_input += row.input_tokens
-            n_output += row.output_tokens
-            if (prompt := _prompt_tokens(row)) is not None:
-                n_reported += 1
-                n_prompt += prompt
-        values = {
-            "compression_ratio": 1 - n_output / n_input if n_input else math.nan,
-            "mean_input_tokens": n_input / n_rows if n_rows else math.nan,
-            "mean_output_tokens": n_output / n_rows if n_rows else math.nan,
+        before: list[float] = []
+        after: list[float] = []
+        prompts: list[float] = []
+        any_prompt = False
+        for row in rows:
+            good = row.error is None
+            before.append(row.input_tokens if good else math.nan)
+            after.append(row.output_tokens if good else math.nan)
+            prompt = _prompt_tokens(row) if good else None
+            prompts.append(math.nan if prompt is None else prompt)
+            any_prompt = any_prompt or prompt is not None
+        saved = [i - o for i, o in zip(before, after, strict=True)]
+        values: dict[str, float] = {
+            "compression_ratio": measured_ratio(saved, before, better="higher"),
+            "mean_input_tokens": measured_mean(before, kind="amount", better=None),
+            "mean_output_tokens": measured_mean(after, kind="amount", better=None),
         }
-        return {**values, "mean_prompt_tokens": n_prompt / n_reported} if n_reported else values
+        if any_prompt:
+            values["mean_prompt_tokens"] = measured_mean(prompts, kind="amount", better=None)
+        return values
 
     def compare(
         self, rows_by_system: Mapping[str, Iterable[EvalRow]]
@@ -57,29 +64,31 @@ class CompressionRatio:
             return {system: self.compute(rows) for system, rows in rows_by_system.items()}
         if self.baseline not in rows_by_system:
             raise ValueError(f"baseline {self.baseline!r} is none of {', '.join(rows_by_system)}")
-        prompts: dict[str, _Prompts] = {system: {} for system in rows_by_system}
+        noted: dict[str, list[_Noted]] = {system: [] for system in rows_by_system}
         values = {
-            system: self.compute(_noting_prompts(rows, prompts[system]))
+            system: self.compute(_noting_prompts(rows, noted[system]))
             for system, rows in rows_by_system.items()
         }
-        full = prompts[self.baseline]
-        for system, own in prompts.items():
-            both = own.keys() & full.keys()
-            sent = sum(full[example] for example in both)
-            reached = sum(own[example] for example in both)
-            values[system]["prompt_saved"] = 1 - reached / sent if sent else math.nan
+        full = {key: prompt for key, prompt in noted[self.baseline] if prompt is not None}
+        for system, own in noted.items():
+            sent = [full.get(key, 0) for key, _ in own]
+            saved = [
+                math.nan if prompt is None or key not in full else full[key] - prompt
+                for key, prompt in own
+            ]
+            values[system]["prompt_saved"] = measured_ratio(saved, sent, better="higher")
         return values
 
 
-_Prompts: TypeAlias = dict[tuple[str, str | int, int], int]
-"""Prompt tokens by dataset, example and repeat."""
+_Noted: TypeAlias = tuple[tuple[str, str | int, int], "int | None"]
+"""Dataset, example and repeat of a row, and its prompt tokens where they were counted."""
 
 
-def _noting_prompts(rows: Iterable[EvalRow], prompts: _Prompts) -> Iterator[EvalRow]:
+def _noting_prompts(rows: Iterable[EvalRow], noted: list[_Noted]) -> Iterator[EvalRow]:
     """The rows, which can be read only once; what their endpoints counted is noted."""
     for row in rows:
-        if row.error is None and (prompt := _prompt_tokens(row)) is not None:
-            prompts[row.dataset, row.example_id, row.repeat] = prompt
+        prompt = _prompt_tokens(row) if row.error is None else None
+        noted.append(((row.dataset, row.example_id, row.repeat), prompt))
         yield row
 
 
@@ -104,14 +113,15 @@ class CostOfPass:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Divide the output tokens of one system's rows by its passing rows."""
-        n_output = n_passing = n_missing = 0
-        for row in measured(rows):
-            n_output += row.output_tokens
-            score = score_of(row, self.score_field)
-            n_missing += score is None
-            n_passing += score is not None and score >= self.threshold
-        values = {
-            "cost_of_pass": n_output / n_passing if n_passing else math.inf,
-            "num_passing": float(n_passing),
-        }
+        spent: list[float] = []
+        passed: list[float] = []
+        n_missing = 0
+        for row in rows:
+            score = score_of(row, self.score_field) if row.error is None else None
+            n_missing += row.error is None and score is None
+            spent.append(row.output_tokens if row.error is None else math.nan)
+            passed.append(1.0 if score is not None and score >= self.threshold else 0.0)
+        n_passing = math.fsum(passed)
+        cost = measured_ratio(spent, passed, better="lower") if n_passing else math.inf
+        values = {"cost_of_pass": cost, "num_passing": n_passing}
         return noting_missing(values, "cost_of_pass", n_missing)

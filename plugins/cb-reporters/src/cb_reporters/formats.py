@@ -34,6 +34,18 @@ def percent(value: float) -> str:
     return f"{fixed(value * 100, 1)}%"
 
 
+def score_bounds(low: float, high: float) -> str:
+    """An interval of scores: two decimals, three where it is narrow."""
+    digits = 2 if high - low >= 0.05 else 3
+    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def percent_bounds(low: float, high: float) -> str:
+    """An interval of shares, in percent: no decimals, one where it is narrow."""
+    digits = 0 if high - low >= 0.05 else 1
+    return f"[{fixed(low * 100, digits)}, {fixed(high * 100, digits)}]"
+
+
 def count(value: float) -> str:
     """Something counted: no decimals."""
     return fixed(value, 0)

@@ -50,6 +50,10 @@ class Markdown:
             blocks.append(f"> **{escape(view.status)}**")
         if view.systems:
             blocks.append(_by_system(view.systems, (*view.columns, *view.counts)))
+        if legend := _legend(view.compared):
+            blocks.append(legend)
+        if view.verdicts:
+            blocks.append("\n".join(f"- {_paragraph(verdict)}" for verdict in view.verdicts))
         for section in view.sections:
             blocks += [f"### {escape(section.title)}", _section(section)]
         if view.datasets:
@@ -63,7 +67,20 @@ class Markdown:
 
 
 def _cells(column: Column) -> list[str]:
-    return [f"**{c}**" if i in column.best else c for i, c in enumerate(map(escape, column.cells))]
+    return [
+        f"**{c}**" if i in column.best else f"{c} ≈" if i in column.alike else c
+        for i, c in enumerate(map(escape, column.cells))
+    ]
+
+
+def _legend(columns: Sequence[Column]) -> str:
+    """What the signs in the cells mean, as far as there are any."""
+    told = []
+    if any(column.alike for column in columns):
+        told.append("≈ not distinguishable from the best")
+    if any("[" in cell for column in columns for cell in column.cells):
+        told.append("&#91; &#93; 95% interval")
+    return " · ".join(told)
 
 
 def _by_system(systems: Sequence[str], columns: Sequence[Column]) -> str:

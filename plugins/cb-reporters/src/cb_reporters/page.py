@@ -106,10 +106,22 @@ def _comparison(view: View) -> Markup | None:
     return join(
         tag("h2", "Comparison"),
         _systems_table("Comparison of systems", view.systems, (*view.columns, *view.counts)),
-        tag("p", "Bold: best in its column.", class_="caption")
-        if any(column.best for column in view.columns)
+        tag("p", legend, class_="caption") if (legend := _legend(view)) else None,
+        tag("ul", *(tag("li", tag("bdi", told)) for told in view.verdicts), class_="verdicts")
+        if view.verdicts
         else None,
     )
+
+
+def _legend(view: View) -> str:
+    told = []
+    if any(column.best for column in view.columns):
+        told.append("Bold: best in its column.")
+    if any(column.alike for column in view.columns):
+        told.append("≈: the examples do not tell it from the best.")
+    if any("[" in cell for column in view.columns for cell in column.cells):
+        told.append("Brackets: 95% interval.")
+    return " ".join(told)
 
 
 def _systems_table(label: str, systems: Sequence[str], columns: Sequence[Column]) -> Markup:
@@ -133,8 +145,11 @@ def _table(label: str, head: Sequence[Markup], body: Iterator[Markup]) -> Markup
 def _cell(column: Column, i: int) -> Markup:
     value = column.values[i]
     text = tag("strong", column.cells[i]) if i in column.best else column.cells[i]
+    alike = " ≈" if i in column.alike else None
+    kind = "num none" if value is None else "num"
     sort_by = None if value is None else repr(value)
-    return tag("td", text, class_="num none" if value is None else "num", data_value=sort_by)
+    sure = (column.sure[i] or None) if column.sure else None
+    return tag("td", text, alike, class_=kind, data_value=sort_by, title=sure)
 
 
 def _chart(view: View) -> Markup | None:

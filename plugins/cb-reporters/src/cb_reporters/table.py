@@ -29,8 +29,8 @@ class Table:
     """Plain-text table that fits the terminal.
 
     `width` is the number of columns to fill at most; by default, those of the terminal. The
-    best value of each metric is marked with *. Systems become columns when metrics do not
-    fit side by side.
+    best value of each metric is marked with *, and with ≈ those that the examples do not tell
+    from it. Systems become columns when metrics do not fit side by side.
     """
 
     name = "table"
@@ -55,14 +55,30 @@ class Table:
         if view.datasets:
             by_dataset = _Grid.of(view.systems, view.datasets)
             lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]
-        if any(column.best for column in (*view.columns, *view.datasets)):
-            lines.append("* best")
+        if legend := _legend(view.compared):
+            lines += wrap(legend, columns)
+        if view.verdicts:
+            lines.append("")
+        for verdict in view.verdicts:
+            lines += wrap(visible(verdict), columns)
         if view.notes:
             lines.append("")
         for note in view.notes:
             first, *rest = wrap(visible(note), columns - 2) or [""]
             lines += [f"- {first}", *(f"  {line}" for line in rest)]
         return "\n".join(lines) + "\n"
+
+
+def _legend(columns: Sequence[Column]) -> str:
+    """What the signs in the cells mean, as far as there are any."""
+    told = []
+    if any(column.best for column in columns):
+        told.append("* best")
+    if any(column.alike for column in columns):
+        told.append("≈ not distinguishable from the best")
+    if any("[" in cell for column in columns for cell in column.cells):
+        told.append("[ ] 95% interval")
+    return " · ".join(told)
 
 
 @attrs.frozen
@@ -79,7 +95,7 @@ class _Grid:
         marked = any(column.best for column in columns)
         by_column = [
             tuple(
-                cell + ("*" if i in column.best else " ") * marked
+                cell + ("*" if i in column.best else "≈" if i in column.alike else " ") * marked
                 for i, cell in enumerate(column.cells)
             )
             for column in columns

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -13,6 +14,7 @@ from cb_reporters import formats
 from cb_reporters.formats import ABSENT, Format
 from cb_reporters.sections import SectionView, sections_of
 from cbcore.results import Counts, EvalResult
+from cbcore.stats import Estimate
 
 _DATASET = "dataset:"
 _MOST_REASONS = 3
@@ -34,6 +36,19 @@ class Display:
     precise: str = ""
     metric: str = ""
 
+    def bounds(self, low: float, high: float) -> str:
+        """An interval of such values."""
+        told = _BOUNDS.get(self.format)
+        return told(low, high) if told else f"[{self.format(low)}, {self.format(high)}]"
+
+
+_BOUNDS: dict[Format, Callable[[float, float], str]] = {
+    formats.score: formats.score_bounds,
+    formats.percent: formats.percent_bounds,
+}
+
+UNBOUNDED = "[unbounded]"
+"""In the place of an interval that has no end, as of a ratio to what may be nothing."""
 
 KNOWN: dict[str, Display] = {
     "mean_score": Display(
@@ -70,7 +85,11 @@ _ORDER = {key: position for position, key in enumerate(KNOWN)}
 
 @attrs.frozen
 class Column:
-    """One figure for every system, in the order of `View.systems`."""
+    """One figure for every system, in the order of `View.systems`.
+
+    `best` says where the best value stands, `alike` which others the examples do not tell from
+    it, and `sure` in words how sure each value is.
+    """
 
     key: str
     header: str
@@ -78,6 +97,8 @@ class Column:
     cells: tuple[str, ...]
     best: frozenset[int] = frozenset()
     detail: bool = False
+    alike: frozenset[int] = frozenset()
+    sure: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -86,7 +107,8 @@ class View:
 
     `columns` are the metrics that compare systems, `details` those that explain them (less
     the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
-    `counts` what all of them rest on. `sections` are the tables of extensions.
+    `counts` what all of them rest on. `sections` are the tables of extensions, `verdicts` what
+    to make of each system.
     `status` is empty for a run that finished.
     """
 
@@ -100,6 +122,7 @@ class View:
     counts: tuple[Column, ...]
     notes: tuple[str, ...]
     sections: tuple[SectionView, ...] = ()
+    verdicts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: EvalResult) -> View:
@@ -130,7 +153,13 @@ class View:
             counts=tuple(_count_columns(counts)),
             notes=(*map(str, result.problems), *_missing_reasons(result)),
             sections=sections_of(result, systems),
+            verdicts=tuple(f"{verdict.sentence}." for verdict in result.verdicts),
         )
+
+    @property
+    def compared(self) -> tuple[Column, ...]:
+        """Every column in which a system can be best."""
+        return (*self.columns, *self.datasets)
 
     def first(self, key: str) -> Column | None:
         """The column of a metric, if the run computed it."""
@@ -168,11 +197,40 @@ def components(config: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [c for c in found if isinstance(c, Mapping)] if isinstance(found, list | tuple) else []
 
 
-def _metric_column(result: EvalResult, systems: Iterable[str], key: str) -> Column:
+def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Column:
     values = tuple(formats.finite(result.summary.get(system, {}).get(key)) for system in systems)
     if _is_missing(key):
         values = tuple(value or 0.0 for value in values)
-    return _column(key, _display(key, result.config), values)
+    column = _column(key, _display(key, result.config), values)
+    estimates = [result.estimates.get(system, {}).get(key) for system in systems]
+    if not any(estimates):
+        return column
+    bounds = _display(key, result.config).bounds
+    undecided = result.undecided.get(key, ())
+    return attrs.evolve(
+        column,
+        cells=tuple(map(functools.partial(_with_interval, bounds), column.cells, estimates)),
+        alike=frozenset(i for i, s in enumerate(systems) if s in undecided) - column.best,
+        sure=tuple(map(_sure, estimates)),
+    )
+
+
+def _with_interval(
+    bounds: Callable[[float, float], str], cell: str, estimate: Estimate | None
+) -> str:
+    if estimate is None or estimate.interval is None:
+        return cell
+    return f"{cell} {bounds(*estimate.interval) if estimate.is_bounded else UNBOUNDED}"
+
+
+def _sure(estimate: Estimate | None) -> str:
+    """How sure a value is, in words."""
+    if estimate is None or estimate.stderr is None:
+        return ""
+    of = (
+        f" in {estimate.clusters:,} clusters" if estimate.clusters not in (None, estimate.n) else ""
+    )
+    return f"standard error {estimate.stderr:.3g}, {estimate.n:,} examples{of}"
 
 
 def _position(key: str) -> int:

@@ -1,0 +1,68 @@
+"""Numbers that know how sure they are, and tests that say whether two of them differ.
+
+What a metric returns may be `Measured`: a float that keeps what each row added to it, so that the
+run can say how sure it is and whether two systems differ. All in plain Python, and cheap to
+import. The formulas and their sources are in `docs/explanation/statistics.md`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cbcore.stats._distributions import normal_quantile, t_quantile, t_two_sided
+from cbcore.stats._estimates import (
+    CONFIDENCE,
+    FEW_CLUSTERS,
+    Estimate,
+    mean_of,
+    rate_of,
+    ratio_of,
+)
+from cbcore.stats._measured import Measured, Terms, estimate_of, measured_mean, measured_ratio
+from cbcore.stats._units import CLUSTER, Units
+
+if TYPE_CHECKING:
+    from cbcore.stats._paired import (
+        Difference,
+        difference_of,
+        examples_needed,
+        holm,
+        mcnemar_mid_p,
+        paired_p_value,
+        smallest_effect,
+    )
+
+__all__ = (
+    "CLUSTER",
+    "CONFIDENCE",
+    "FEW_CLUSTERS",
+    "Difference",
+    "Estimate",
+    "Measured",
+    "Terms",
+    "Units",
+    "difference_of",
+    "estimate_of",
+    "examples_needed",
+    "holm",
+    "mcnemar_mid_p",
+    "mean_of",
+    "measured_mean",
+    "measured_ratio",
+    "normal_quantile",
+    "paired_p_value",
+    "rate_of",
+    "ratio_of",
+    "smallest_effect",
+    "t_quantile",
+    "t_two_sided",
+)
+
+
+def __getattr__(name: str) -> Any:
+    # One system has nothing to be compared with, and need not import how.
+    if name not in __all__:
+        raise AttributeError(f"module 'cbcore.stats' has no attribute {name!r}")
+    from cbcore.stats import _paired
+
+    return getattr(_paired, name)

@@ -1,0 +1,129 @@
+"""Values that keep what they were made of, row by row."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from cbcore.stats._estimates import Estimate, left_in, mean_of, rate_of, ratio_of
+from cbcore.stats._units import Units
+
+Kind: TypeAlias = Literal["score", "rate", "amount"]
+"""What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class Terms:
+    """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
+
+    The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
+    `y` it is the mean of x, and `kind` says what x can be. Where there are terms for some rows
+    only, `positions` says for which.
+    """
+
+    x: Sequence[float]
+    y: Sequence[float] | None = None
+    kind: Kind | None = None
+    positions: Sequence[int] | None = None
+
+    def at(self, positions: Sequence[int]) -> Terms:
+        """Those of its terms that stand at these positions, in this order."""
+        y = None if self.y is None else [self.y[i] for i in positions]
+        return Terms([self.x[i] for i in positions], y, self.kind)
+
+    def units(self, all_rows: Units) -> Units:
+        """Of all rows of the system, those that there are terms for."""
+        units = all_rows if self.positions is None else all_rows.at(self.positions)
+        if units.n_rows != len(self.x):
+            raise ValueError(f"{len(self.x)} terms were given for {units.n_rows} rows")
+        return units
+
+    @functools.cached_property
+    def mask(self) -> Sequence[bool] | None:
+        """Which rows count; None if all do."""
+        mask = left_in(self.x)
+        return None if all(mask) else mask
+
+    def counted(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Of one value for each row, those of the rows that count."""
+        return values if self.mask is None else list(compress(values, self.mask))
+
+    def value(self) -> float:
+        """What they amount to; NaN of nothing."""
+        x = self.counted(self.x)
+        if self.y is None:
+            return math.fsum(x) / len(x) if x else math.nan
+        below = math.fsum(self.counted(self.y))
+        return math.fsum(x) / below if below else math.nan
+
+
+class Measured(float):
+    """A value of a metric, with the terms it was made of and which direction is `better`.
+
+    Read, it is a plain float. `None` for `better` means that no system is best by it.
+    """
+
+    __slots__ = ("better", "terms")
+
+    terms: Terms
+    better: Literal["higher", "lower"] | None
+
+    def __new__(  # noqa: PYI034 - `Self` is younger than Python 3.10
+        cls, terms: Terms, *, better: Literal["higher", "lower"] | None = None
+    ) -> Measured:
+        self = super().__new__(cls, terms.value())
+        self.terms = terms
+        self.better = better
+        return self
+
+
+def measured_mean(
+    values: Sequence[float],
+    *,
+    better: Literal["higher", "lower"] | None = "higher",
+    kind: Kind | None = None,
+    positions: Sequence[int] | None = None,
+) -> Measured:
+    """The mean of one value for each row, NaN for rows that do not count.
+
+    `kind` says what the values can be, so that no interval goes beyond it. `positions` says
+    which rows they are of, if not of all.
+    """
+    return Measured(Terms(values, kind=kind, positions=positions), better=better)
+
+
+def measured_ratio(
+    numerators: Sequence[float],
+    denominators: Sequence[float],
+    *,
+    better: Literal["higher", "lower"] | None = None,
+) -> Measured:
+    """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count."""
+    return Measured(Terms(numerators, denominators), better=better)
+
+
+def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
+    """How sure the value is, given what was sampled; None where there is no value."""
+    groups = None
+    n_questions = None
+    if units is not None:
+        units = terms.units(units)
+        if units.groups is not None:
+            groups = terms.counted(units.groups)
+            n_questions = units.n_questions(terms.counted(range(units.n_rows)))
+    x = terms.counted(terms.x)
+    if terms.y is not None:
+        return ratio_of(x, terms.counted(terms.y), groups, n=n_questions)
+    if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):
+        return rate_of(x, groups, n=n_questions)
+    estimate = mean_of(x, groups, n=n_questions)
+    if estimate is None or estimate.interval is None or terms.kind is None or min(x) < 0:
+        return estimate
+    low, high = estimate.interval
+    highest = 1.0 if terms.kind == "score" and max(x) <= 1 else math.inf
+    return attrs.evolve(estimate, interval=(max(0.0, low), min(highest, high)))

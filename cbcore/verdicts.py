@@ -1,0 +1,287 @@
+"""What to make of each system beside the others of its run, in one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import add
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from cbcore.stats import (
+    Difference,
+    Estimate,
+    Measured,
+    Terms,
+    Units,
+    difference_of,
+    estimate_of,
+    examples_needed,
+    holm,
+)
+
+if TYPE_CHECKING:
+    from cbcore.results import EvalRow
+
+ALPHA = 0.05
+"""How often chance alone may be called a difference."""
+
+Outcome = Literal["baseline", "better", "worse", "undecided"]
+
+
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """One system against the baseline, on the examples that both have a score for.
+
+    `kept` is the share of the baseline's mean score, with its 95 % interval; None where that
+    means nothing, as with a mean of zero. `tokens` is the share of its tokens. `difference` is
+    that of the means. `p_value` is adjusted for the number of systems. `needed` is about how
+    many examples would show a difference as large as the one that was seen.
+    """
+
+    system: str
+    baseline: str
+    score: str
+    outcome: Outcome
+    n: int
+    mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
+    kept: float | None = None
+    kept_low: float | None = None
+    kept_high: float | None = None
+    tokens: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    needed: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, for people."""
+        examples = f"{self.n:,} example{'' if self.n == 1 else 's'}"
+        if self.outcome == "baseline":
+            return (
+                f"{self.system} is the baseline: {self.score} "
+                f"{_number(self.mean, self.mean_low, self.mean_high)} on {examples}"
+            )
+        if self.n == 0:
+            return f"{self.system} shares no scored example with {self.baseline}"
+        cost = "" if self.tokens is None else f" at {_percent(self.tokens)} of its tokens"
+        if self.kept is not None:
+            bounds = _bounds(self.kept_low, self.kept_high, 100, 0) or " [unbounded]"
+            share = _percent(self.kept) + bounds
+            told = f"{self.system} keeps {share} of {self.baseline}'s {self.score}{cost}"
+        else:
+            apart = _number(self.difference, self.low, self.high, sign="+")
+            told = f"{self.system} is {apart} from {self.baseline} in {self.score}{cost}"
+        return f"{told}; {self._conclusion(examples)}"
+
+    def _conclusion(self, examples: str) -> str:
+        if self.outcome != "undecided":
+            return f"the {'gain' if self.outcome == 'better' else 'loss'} is real"
+        if not self.difference:
+            return f"no difference is seen in {examples}"
+        kind = "gain" if self.difference > 0 else "loss"
+        would = "" if self.needed is None else f" (about {_about(self.needed)} would)"
+        return f"{examples} do not tell whether the {kind} is real{would}"
+
+
+def not_told_from_best(
+    measured: Mapping[str, Measured], units: Mapping[str, Units]
+) -> list[str] | None:
+    """The systems whose value the examples do not tell from the best one's.
+
+    None where nothing is best by this value, or there is nothing to tell apart.
+    """
+    values = {system: value for system, value in measured.items() if math.isfinite(value)}
+    better = next((value.better for value in values.values()), None)
+    if better is None or len(set(map(float, values.values()))) < 2:
+        return None
+    choose = max if better == "higher" else min
+    best = choose(values, key=lambda system: float(values[system]))
+    others = [system for system in values if float(values[system]) != float(values[best])]
+    p_values = []
+    for other in others:
+        mine, theirs = values[best].terms, values[other].terms
+        pair = _Pair.of(mine.units(units[best]), theirs.units(units[other]))
+        found = difference_of(*pair.terms(mine, theirs), pair.units)
+        p_value = None if found is None else found.p_value
+        p_values.append(1.0 if p_value is None else p_value)
+    return [other for other, p in zip(others, holm(p_values), strict=True) if p > ALPHA]
+
+
+def verdicts_of(
+    rows_by_system: Mapping[str, Sequence[EvalRow]],
+    score: str,
+    units: Mapping[str, Units],
+    baseline: str | None = None,
+) -> list[Verdict]:
+    """What to make of each system: the baseline first, the others in their order.
+
+    The baseline is, unless it is named, the first system that leaves the context whole, or else
+    the first of all. Nothing without a system that has the score.
+    """
+    measured = {system: _Scores.of(rows, score) for system, rows in rows_by_system.items()}
+    scored = [system for system, found in measured.items() if found.has_any]
+    if not scored:
+        return []
+    base = baseline or next((s for s in scored if measured[s].keeps_all), scored[0])
+    own = estimate_of(measured[base].score, units[base])
+    verdicts = [_baseline(base, score, own)]
+    found = [
+        _compared(system, base, measured, units) for system in rows_by_system if system != base
+    ]
+    adjusted = holm([1.0 if d is None or d.p_value is None else d.p_value for d, _, _ in found])
+    others = (system for system in rows_by_system if system != base)
+    for system, p_value, (difference, kept, tokens) in zip(others, adjusted, found, strict=True):
+        verdicts.append(_verdict(system, base, score, difference, p_value, kept, tokens))
+    return verdicts
+
+
+@attrs.frozen(eq=False)
+class _Scores:
+    """The scores and the tokens of one system, row by row."""
+
+    score: Terms
+    tokens: Sequence[float]
+    keeps_all: bool
+    has_any: bool
+
+    @classmethod
+    def of(cls, rows: Sequence[EvalRow], score: str) -> _Scores:
+        scores: list[float] = []
+        tokens: list[float] = []
+        n_input = n_output = 0
+        for row in rows:
+            value = row.scores.get(score, math.nan) if row.error is None else math.nan
+            scores.append(value)
+            tokens.append(row.output_tokens)
+            if row.error is None:
+                n_input += row.input_tokens
+                n_output += row.output_tokens
+        has_any = any(value == value for value in scores)  # noqa: PLR0124 - NaN differs from itself
+        return cls(Terms(scores, kind="score"), tokens, n_output >= n_input, has_any)
+
+
+@attrs.frozen(eq=False)
+class _Pair:
+    """Where the rows of the same examples stand in each of two systems."""
+
+    first: Sequence[int] | None
+    second: Sequence[int] | None
+    units: Units
+
+    @classmethod
+    def of(cls, first: Units, second: Units) -> _Pair:
+        if first.keys == second.keys:
+            return cls(None, None, first)
+        where = {key: i for i, key in enumerate(second.keys)}
+        left = [i for i, key in enumerate(first.keys) if key in where]
+        return cls(left, [where[first.keys[i]] for i in left], first.at(left))
+
+    def terms(self, first: Terms, second: Terms) -> tuple[Terms, Terms]:
+        return (
+            first if self.first is None else first.at(self.first),
+            second if self.second is None else second.at(self.second),
+        )
+
+
+def _compared(
+    system: str, base: str, measured: Mapping[str, _Scores], units: Mapping[str, Units]
+) -> tuple[Difference | None, Estimate | None, float | None]:
+    """The difference of scores, the share that is kept, and the share of tokens."""
+    pair = _Pair.of(units[system], units[base])
+    mine, theirs = pair.terms(measured[system].score, measured[base].score)
+    difference = difference_of(mine, theirs, pair.units)
+    if difference is None:
+        return None, None, None
+    tokens = Terms(measured[system].tokens, measured[base].tokens)
+    if pair.first is not None and pair.second is not None:
+        tokens = Terms(
+            [measured[system].tokens[i] for i in pair.first],
+            [measured[base].tokens[i] for i in pair.second],
+        )
+    # NaN, which does not count, where either has no score.
+    nothing = [0.0 * (a - b) for a, b in zip(mine.x, theirs.x, strict=True)]
+    share = Terms(list(map(add, tokens.x, nothing)), tokens.y).value()
+    kept = Terms(list(map(add, mine.x, nothing)), theirs.x)
+    # A share of what may be negative, or of nothing, means nothing.
+    if min(kept.counted(theirs.x)) < 0:
+        return difference, None, share
+    return difference, estimate_of(kept, pair.units), share
+
+
+def _baseline(system: str, score: str, own: Estimate | None) -> Verdict:
+    low, high = own.interval if own is not None and own.interval else (None, None)
+    return Verdict(
+        system=system,
+        baseline=system,
+        score=score,
+        outcome="baseline",
+        n=own.n if own is not None else 0,
+        mean=own.value if own is not None else None,
+        mean_low=low,
+        mean_high=high,
+    )
+
+
+def _verdict(
+    system: str,
+    base: str,
+    score: str,
+    difference: Difference | None,
+    p_value: float,
+    kept: Estimate | None,
+    tokens: float | None,
+) -> Verdict:
+    if difference is None:
+        return Verdict(system=system, baseline=base, score=score, outcome="undecided", n=0)
+    outcome: Outcome = "undecided"
+    needed = None
+    if p_value <= ALPHA:
+        outcome = "better" if difference.value > 0 else "worse"
+    elif difference.stderr:
+        needed = examples_needed(difference.stderr, difference.n, difference.value)
+    low, high = difference.interval or (None, None)
+    bounds = kept.interval if kept is not None and kept.is_bounded else None
+    return Verdict(
+        system=system,
+        baseline=base,
+        score=score,
+        outcome=outcome,
+        n=difference.n,
+        kept=kept.value if kept is not None else None,
+        kept_low=bounds[0] if bounds else None,
+        kept_high=bounds[1] if bounds else None,
+        tokens=tokens if tokens is not None and math.isfinite(tokens) else None,
+        difference=difference.value,
+        low=low,
+        high=high,
+        p_value=p_value if difference.p_value is not None else None,
+        needed=needed,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:,.0f}%"
+
+
+def _number(value: float | None, low: float | None, high: float | None, *, sign: str = "") -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:{sign}.3f}" + _bounds(low, high, 1, 2)
+
+
+def _bounds(low: float | None, high: float | None, scale: float, digits: int) -> str:
+    if low is None or high is None:
+        return ""
+    return f" [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+
+
+def _about(count: int) -> str:
+    """A number to two digits: it is a guess."""
+    digits = max(0, len(str(count)) - 2)
+    return f"{round(count, -digits):,}"

@@ -1,0 +1,45 @@
+"""Statistics for cb: is one system better than another, and may this build pass?
+
+    from cb_stats import compare_systems, compare_runs, assert_no_regression
+
+Everything is imported when it is first used; numpy when something is drawn at random.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cb_stats.asserting import assert_no_regression as assert_no_regression
+    from cb_stats.comparing import compare_runs as compare_runs
+    from cb_stats.comparing import compare_systems as compare_systems
+    from cb_stats.gating import Rules as Rules
+    from cb_stats.gating import check as check
+    from cb_stats.records import Comparison as Comparison
+    from cb_stats.records import Options as Options
+    from cb_stats.records import Report as Report
+
+_HOMES = {
+    "Comparison": "records",
+    "Options": "records",
+    "Report": "records",
+    "Rules": "gating",
+    "assert_no_regression": "asserting",
+    "check": "gating",
+    "compare_runs": "comparing",
+    "compare_systems": "comparing",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cb_stats' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"cb_stats.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

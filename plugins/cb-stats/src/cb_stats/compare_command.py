@@ -1,0 +1,83 @@
+"""`cb compare`: is one system better than another, or one run than the one before?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cbcore.cli.kit import Settings, find_result, pass_settings, shared_options
+
+
+@click.command(
+    "compare", short_help="Compare the systems of a run, or two runs, on the same examples."
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN_B]")
+@click.option("--baseline", metavar="NAME", help="Compare the systems of a run with this one only.")
+@click.option("--metric", metavar="SCORE", help="The score to go by. Default: that of the run.")
+@click.option(
+    "--non-inferior",
+    type=float,
+    metavar="X",
+    help="Also say whether a loss of more than X is ruled out, and at what cost.",
+)
+@click.option(
+    "--detect",
+    type=float,
+    metavar="X",
+    help="Also say how many examples would show a difference of X.",
+)
+@click.option(
+    "--alpha",
+    type=float,
+    default=0.05,
+    show_default=True,
+    metavar="X",
+    help="How often chance alone may be called a difference.",
+)
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of shuffles and draws.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help="text, markdown or json; to FILE, or printed. Repeatable. Default: text.",
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
+@pass_settings
+def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None:
+    """Compare the systems of one run pair by pair, or the same systems in two runs.
+
+    A RUN is the path of a saved result. Of two, the first is the baseline. What is worse stands
+    first, with the examples that lost most.
+    """
+    from cb_stats.comparing import compare_runs, compare_systems
+    from cb_stats.outputs import check_outputs, write_outputs
+    from cb_stats.records import Options
+    from cb_stats.rendering import FORMATS
+    from cbcore.exceptions import UsageError
+
+    settings.configure_logging()
+    if len(runs) > 2:
+        raise UsageError(f"{len(runs)} runs were named", hint="name one, or two to compare")
+    if len(runs) == 2 and chosen["baseline"] is not None:
+        raise UsageError(
+            "--baseline names a system of one run; of two runs, the first is the baseline",
+            hint="leave it out",
+        )
+    outputs = check_outputs(chosen["outputs"], FORMATS, as_json=chosen["as_json"])
+    options = Options(
+        metric=chosen["metric"],
+        alpha=chosen["alpha"],
+        non_inferior=chosen["non_inferior"],
+        detect=chosen["detect"],
+        seed=chosen["seed"],
+    )
+    results = [find_result(settings, run) for run in runs]
+    if len(results) == 1:
+        report = compare_systems(results[0], options, baseline=chosen["baseline"])
+    else:
+        report = compare_runs(results[0], results[1], options)
+    write_outputs(outputs, lambda name: FORMATS[name](report))

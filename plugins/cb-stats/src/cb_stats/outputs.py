@@ -1,0 +1,43 @@
+"""Where the documents of a command go: each to its file, or to standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from cbcore.exceptions import UsageError
+from cbcore.names import hint
+
+
+def check_outputs(
+    wanted: Sequence[str], formats: Mapping[str, object], *, as_json: bool
+) -> list[tuple[str, str]]:
+    """The formats and files of `-o FORMAT[=FILE]`, refused before anything is read."""
+    found = []
+    for text in (*wanted, *(("json",) if as_json else ())) or ("text",):
+        name, _, file = text.partition("=")
+        if name not in formats:
+            known = ", ".join(formats)
+            raise UsageError(
+                f"there is no format {name!r}", hint=hint(name, formats, f"one of {known}")
+            )
+        found.append((name, file))
+    return found
+
+
+def write_outputs(outputs: Sequence[tuple[str, str]], render: Callable[[str], str]) -> None:
+    """Write every document; `render` makes that of a format."""
+    for name, file in outputs:
+        document = render(name).encode("utf-8", "replace").decode()
+        if not file:
+            click.echo(document.rstrip("\n"))
+            continue
+        try:
+            path = Path(file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(document, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
+        click.echo(f"{name} report: {file}", err=True)

@@ -1,0 +1,161 @@
+"""The rows of one system as a sample of questions: attempts at one question are one value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from cbcore.results import EvalRow
+from cbcore.stats import CLUSTER
+
+Key: TypeAlias = "tuple[str, str | int]"
+"""Dataset and example."""
+
+
+@attrs.define
+class Question:
+    """One question: the means of its scored attempts, or why there is none.
+
+    `attempts` are their scores where there are several, `dollars` None where no row says.
+    """
+
+    n: int = 0
+    score: float = math.nan
+    tokens: float = 0.0
+    dollars: float | None = None
+    cluster: Hashable = None
+    reason: str = ""
+    attempts: list[float] | None = None
+
+    def add(self, score: float, row: EvalRow) -> None:
+        """Count one attempt."""
+        self.n += 1
+        if self.n == 1:
+            self.score = score
+        else:
+            self.attempts = [*(self.attempts or [self.score]), score]
+            self.score = math.fsum(self.attempts) / self.n
+        self.tokens += (row.output_tokens - self.tokens) / self.n
+        cost = row.metadata.get("cost_usd")
+        if isinstance(cost, int | float) and not isinstance(cost, bool):
+            before = self.dollars or 0.0
+            self.dollars = before + (cost - before) / self.n
+
+
+def questions_of(rows: Iterable[EvalRow], score: str) -> dict[Key, Question]:
+    """The questions of one system's rows, in their order."""
+    found: dict[Key, Question] = {}
+    for row in rows:
+        key = row.dataset, row.example_id
+        question = found.get(key)
+        if question is None:
+            question = found[key] = Question()
+        value = row.scores.get(score)
+        if row.error is not None:
+            question.reason = "errored"
+        elif value is None or not math.isfinite(value):
+            question.reason = f"no {score}"
+        else:
+            question.add(float(value), row)
+        cluster = row.metadata.get(CLUSTER)
+        if cluster is not None:
+            question.cluster = cluster if isinstance(cluster, str | int) else repr(cluster)
+    return found
+
+
+@attrs.frozen(eq=False)
+class Pairs:
+    """The questions that two systems have a score for, and how many are left over and why.
+
+    Those left over are counted by dataset and reason.
+    """
+
+    keys: Sequence[Key]
+    first: Sequence[Question]
+    second: Sequence[Question]
+    left_over: dict[tuple[str, str], int]
+
+    @classmethod
+    def of(
+        cls, first: dict[Key, Question], second: dict[Key, Question], names: tuple[str, str]
+    ) -> Pairs:
+        """Pair the questions of two systems."""
+        keys: list[Key] = []
+        left_over: dict[tuple[str, str], int] = {}
+        for key in {**second, **first}:
+            reason = ""
+            for name, side in zip(names, (first, second), strict=True):
+                question = side.get(key)
+                if question is None:
+                    reason = f"not in {name}"
+                elif not question.n:
+                    reason = f"{question.reason} in {name}"
+            if reason:
+                counted = key[0], reason
+                left_over[counted] = left_over.get(counted, 0) + 1
+            else:
+                keys.append(key)
+        return cls(keys, [first[key] for key in keys], [second[key] for key in keys], left_over)
+
+    def only(self, datasets: frozenset[str]) -> Pairs:
+        """Those of some datasets."""
+        where = [i for i, key in enumerate(self.keys) if key[0] in datasets]
+        return Pairs(
+            [self.keys[i] for i in where],
+            [self.first[i] for i in where],
+            [self.second[i] for i in where],
+            {found: count for found, count in self.left_over.items() if found[0] in datasets},
+        )
+
+    def unpaired(self) -> dict[str, int]:
+        """How many questions are left over, by reason."""
+        counts: dict[str, int] = {}
+        for (_, reason), count in self.left_over.items():
+            counts[reason] = counts.get(reason, 0) + count
+        return counts
+
+    def groups(self) -> list[Hashable] | None:
+        """What questions hang together by, where they do."""
+        both = zip(self.first, self.second, strict=True)
+        clusters = [a.cluster if a.cluster is not None else b.cluster for a, b in both]
+        return grouped(self.keys, clusters)
+
+    def share_of_tokens(self) -> float | None:
+        """The tokens of the first system over those of the second."""
+        below = math.fsum(q.tokens for q in self.second)
+        return math.fsum(q.tokens for q in self.first) / below if below else None
+
+    def share_of_dollars(self) -> float | None:
+        """The dollars of the first system over those of the second, where both say."""
+        spent = [
+            (a.dollars, b.dollars)
+            for a, b in zip(self.first, self.second, strict=True)
+            if a.dollars is not None and b.dollars is not None
+        ]
+        below = math.fsum(b for _, b in spent)
+        return math.fsum(a for a, _ in spent) / below if below else None
+
+    def within_variance(self) -> float | None:
+        """How much attempts at one question differ, on average; None with one attempt each."""
+        repeated = [q.attempts for q in (*self.first, *self.second) if q.attempts is not None]
+        if not repeated:
+            return None
+        return math.fsum(map(_variance, repeated)) / len(repeated)
+
+
+def grouped(keys: Sequence[Key], clusters: Sequence[Hashable]) -> list[Hashable] | None:
+    """What each question hangs together with: its cluster within its dataset, or nothing else.
+
+    None where no question has a cluster.
+    """
+    if all(cluster is None for cluster in clusters):
+        return None
+    return [key if c is None else (key[0], c) for key, c in zip(keys, clusters, strict=True)]
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -1,0 +1,88 @@
+"""Comparisons in words: the same in the terminal, in Markdown and in JUnit files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cb_stats.records import Comparison
+
+VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
+
+
+def subject(one: Comparison) -> str:
+    """Who is compared with whom, and on what."""
+    against = "the first run" if one.system == one.baseline else one.baseline
+    where = "" if one.dataset is None else f" on {one.dataset}"
+    return f"{one.system} against {against}{where}"
+
+
+def numbers(one: Comparison) -> str:
+    """The difference with its interval, the p-value and who won how often."""
+    if one.difference is None:
+        return "no example has a score in both"
+    interval = ""
+    if one.low is not None and one.high is not None:
+        interval = f" [{one.low:+.3f}, {one.high:+.3f}]"
+    told = f"{one.metric} {one.difference:+.3f}{interval}"
+    if one.p_adjusted is not None:
+        told += f", {p_text(one.p_adjusted)}"
+    examples = f"{one.n:,} example{'' if one.n == 1 else 's'}"
+    return f"{told}; won {one.wins:,}, tied {one.ties:,}, lost {one.losses:,} of {examples}"
+
+
+def remarks(one: Comparison) -> Iterator[str]:
+    """What else there is to say of a comparison, a sentence each."""
+    if one.verdict == "undecided" and one.detectable is not None:
+        told = f"so many examples mostly show differences from {one.detectable:.3f} up"
+        if one.needed is not None and one.difference:
+            told += f"; about {one.needed:,} would show this one"
+        yield told
+    if one.needed_to_detect is not None:
+        yield f"about {one.needed_to_detect:,} examples would show the difference asked for"
+    if one.non_inferiority is not None:
+        yield claim(one)
+    if one.verdict == "worse" or (one.regressed and one.verdict == "undecided"):
+        yield f"lost most: {lost(one)}"
+    if one.clusters is not None:
+        yield f"examples hang together in {one.clusters:,} clusters"
+    if one.within_variance is not None:
+        yield f"attempts at one example vary with a deviation of {one.within_variance**0.5:.3f}"
+    if one.unpaired:
+        counted = ", ".join(f"{count:,} {reason}" for reason, count in one.unpaired.items())
+        yield f"not compared: {counted}"
+
+
+def claim(one: Comparison) -> str:
+    """No worse than the baseline by more than the margin, at what cost: yes, no or unsettled."""
+    found = one.non_inferiority
+    if found is None:
+        return ""
+    told = f"no worse by more than {found.margin:g}{cost(one)}: {found.verdict}"
+    if found.needed is not None:
+        told += f" (about {found.needed:,} examples would settle it)"
+    return told
+
+
+def cost(one: Comparison) -> str:
+    """What the system spends of what the baseline does."""
+    shares = [
+        f"{100 * share:.0f}% of its {name}"
+        for name, share in (("tokens", one.tokens), ("dollars", one.dollars))
+        if share is not None
+    ]
+    return f" at {' and '.join(shares)}" if shares else ""
+
+
+def lost(one: Comparison) -> str:
+    """The examples that lost most, with what they had and have."""
+    return ", ".join(map(_example, one.regressed)) or "none"
+
+
+def _example(found: Mapping[str, Any]) -> str:
+    return f"{found['example_id']} ({found['baseline_score']:.3g} → {found['score']:.3g})"
+
+
+def p_text(p: float) -> str:
+    """A p-value as people write it."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
