@@ -63,12 +63,16 @@ class RowMaker:
                     row.metadata.update(self._plain(outcome.spent))
                 return row
             self._keep_output(row, work.example, output)
-        except Exception as error:  # noqa: BLE001 - all that is made of outputs passes here
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
             return self._refused(outcome, error)
         for scorer, scores in outcome.scores:
             try:
                 self._keep_scores(row, scorer, scores)
-            except Exception as error:  # noqa: BLE001 - all that is made of scores passes here
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
                 reason = f"what the evaluator returned cannot be kept: {describe_exception(error)}"
                 self._keep_reason(row, scorer, reason)
         main = self._score_field
@@ -76,7 +80,7 @@ class RowMaker:
             row.missing[main] = self._unscored.reason(work.example, output)
         return row
 
-    def _refused(self, outcome: Outcome, error: Exception) -> EvalRow:
+    def _refused(self, outcome: Outcome, error: BaseException) -> EvalRow:
         """The row of what cannot be kept: without end, too deep, or with methods that fail."""
         work = outcome.work
         whose = "the output" if outcome.output is not None else "the example"
@@ -201,7 +205,9 @@ class RowMaker:
             if type(value) is not float:
                 try:
                     value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-                except Exception:  # noqa: BLE001 - `float` may call anything, and overflow
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
                     shown = described_value(value)
                     row.missing[key] = f"the evaluator returned {shown}, not a number"
                     continue
