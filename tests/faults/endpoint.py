@@ -35,11 +35,11 @@ def run_against(server: FaultServer, folder: Path, dice: Random, counts: Counter
         dice.choice([*MISCHIEF, "ok", "ok", *["ok"] * 10]) for _ in range(dice.randint(1, 30))
     ]
     url = server.url(fault=",".join(faults))
-    # The most that a call is taken to cost is more than the server bills.
-    system = OpenAI(url, "gpt-4o", max_tokens=100, backoff_s=0.001, timeout_s=20, max_retries=0)
+    # The most that a call is taken to cost is hardly more than the server bills.
+    system = OpenAI(url, "gpt-4o", max_tokens=21, backoff_s=0.001, timeout_s=20, max_retries=0)
     settings: dict[str, Any] = {"max_workers": dice.choice([1, 4, 32])}
     if dice.random() < 0.7:
-        settings["budget_usd"] = dice.uniform(0.001, 0.02)
+        settings["budget_usd"] = COST * dice.uniform(1.1, 25)
     rows, why = rows_of(system, cache_dir=folder, **settings)
     billed = check_endpoint_run(rows, why, server.requests(url), faults)
     assert billed <= settings.get("budget_usd", math.inf), (billed, settings, faults)
