@@ -8,7 +8,7 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit bench docs site clean
+.PHONY: help demo demo-llm test lint types unit soak bench docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ types: .make/dev ## Check types, strictly.
 
 unit: .make/dev ## Run the tests, wheels and real environments included.
 	$(BIN)/pytest -n 2 --dist loadscope
+
+soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what was done to them.
+	$(BIN)/python -m tests.faults.soak
 
 bench: .make/dev ## Measure start-up and overhead beside other tools; results in benchmarks/results.
 	$(BIN)/python -m benchmarks

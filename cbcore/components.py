@@ -254,7 +254,9 @@ def describe_exception(error: BaseException) -> str:
         if len(text) > _MOST_CHARACTERS:
             text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
         text = " ".join(text.split())
-    except Exception as broken:  # noqa: BLE001 - an error may be unable to say what it is
+    except KeyboardInterrupt:
+        raise
+    except BaseException as broken:  # noqa: BLE001 - an error may be unable to say what it is
         text = f"(its message cannot be had: {type(broken).__name__})"
     if isinstance(error, HardExitError):
         return text
@@ -265,7 +267,9 @@ def described_value(value: Any) -> str:
     """The `repr` of a value, shortened; of one that has none, its type. Never fails itself."""
     try:
         text = blot(repr(value))
-    except Exception:  # noqa: BLE001 - the `repr` of somebody else's object is code too
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the `repr` of somebody else's object is code too
         return f"<{type(value).__name__}>"
     text = re.sub(" at 0x[0-9a-fA-F]+", "", text)  # another one in every run
     return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}…"

@@ -159,7 +159,9 @@ class Memo:
                 # Cannot be taken for another example: what is before it ends with a brace.
                 content += str(work.repeat).encode()
             work.digest = content_key(content)
-        except Exception as error:  # noqa: BLE001 - an example may be made of anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - an example may be made of anything
             described = describe_exception(error)
             self._tell(f"example {work.example_id!r} is not plain data ({described})")
         else:
@@ -181,7 +183,9 @@ class Memo:
             if is_shown_in(payload):
                 payload = packed(hide(output), work.example)
                 outcome.had_secret = True
-        except Exception as error:  # noqa: BLE001 - the output is made of somebody else's objects
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the output is made of others' objects
             described = describe_exception(error)
             self._tell(
                 f"the output for example {work.example_id!r} is not plain data ({described})"
@@ -250,7 +254,9 @@ class Memo:
                 value = plain_bytes([scores, json_safe(details)])
             if is_shown_in(value):
                 value = plain_bytes(hide(from_bytes(value)))
-        except Exception:  # noqa: BLE001 - the row says what is wrong with somebody else's objects
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - the row says what is wrong with others' objects
             return
         if len(value) <= LARGEST_VALUE:
             self._store.put("scores", key, value)

@@ -69,12 +69,16 @@ class RowMaker:
             self._keep_output(row, work.example, output)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
-        except Exception as error:  # noqa: BLE001 - all that is made of outputs passes here
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
             return self._refused(outcome, error)
         for scorer, scores in outcome.scores:
             try:
                 self._keep_scores(row, scorer, scores)
-            except Exception as error:  # noqa: BLE001 - all that is made of scores passes here
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
                 reason = f"what the evaluator returned cannot be kept: {describe_exception(error)}"
                 self._keep_reason(row, scorer, reason)
         main = self._score_field
@@ -84,7 +88,7 @@ class RowMaker:
             self._blot_names(row)
         return row
 
-    def _refused(self, outcome: Outcome, error: Exception) -> EvalRow:
+    def _refused(self, outcome: Outcome, error: BaseException) -> EvalRow:
         """The row of what cannot be kept: without end, too deep, or with methods that fail."""
         work = outcome.work
         whose = "the output" if outcome.output is not None else "the example"
@@ -220,7 +224,9 @@ class RowMaker:
             if type(value) is not float:
                 try:
                     value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-                except Exception:  # noqa: BLE001 - `float` may call anything, and overflow
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
                     shown = described_value(value)
                     row.missing[key] = f"the evaluator returned {shown}, not a number"
                     continue

@@ -58,7 +58,9 @@ def _plain(value: Any, above: tuple[int, ...]) -> Any:
         return [_plain(item, above) for item in value]
     try:
         return _foreign(value, kind, above)
-    except Exception:  # noqa: BLE001 - somebody else's methods must not cost a finished run
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - somebody else's methods must not cost a finished run
         return f"<{class_name(value)}>"
 
 
@@ -105,7 +107,9 @@ def key_text(key: Any) -> str:
         return hex(key)
     try:
         return _text(key)
-    except Exception:  # noqa: BLE001 - as above
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         return f"<{class_name(key)}>"
 
 

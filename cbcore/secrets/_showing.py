@@ -56,7 +56,9 @@ def _visible(name: str, value: Any, above: tuple[int, ...]) -> Any:
                 )
                 for key, item in pairs_of(value)
             }
-    except Exception:  # noqa: BLE001 - whatever its methods do, no secret may get past
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever its methods do, no secret may get past
         return json_safe(kind)
     plain = json_safe(value)
     return _visible(name, plain, above) if type(plain) in (str, list, dict) else plain

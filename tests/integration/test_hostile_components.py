@@ -35,6 +35,23 @@ class Unreadable:
     __hash__ = None
 
 
+class Exiting:
+    """Ends the program, or so it thinks, when it is shown or converted."""
+
+    def _fail(self, *_):
+        raise SystemExit(0)
+
+    __str__ = __repr__ = __float__ = __eq__ = tolist = __fspath__ = _fail
+    __hash__ = object.__hash__
+
+
+class OwnExiting(Exiting):
+    def _fail(self, *_):
+        raise OwnBaseError("mine")
+
+    __str__ = __repr__ = __float__ = __eq__ = tolist = __fspath__ = _fail
+
+
 class UnreadableError(Exception):
     def __str__(self):
         raise ValueError("no message")
@@ -82,6 +99,8 @@ ERRORED = {
     "exit with an unreadable code": raising(SystemExit(Unreadable())),
     "key error with an unreadable key": raising(KeyError(Unreadable())),
     "dict that fails": lambda: EvilDict(response="Paris"),
+    "key error with a key that exits": raising(KeyError(Exiting())),
+    "error with a message that exits": raising(ValueError(OwnExiting())),
 }
 UNENDING = {
     "output in itself": in_itself,
@@ -92,6 +111,10 @@ UNENDING = {
     "unreadable response": lambda: {"response": Unreadable()},
     "unreadable context": lambda: {"response": "Paris", "context": Unreadable()},
     "mapping that fails": lambda: {"response": "Paris", "metadata": EvilDict(a=1)},
+    "response that exits": lambda: {"response": Exiting()},
+    "context that exits": lambda: {"response": "Paris", "context": OwnExiting()},
+    "metadata that exits": lambda: {"response": "Paris", "metadata": {"l": [OwnExiting()]}},
+    "key that exits": lambda: {"response": "Paris", "metadata": {Exiting(): 1}},
 }
 """What a row shows of these is cut short, or it is errored."""
 HARMLESS = {
@@ -208,6 +231,9 @@ MISSING = {
     "exit": raising(SystemExit(0)),
     "evil dict": lambda: EvilDict(odd=1.0),
     "unreadable reason": lambda: Scored({}, {"odd": Unreadable()}),
+    "number that exits": lambda: {"odd": Exiting()},
+    "number that raises what it likes": lambda: {"odd": OwnExiting()},
+    "reason that exits": lambda: Scored({}, {"odd": Exiting()}),
 }
 
 

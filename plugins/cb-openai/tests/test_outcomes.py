@@ -130,3 +130,15 @@ def test_text_that_is_no_valid_unicode_is_sent(server, ask):
     """A lone surrogate in a dataset reaches the endpoint escaped."""
     url = server.url(text="echo")
     assert ask(url, "a\ud800b").text == "a\ud800b"
+
+
+def test_several_faults_of_the_stand_in_take_turns(server, ask):
+    """So that one run can meet them all."""
+    url = server.url(fault="refusal,ok,status", status=400)
+    outcomes = []
+    for _ in range(4):
+        try:
+            outcomes.append(ask(url, max_retries=0).text)
+        except EndpointError as error:
+            outcomes.append(error.outcome)
+    assert outcomes == ["refused", "Paris", "http_error", "refused"]

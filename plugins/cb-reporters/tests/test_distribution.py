@@ -99,3 +99,15 @@ def test_the_page_shows_other_scores_to_be_opened():
     page = Html().render(EvalResult(rows, config={"score_field": "f1"}))
     assert "Distribution of <bdi>f1</bdi>" in page
     assert "<summary><bdi>recall</bdi></summary>" in page
+
+
+@pytest.mark.parametrize(
+    ("values", "is_drawn"),
+    [((1.7e308,), True), ((1.7e308, 1.7e308), True), ((1.7e308, -1.7e308), False)],
+)
+def test_values_too_far_apart_for_an_axis_are_not_drawn(values, is_drawn):
+    """Their figures are there all the same."""
+    rows = [EvalRow("s", i, scores={"x": value}) for i, value in enumerate(values)]
+    ((score, found),) = distributions_of(EvalResult(rows=rows)).items()
+    assert (drawing(score, found, 1) is not None) == is_drawn
+    assert "1.7e+308" in Html().render(EvalResult(rows=rows))

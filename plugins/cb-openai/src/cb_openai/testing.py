@@ -5,8 +5,9 @@
 
     python -m cb_openai.testing --port 7878      # for trying things by hand
 
-What it does is chosen by the query of the base URL: `fault` names one of `FAULTS`, `times=2`
-limits it to the first two requests, `after=2` to those that follow, `key` counts separately.
+What it does is chosen by the query of the base URL: `fault` names one of `FAULTS`, or several
+with commas between them that take turns, `times=2` limits it to the first two requests,
+`after=2` to those that follow, `key` counts separately.
 Streams are sent to those who ask for one. It runs in a process of its own.
 """
 
@@ -118,6 +119,8 @@ class _Server:
         asked = json.loads(body)
         before = self.seen.setdefault(key, [])
         before.append({"path": parts.path, "headers": headers, "body": asked})
+        faults = behaviour.get("fault", "ok").split(",")
+        behaviour["fault"] = faults[(len(before) - 1) % len(faults)]
         under_way = self.under_way[key] = self.under_way.get(key, 0) + 1
         self.most[key] = max(self.most.get(key, 0), under_way)
         try:

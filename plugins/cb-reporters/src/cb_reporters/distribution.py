@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 
@@ -30,15 +31,21 @@ class Distribution:
     missing: int
 
     def figures(self) -> list[tuple[str, float | None]]:
-        """Mean, median, standard deviation (of a sample), minimum and maximum."""
+        """Mean, median, standard deviation (of a sample), minimum and maximum.
+
+        None for one that cannot be had: of too few values, or of more than a number can hold.
+        """
         values = self.values
-        std = None
+        mean = std = None
+        with contextlib.suppress(OverflowError):
+            mean = math.fsum(values) / len(values) if values else None
         if len(values) > 1:
             import statistics  # which brings fractions and decimals with it
 
-            std = statistics.stdev(values)
+            with contextlib.suppress(OverflowError):
+                std = statistics.stdev(values)
         return [
-            ("mean", math.fsum(values) / len(values) if values else None),
+            ("mean", mean),
             ("median", _quantile(sorted(values), 0.5) if values else None),
             ("std", std),
             ("min", min(values) if values else None),
@@ -107,12 +114,17 @@ def cells(distribution: Distribution) -> Iterator[tuple[str, str, float | None]]
 
 
 def drawing(score: str, distributions: Sequence[Distribution], number: int) -> Markup | None:
-    """Histograms over box plots, one pair for each system that has values, on one axis."""
+    """Histograms over box plots, one pair for each system that has values, on one axis.
+
+    None where there is no value, or where they are too far apart for any axis.
+    """
     shown = [d for d in distributions if d.values][:MOST_SYSTEMS]
     if not shown:
         return None
     every = [value for d in shown for value in d.values]
     low, high = min(0.0, *every), max(1.0, *every)
+    if not math.isfinite(high - low):
+        return None
     panel = _TITLE + _BARS + _BOX + _GAP
     height = panel * len(shown) + _AXIS
     parts = [_panel(d, i * panel, low, high) for i, d in enumerate(shown)]
@@ -140,7 +152,7 @@ def _x(value: float, low: float, high: float) -> float:
 
 def _axis(low: float, high: float, height: int) -> Iterator[Markup]:
     for part in range(6):
-        value = low + (high - low) * part / 5
+        value = low + (high - low) * (part / 5)
         x = _x(value, low, high)
         yield tag("line", class_="grid", x1=x, x2=x, y1=_TITLE, y2=height - _AXIS)
         text = formats.general(round(value, 6))
