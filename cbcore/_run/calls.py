@@ -75,7 +75,7 @@ class SyncCaller:
             else:
                 output, waited = call(example)
                 took = time.perf_counter() - started
-        except (KeyboardInterrupt, GeneratorExit, NoThreadError):
+        except (KeyboardInterrupt, NoThreadError):
             raise
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             took = time.perf_counter() - started - _waits.taken_waits()
@@ -105,7 +105,7 @@ class AsyncCaller:
                 output = await call(example)
             else:
                 output = await self._limited(call, example, work)
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:  # the plugin boundary
             if is_cancelled(error):

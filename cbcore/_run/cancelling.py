@@ -17,12 +17,18 @@ def cancel(*tasks: Any) -> None:
 
 
 def is_cancelled(error: BaseException) -> bool:
-    """Whether the run cancelled this task; else its `CancelledError` is the component's own.
+    """Whether the run cancelled or left this task; else what was raised is the component's own.
 
     A task that a component cancelled goes on, and is as if nobody had.
     """
     asyncio = sys.modules.get("asyncio")  # where it is not imported, nobody raised that
-    if asyncio is None or not isinstance(error, asyncio.CancelledError):
+    if asyncio is None:
+        return False
+    if isinstance(error, GeneratorExit):
+        # Thrown into what waits on a loop that was left for good, when it is cleared away: not
+        # by a task that runs. It must not wait for anything any more.
+        return asyncio._get_running_loop() is None
+    if not isinstance(error, asyncio.CancelledError):
         return False
     task = asyncio.current_task()
     if task in _by_the_run:

@@ -20,6 +20,11 @@ _UNLIMITED = "cb-unlimited"
 """The name of tasks that may take their time: evaluators have no limit, nor have warm-ups."""
 
 
+# Nobody else may hold what waits on a loop that was left. Cleared away as garbage, in whatever
+# thread, it would go on where it waits, into evaluators that are asked elsewhere by then.
+_left_behind: dict[asyncio.AbstractEventLoop, set[asyncio.Task[Any]]] = {}
+
+
 def _new_event_loop() -> asyncio.AbstractEventLoop:
     """The faster event loop where it is installed: plugins that talk to networks bring it."""
     try:
@@ -71,6 +76,7 @@ class LoopThread:
             loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
+        _left_behind.pop(loop, None)
 
     def renew_if_blocked(self) -> bool:
         """Go on with another loop if a call that has a limit keeps this one from answering."""
@@ -84,6 +90,7 @@ class LoopThread:
         task = asyncio.current_task(self.loop)
         if task is not None and task.get_name() == _UNLIMITED:
             return False
+        _left_behind[self.loop] = asyncio.all_tasks(self.loop)
         self.loop.call_soon_threadsafe(self.loop.stop)  # should it ever come back
         self._blocked += 1
         self._start()

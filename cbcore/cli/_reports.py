@@ -13,7 +13,7 @@ import attrs
 import click
 
 from cbcore.cli._settings import Settings
-from cbcore.cli._streams import give_output_up, is_closed_output
+from cbcore.cli._streams import give_output_up
 from cbcore.cli._text import clean, echo
 from cbcore.secrets import blot
 
@@ -144,7 +144,7 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
         if not (isinstance(error, BrokenPipeError) and output.path is None):
             described = describe_exception(error)
             get_logger().error(f"reporter {output.reporter.name!r} failed: {described}")
-        if output.path is None and is_closed_output(error):
+        if output.path is None and isinstance(error, OSError):
             give_output_up()  # or the end of the process would try again
         return error
     if output.path is not None:

@@ -1,4 +1,4 @@
-"""What the tests share: `cb` in a process of its own, with no plugin but this one."""
+"""What the tests share: `cb` in a process of its own, with no plugin but what is tested."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ def cb(tmp_path: Path) -> Callable[..., str]:
 {% endif %}
     environment = {
         **os.environ,
+{% if cookiecutter.kind == "suite" %}
+        "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }},cb-suites",
+{% else %}
         "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }}",
+{% endif %}
         "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
