@@ -51,6 +51,6 @@ def test_a_run_uses_it(cb: Callable[..., str]) -> None:
     )
     scores = {
         part["name"]: part["scores"][0]["values"]["letter"]["value"]
-        for part in json.loads(printed)["suites"]
+        for part in json.loads(printed)["sections"]["suites"]["lines"]
     }
     assert scores == {NAME: pytest.approx(2 / 5), "capitals": pytest.approx(1 / 3), "rivers": 0.5}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import click
-
+from cbcore.cli.kit import clean, echo
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
 
@@ -32,7 +31,7 @@ def write_outputs(outputs: Sequence[tuple[str, str]], render: Callable[[str], st
     for name, file in outputs:
         document = render(name).encode("utf-8", "replace").decode()
         if not file:
-            click.echo(document.rstrip("\n"))
+            echo(document.rstrip("\n"))
             continue
         try:
             path = Path(file)
@@ -40,4 +39,4 @@ def write_outputs(outputs: Sequence[tuple[str, str]], render: Callable[[str], st
             path.write_text(document, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
-        click.echo(f"{name} report: {file}", err=True)
+        echo(f"{clean(name)} report: {clean(file)}", err=True)
