@@ -21,6 +21,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.plain import json_safe
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
@@ -82,6 +83,8 @@ class Builder:
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = blot(str(wanted))
+        if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
+            record["emits"] = json_safe(list(emits))
         return Part(value, record, component)
 
     def _notice_secrets(self, spec: Spec) -> None:

@@ -156,3 +156,9 @@ def test_a_recorded_spec_has_no_secret():
     """A key that was written out is replaced."""
     run = composed(systems=["openai:http://localhost:1,model=m,api_key=sk-verysecret123"])
     assert "verysecret" not in run.config["systems"][0]["spec"]
+
+
+def test_the_record_of_an_evaluator_says_what_it_emits():
+    """So that a report can tell which evaluators had a part in the scores."""
+    run = composed(evaluators=["answer_quality"])
+    assert run.config["evaluators"][0]["emits"] == ["f1", "exact_match", "recall", "contains"]
