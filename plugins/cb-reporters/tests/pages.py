@@ -192,19 +192,27 @@ def _words(dice, count):
 
 
 class LargeTexts:
-    """The texts of `large`, one at a time."""
+    """The texts of `large`: an example is made once, and put together when it is asked for."""
 
     def __init__(self, rows):
         self._rows = rows
+        self._examples: dict[int, tuple[dict[str, str], list[str]]] = {}
 
     def __len__(self):
         return len(self._rows)
 
     def __getitem__(self, position):
         row = self._rows[position]
-        dice = random.Random(row.example_id)  # noqa: S311
-        sentences = [f"{_words(dice, 9).capitalize()}." for _ in range(8)]
-        example = {"id": row.example_id, "question": f"What of {_words(dice, 6)}?",
-                   "answer": _words(dice, 2), "context": " ".join(sentences)}  # fmt: skip
+        if row.example_id not in self._examples:
+            self._examples[row.example_id] = _example(row.example_id)
+        example, sentences = self._examples[row.example_id]
         kept = sentences[: 1 + row.output_tokens // 30]
         return Texts(example, {**example, "context": " ".join(kept), "response": row.response})
+
+
+def _example(number):
+    dice = random.Random(number)  # noqa: S311
+    sentences = [f"{_words(dice, 9).capitalize()}." for _ in range(8)]
+    example = {"id": number, "question": f"What of {_words(dice, 6)}?",
+               "answer": _words(dice, 2), "context": " ".join(sentences)}  # fmt: skip
+    return example, sentences

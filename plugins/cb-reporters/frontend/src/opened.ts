@@ -7,6 +7,7 @@ import type { Head, Opened } from "./types";
 
 /** More systems than this are not shown at once; the others are a click away. */
 const MOST_SHOWN = 4;
+const MOST_PILLS = 8;
 
 export interface Steps {
   readonly place: string;
@@ -20,6 +21,7 @@ export class OpenedView {
   readonly #dialog: HTMLDialogElement;
   readonly #chosen: Set<number>;
   #withDropped = true;
+  #choosing = false;
   #steps: Steps | null = null;
   #last: Opened | null = null;
 
@@ -94,7 +96,7 @@ export class OpenedView {
       step("step-on", "Next example (→)", "→", steps?.next),
       h(
         "h2",
-        { id: "opened-title" },
+        { id: "opened-title", tabindex: -1, autofocus: true },
         bdi(String(opened.id)),
         opened.repeat > 0 && h("small", {}, ` repeat ${opened.repeat}`),
       ),
@@ -164,7 +166,7 @@ export class OpenedView {
     return h(
       "div",
       { class: "choice" },
-      h("fieldset", {}, h("legend", {}, "Systems"), ...pills),
+      this.#pills(pills),
       h(
         "p",
         { class: "legend" },
@@ -175,6 +177,19 @@ export class OpenedView {
         opened.gold.length > 0 && h("mark", {}, "gold answer"),
       ),
     );
+  }
+
+  /** The systems to choose from; folded where they would push everything else away. */
+  #pills(pills: readonly HTMLElement[]): HTMLElement {
+    const set = (legend: string): HTMLElement =>
+      h("fieldset", {}, h("legend", {}, legend), ...pills);
+    if (pills.length <= MOST_PILLS) return set("Systems");
+    const told = `Systems: ${this.#chosen.size} of ${pills.length} shown`;
+    const folded = h("details", { open: this.#choosing }, h("summary", {}, told), set("Shown"));
+    folded.addEventListener("toggle", () => {
+      this.#choosing = folded.open;
+    });
+    return folded;
   }
 
   #columns(opened: Opened): HTMLElement {

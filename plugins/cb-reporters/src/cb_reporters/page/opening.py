@@ -84,15 +84,15 @@ def _row(
         "recalled": row.recalled,
         "response": _cut(row.response),
         "context": _context(texts, reading),
-        "details": _cut(json_safe(details)),
-        "output": _cut(json_safe(changed)),
+        "details": _cut(json_safe(details)) if details else {},
+        "output": _cut(json_safe(changed)) if changed else {},
     }
 
 
 def _context(texts: Texts, reading: Reading) -> str | bool | None:
     if texts.output is None:
         return None
-    made = context_of({**(texts.example or {}), **texts.output})
+    made = context_of({**(texts.example or {}), **texts.output}, texts.example)
     return True if made == reading.context and made is not None else _cut(made)
 
 
