@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,9 +98,8 @@ def _context(texts: Texts, reading: Reading) -> str | bool | None:
 
 
 def _rounded(value: float) -> float | None:
-    """Six digits: what nobody can see need not be sent."""
-    number = formats.finite(value)
-    return None if number is None else float(f"{number:.6g}")
+    """What nobody can see need not be sent."""
+    return round(value, 7) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _cut(value: Any) -> Any:
