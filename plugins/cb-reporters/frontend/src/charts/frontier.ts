@@ -96,6 +96,10 @@ export function drawFrontier(
     ],
   });
   const scales = svg as unknown as { scale(name: string): { apply(value: number): number } };
+  const place = ({ cost, quality: [y] }: Spot): { x: number; y: number } => ({
+    x: scales.scale("x").apply(cost[0]),
+    y: scales.scale("y").apply(y),
+  });
   const most = width < NARROW ? NARROW_NAME_LENGTH : NAME_LENGTH;
   const names = shortNames(
     spots.map((spot) => visible(spot.system)),
@@ -104,8 +108,7 @@ export function drawFrontier(
   addLabels(
     svg,
     spots.map((spot) => ({
-      x: scales.scale("x").apply(spot.cost[0]),
-      y: scales.scale("y").apply(spot.quality[0]),
+      ...place(spot),
       name: names.get(visible(spot.system)) ?? "",
     })),
     {
@@ -114,6 +117,13 @@ export function drawFrontier(
       right: width,
       bottom: HEIGHT - margins.marginBottom,
     },
+    front.slice(1).flatMap((spot, i) => {
+      const [from, to] = [place(front[i] ?? spot), place(spot)];
+      return [
+        { left: from.x, right: to.x, top: from.y - 2, bottom: from.y + 2 },
+        { left: to.x - 2, right: to.x + 2, top: to.y, bottom: from.y },
+      ];
+    }),
   );
   return svg;
 }
