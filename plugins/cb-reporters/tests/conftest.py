@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 from cbcore.results import EvalResult, EvalRow
@@ -21,6 +24,15 @@ HOSTILE = (
     "{{ 7*7 }} ${7*7}",
     "lone \ud800 surrogate",
 )
+
+
+@pytest.fixture(scope="session")
+def pages():
+    """The module beside, which makes results to look at."""
+    spec = importlib.util.spec_from_file_location("pages", Path(__file__).with_name("pages.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
