@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import cbcore
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 
 MINE = '''
 """A user's own components; those that fall ill are well again when a file says so."""
@@ -25,7 +25,8 @@ import os
 import pathlib
 import signal
 
-from cbcore._store import sqlite
+from cbcore._run import memo
+from cbcore._store import store as stores
 
 
 def called(example):
@@ -80,7 +81,7 @@ def stream():
         yield {"id": i, "context": f"three words {i}", "answer": "Paris"}
 
 
-sqlite._BATCH_ROWS = 1  # a kill finds all that was done stored
+memo.MOST_VALUES, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
 '''
 
 
@@ -681,9 +682,9 @@ def test_a_record_that_is_no_run_is_named_and_passed_over(place, manifest):
 LOCKING = '''
 import sqlite3
 
-from cbcore._store import sqlite
+from cbcore._store import database
 
-sqlite._LOCK_WAIT_S = 0.1
+database._LOCK_WAIT_S = 0.1
 
 
 class Locking:
