@@ -19,7 +19,8 @@ export interface Steps {
 export class OpenedView {
   readonly #head: Head;
   readonly #dialog: HTMLDialogElement;
-  readonly #chosen: Set<number>;
+  #chosen: Set<number>;
+  #isOwnChoice = false;
   #withDropped = true;
   #choosing = false;
   #steps: Steps | null = null;
@@ -27,7 +28,7 @@ export class OpenedView {
 
   constructor(head: Head) {
     this.#head = head;
-    this.#chosen = new Set([...head.systems.keys()].slice(0, MOST_SHOWN));
+    this.#chosen = new Set();
     this.#dialog = h("dialog", { id: "opened", "aria-labelledby": "opened-title" });
     document.body.append(this.#dialog);
     this.#dialog.addEventListener("cancel", (event) => {
@@ -37,12 +38,12 @@ export class OpenedView {
     this.#dialog.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Have these systems among those shown: the ones that are being compared. */
+  /** Show the systems that are being compared, or the first ones; until the reader chooses. */
   prefer(systems: readonly string[]): void {
-    for (const name of systems) {
-      const system = this.#head.systems.indexOf(name);
-      if (system >= 0) this.#chosen.add(system);
-    }
+    if (this.#isOwnChoice) return;
+    const compared = systems.map((name) => this.#head.systems.indexOf(name)).filter((i) => i >= 0);
+    const first = [...this.#head.systems.keys()].slice(0, MOST_SHOWN);
+    this.#chosen = new Set(compared.length > 0 ? compared : first);
   }
 
   show(opened: Opened, steps: Steps): void {
@@ -150,6 +151,7 @@ export class OpenedView {
       box.addEventListener("change", () => {
         if (box.checked) this.#chosen.add(system);
         else this.#chosen.delete(system);
+        this.#isOwnChoice = true;
         this.#fill();
       });
       return h("label", { class: "pill" }, box, bdi(name));
