@@ -27,12 +27,22 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="session")
-def pages():
-    """The module beside, which makes results to look at."""
-    spec = importlib.util.spec_from_file_location("pages", Path(__file__).with_name("pages.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load_beside():
+    """Loads a module that stands beside the tests."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def pages(load_beside):
+    """Results to look at."""
+    return load_beside("pages")
 
 
 @pytest.fixture
