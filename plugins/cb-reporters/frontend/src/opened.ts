@@ -4,6 +4,7 @@ import { json } from "./json";
 import { marked, marksIn } from "./marks";
 import { systemColumn } from "./system";
 import type { Head, Opened } from "./types";
+import { longText, unfolding } from "./unfolding";
 
 /** More systems than this are not shown at once; the others are a click away. */
 const MOST_SHOWN = 4;
@@ -123,14 +124,11 @@ export class OpenedView {
   #question(opened: Opened): HTMLElement {
     const facts: HTMLElement[] = [];
     if (opened.question)
-      facts.push(
-        h("dt", {}, "Question"),
-        h("dd", { class: "question", dir: "auto" }, opened.question),
-      );
+      facts.push(h("dt", {}, "Question"), h("dd", {}, longText("question", opened.question)));
     if (opened.gold.length > 0)
       facts.push(
         h("dt", {}, opened.gold.length > 1 ? "Gold answers" : "Gold answer"),
-        h("dd", { dir: "auto" }, ...opened.gold.map((text) => h("span", { class: "gold" }, text))),
+        h("dd", { dir: "auto" }, ...opened.gold.map((text) => longText("gold", text))),
       );
     if (facts.length > 0) return h("dl", { class: "question-and-gold" }, ...facts);
     const why = opened.kept
@@ -219,12 +217,12 @@ function original(opened: Opened): HTMLElement | null {
   const { context } = opened;
   if (!context) return null;
   const marks = marksIn(context, opened.gold, opened.evidence);
-  const text = marked(context, { from: 0, to: context.length }, marks);
+  const show = (to: number): HTMLElement[] => marked(context, { from: 0, to }, marks);
   return h(
     "details",
     {},
     h("summary", {}, "Original context"),
-    h("div", { class: "context", dir: "auto" }, ...text),
+    unfolding("context", context.length, show),
   );
 }
 
