@@ -114,8 +114,6 @@ class Run:
         return result
 
     def _execute_systems(self) -> None:
-        if self.context.store is not None:
-            remove_abandoned(self.context.store.path.parent)
         self.context.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows(system.name)
