@@ -109,7 +109,7 @@ def execute_and_report(
             with contextlib.suppress(ReportError):  # which is told, and not why the run ended
                 report(stopped.result, outputs)
                 stopped.hint = stopped.hint or "the reports cover them"
-        if resumed_by and stopped.result is not None:
+        if resumed_by is not None and stopped.result is not None:
             resume = f"`cb resume {stopped.result.config['run_id']}{resumed_by}` continues it"
             stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
