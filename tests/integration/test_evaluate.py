@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
-import inspect
 import json
 import threading
 import tracemalloc
@@ -16,9 +14,10 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_baselines import Truncate, tokenizers
 from cb_metrics import Latency, MeanScore, PassRate, PerDatasetBreakdown
-from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate, tokens
+from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate
 from cbcore.chains import chain
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
+from cbcore.tokens import _encoders
 
 
 def examples(n=20):
@@ -815,11 +814,13 @@ def test_tokenizers_are_loaded_before_the_first_call(monkeypatch):
             events.append("call")
             return super().process(example)
 
-    load = tokens._find_encoder
-    fresh = functools.lru_cache(inspect.unwrap(tokens._load_encoder))
-    monkeypatch.setattr(tokens, "_load_encoder", fresh)
-    monkeypatch.setattr(tokens, "_find_encoder", lambda name: events.append("load") or load(name))
+    load = _encoders._find_encoder
+    monkeypatch.setattr(_encoders, "_loaded", {})
+    monkeypatch.setattr(
+        _encoders, "_find_encoder", lambda name: events.append("load") or load(name)
+    )
     tokenizers.load.cache_clear()
-    evaluate([chain([Noting(), Truncate(4)])], examples(1), [], [], tokenizer=Lazy())
+    truncate = Truncate(4, tokenizer="cl100k_base")  # which has no way without loading
+    evaluate([chain([Noting(), truncate])], examples(1), [], [], tokenizer=Lazy())
     assert events[: events.index("call")] == ["load", "count"]
     assert "load" not in events[events.index("call") :]
