@@ -5,7 +5,9 @@
 Everything is imported when it is first used; numpy when something is drawn at random.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_stats.asserting import assert_no_regression as assert_no_regression
@@ -29,17 +31,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cb_stats' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"cb_stats.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
