@@ -70,8 +70,10 @@ def _run(
     from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
     from cbcore.compose import compose
+    from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
+    begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
     if flags["locked"]:
         from cbcore._manage.lockfile import FILE_NAME, require_locked
 

@@ -1,4 +1,8 @@
-"""Which implementation encodes: one that is ready at once, or one that is fast."""
+"""Which implementation encodes: one that is ready at once, or one that is fast.
+
+A program that counts goes on to count, so it gets the fast one, ready before the first text. Only
+a command may be over after a few texts: it asks to begin at once.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ _READY_AT_ONCE = "o200k_base"
 _NEEDS_MERGING = "Qwzyxtrblvk"
 """A word that is no token. Encoders prepare, for a tenth of a second, when the first comes."""
 
+_begins_at_once = False
 _loaded: dict[str, Encode] = {}
 _loading = threading.Lock()
 
@@ -25,9 +30,20 @@ class TooMuchError(Exception):
     """A text for the fast encoder: it, or what came before, takes any other one too long."""
 
 
+def begin_at_once() -> None:
+    """Let the first texts of this process be encoded by what is ready at once."""
+    global _begins_at_once  # noqa: PLW0603 - of the process, as what is loaded is
+    _begins_at_once = True
+
+
 def first_encoder(encoding: str) -> Encode:
-    """What encodes the first texts of a process. It may raise TooMuchError."""
-    if encoding == _READY_AT_ONCE and encoding not in _loaded and _is_installed("splintr"):
+    """What encodes the first texts. After `begin_at_once` it may raise TooMuchError."""
+    if (
+        _begins_at_once
+        and encoding == _READY_AT_ONCE
+        and encoding not in _loaded
+        and _is_installed("splintr")
+    ):
         from cbcore.tokens._short_texts import short_texts
 
         short = short_texts()

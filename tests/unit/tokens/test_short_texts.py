@@ -148,6 +148,7 @@ def test_after_some_text_the_other_tokenizer_takes_over():
 def _fresh(monkeypatch):
     """As in a process that has encoded nothing."""
     monkeypatch.setattr(_encoders, "_loaded", {})
+    monkeypatch.setattr(_encoders, "_begins_at_once", True)
     monkeypatch.setattr(_short_texts, "short_texts", lambda: ShortTexts(RANKS, 100))
 
 
@@ -181,13 +182,23 @@ def test_without_the_table_the_other_tokenizer_counts(monkeypatch):
     assert "o200k_base" in _encoders._loaded
 
 
-def test_a_short_text_loads_no_other_tokenizer():
+@pytest.mark.usefixtures("_fresh")
+def test_a_program_gets_the_other_tokenizer_before_it_counts(monkeypatch):
+    """What it measures later must not load anything; only a command asks for less."""
+    monkeypatch.setattr(_encoders, "_begins_at_once", False)
+    Encoding()
+    assert "o200k_base" in _encoders._loaded
+
+
+@pytest.mark.parametrize(("begin", "loads"), [("begin_at_once()", "False"), ("pass", "True")])
+def test_a_short_text_of_a_command_loads_no_other_tokenizer(begin, loads):
     """Neither does making a tokenizer."""
-    code = "import sys; from cbcore.tokens import o200k_base; print(o200k_base().count('a b c'))"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}; print('splintr' in sys.modules)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["3", "False"]
+    code = f"""
+import sys
+from cbcore.tokens import o200k_base
+from cbcore.tokens._encoders import begin_at_once
+{begin}
+print(o200k_base().count("a b c"), "splintr" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", loads]
