@@ -107,7 +107,7 @@ class TokenCounter:
             value = example.get(field)
             if value is not None:
                 total += self.count(value) if type(value) is str else self._nested(value)
-        if self._counts_context:
+        if self._counts_context and ("question" in example or "turns" in example):
             context = example.get("context")
             may_repeat = context == example.get("question") or "turns" in example
             if may_repeat and context_twin(example) in self.text_fields:
