@@ -5,9 +5,7 @@
 Everything is imported when it is first used; numpy when something is drawn at random.
 """
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cb_stats.asserting import assert_no_regression as assert_no_regression
@@ -31,4 +29,14 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    from cbcore.lazy import lazy_names  # here: every session of pytest imports this package
+
+    find, _ = lazy_names(__name__, _HOMES)
+    return find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
