@@ -219,11 +219,8 @@ def scan(path: Iterable[str] | None = None) -> list[Distribution]:
 
 def installed_distributions(path: Iterable[str] | None = None) -> Iterator[Distribution]:
     """What every finder knows, asked one by one: a foreign one that fails hides only its own."""
-    # Where nothing is, the library imports what it reads archives with, to find nothing.
-    places = [place for place in sys.path if not place or os.path.exists(place)]  # noqa: PTH110
-    context = metadata.DistributionFinder.Context(  # type: ignore[no-untyped-call]
-        path=places if path is None else list(path)
-    )
+    where = {} if path is None else {"path": list(path)}
+    context = metadata.DistributionFinder.Context(**where)  # type: ignore[no-untyped-call]
     for finder in list(sys.meta_path):
         find: Any = getattr(finder, "find_distributions", None)
         if find is None:
