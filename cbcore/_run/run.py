@@ -114,8 +114,6 @@ class Run:
         return result
 
     def _execute_systems(self) -> None:
-        if self.context.store is not None:
-            remove_abandoned(self.context.store.path.parent)
         self.context.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
             self._rows[system.name] = self._new_rows(system.name)
@@ -309,6 +307,9 @@ class Run:
             errored += sum(row.error is not None for row in rows)
         recalled = self._recalled.total()
         self.record.finish(_state(failure), _reason(failure), total, errored, recalled)
+        self.record.manifest["scores"] = {
+            system: values.get("mean_score") for system, values in result.summary.items()
+        }
         replaced: list[bytes] = []
         if failure is None:
             _, *earlier = row_shelves(self.record)

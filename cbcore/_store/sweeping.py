@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -81,7 +82,7 @@ class _Sweep:
         self._database = database
         self._gone = [record for record in records if record.run_id in gone]
         self._staying = [record for record in records if record.run_id not in gone]
-        running = [record for record in self._staying if record.shown_state == "running"]
+        running = [record for record in self._staying if _may_run(record)]
         # A run that is going on has put outputs that no row of it tells of yet.
         self._untouched = {name for record in running for name in _shared_shelves(record)}
         self._examples: dict[bytes, set[bytes]] = {}
@@ -161,6 +162,11 @@ class _Sweep:
             pairs = [] if batch is None else [p for p in batch.pairs() if p[0] in wanted]
             self._database.execute("DELETE FROM batches WHERE id = ?", (identifier,))
             self._database.executemany(INSERT_BATCH, packed(name, pairs))
+
+
+def _may_run(record: RunRecord) -> bool:
+    ours = record.manifest.get("host", {}).get("pid") == os.getpid()
+    return record.state == "running" and (ours or record.shown_state == "running")
 
 
 def _shared_shelves(record: RunRecord) -> Iterable[bytes]:

@@ -565,6 +565,8 @@ def test_many_may_make_the_same_store_at_once(tmp_path):
 LARGE = '''
 """Answers that fill a disk."""
 
+import os
+
 from cbcore._run import memo
 from cbcore._store import store as stores
 
@@ -577,7 +579,7 @@ class Large:
     def process(self, example):
         with open("calls.log", "a") as log:
             log.write("x")
-        return {"response": "Paris", "metadata": {"text": "x" * 2000}}
+        return {"response": "Paris", "metadata": {"text": os.urandom(2000).hex()}}
 '''
 
 

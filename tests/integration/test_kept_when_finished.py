@@ -218,19 +218,26 @@ def test_what_a_judge_said_behind_a_slow_verdict_survives_a_kill(bench):
         assert len(bench.lines(log)) == len(set(bench.lines(log))) == N_ROWS
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(bench):
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
     """Rows on disk have a folder of their own, which nobody else would ever remove."""
+    code = "import os, pathlib, sys; from cbcore._run.row_files import DiskRows; "
+    code += "rows = DiskRows('s', pathlib.Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert len(list(tmp_path.glob("cb-rows-*"))) == 1
+    remove_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_a_store_rows_on_disk_are_in_the_store(bench):
+    """A killed run leaves no file of rows behind."""
     run = ("run", "-s", "py:./slow.py:Blocking", "-d", "data.jsonl", "-q", "--max-workers", "8")
     bench.cb(*run, "--rows", "disk", n_others=31, signals=[signal.SIGKILL])
-    assert len(list(bench.folder.glob(".cb/cb-rows-*"))) == 1
-    (bench.folder / "well").touch()
-    assert bench.cb(*run).returncode == 0
-    assert list(bench.folder.glob(".cb/cb-rows-*")) == []
+    assert {path.name.partition("-")[0] for path in bench.folder.glob(".cb/*")} == {FILE_NAME}
 
 
 def test_rows_of_a_run_that_is_alive_stay(tmp_path):
     """Also before the first row is in them; a folder without a file belongs to nobody."""
-    alive = DiskRows(tmp_path)
+    alive = DiskRows("s", tmp_path)
     (tmp_path / "cb-rows-empty").mkdir()
     (tmp_path / "cb-rows-of-somebody").write_text("no folder")
     remove_abandoned(tmp_path)
