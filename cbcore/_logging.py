@@ -57,6 +57,16 @@ def log_info(message: str) -> None:
         get_logger().info(message)
 
 
+def is_verbose() -> bool:
+    """Whether more than usual is to be told."""
+    return settings.threshold < LogSettings().threshold
+
+
+def is_quiet() -> bool:
+    """Whether nothing but errors is to be told."""
+    return settings.threshold > LogSettings().threshold
+
+
 class _StandardError:
     """Standard error as it is now. Where a line cannot be written, nothing else comes to harm."""
 

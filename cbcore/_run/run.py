@@ -107,7 +107,7 @@ class Run:
         result = self._result(failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
         if failure is not None:
-            raise _stopped(failure, result) from failure
+            raise _stopped(failure, result) from _cause(failure)
         return result
 
     def _execute_systems(self) -> None:
@@ -164,7 +164,7 @@ class Run:
             for row in lane.rows():
                 keep(row)
                 if limited:
-                    self._errors.count(row)
+                    self._errors.count(row, lane.raised)
         except BaseException:  # an early end, however it comes
             self._commit_first()
             # Not counted as errors any more: the run has ended, and for one reason only.
@@ -385,6 +385,11 @@ def _state(failure: BaseException | None) -> RunState:
 
 def _reason(failure: BaseException | None) -> str:
     return redact(failure.message) if isinstance(failure, CBError) else ""
+
+
+def _cause(failure: BaseException) -> BaseException:
+    """What an early end is chained to: where one row ended the run, what that row raised."""
+    return failure.__cause__ or failure if type(failure) is RunError else failure
 
 
 def _stopped(failure: BaseException, result: EvalResult) -> RunStoppedError:

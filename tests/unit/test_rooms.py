@@ -15,7 +15,7 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection records plain runconfig secrets texts stats verdicts "
-    "examples",
+    "examples tracebacks causes",
     "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
