@@ -13,6 +13,7 @@ import attrs
 
 from cbcore.examples import Example, PickedTexts, Texts, side_by_side
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
+from cbcore.flat_rows import FlatColumns
 from cbcore.names import hint
 from cbcore.plain import json_safe
 from cbcore.runconfig import RunConfig
@@ -295,27 +296,13 @@ class EvalResult:
             raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One line per row. Scores get a column each, metadata `metadata.<key>`.
-
-        A score whose name would clash with one of those columns becomes `scores.<name>`.
-        """
+        """One line per row, with the columns of `cbcore.flat_rows`, as in CSV and Parquet."""
         try:
             import pandas
         except ImportError as error:
             raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
-        core = [name for name in ROW_FIELDS if name not in ("scores", "metadata")]
-        return pandas.DataFrame(list(self._flat_rows()), columns=None if self.rows else core)
-
-    def _flat_rows(self) -> Iterator[dict[str, Any]]:
-        for row in self.rows:
-            flat = row.to_dict()
-            scores, metadata = flat.pop("scores"), flat.pop("metadata")
-            flat["missing"] = "; ".join(f"{name}: {why}" for name, why in row.missing.items())
-            for name, value in scores.items():
-                clashes = name in ROW_FIELDS or name.startswith(("scores.", "metadata."))
-                flat[f"scores.{name}" if clashes else name] = value
-            flat.update((f"metadata.{key}", value) for key, value in metadata.items())
-            yield flat
+        columns = FlatColumns.of(self.rows)
+        return pandas.DataFrame(map(columns.line, self.rows), columns=columns.names)
 
 
 def _written(estimate: Estimate) -> dict[str, Any]:
