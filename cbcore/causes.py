@@ -13,6 +13,8 @@ from cbcore.tracebacks import TRACEBACK
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
+__all__ = ("Cause", "causes_of")
+
 _VARYING = re.compile(
     r"0x[0-9a-fA-F]+"  # where an object was
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests

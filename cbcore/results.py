@@ -137,7 +137,7 @@ class Section:
     columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
 
 
-@attrs.define
+@attrs.define(repr=False)
 class EvalResult:
     """All rows of a run and what the metrics made of them.
 
@@ -202,11 +202,7 @@ class EvalResult:
             if all(getattr(row, name) == value for name, value in wanted.items()):
                 kept.append(row)
                 positions.append(position)
-        if not self.metrics and any(self.summary.values()):
-            raise ResultError(
-                "this result was read from a file and does not carry its metrics",
-                hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
-            )
+        self._require_metrics()
         config: RunConfig = {
             **self.config,
             "filter": {**self.config.get("filter", {}), **wanted},
@@ -224,12 +220,58 @@ class EvalResult:
         left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
 
+    def _require_metrics(self) -> None:
+        """Make the metrics again where this was read from a file."""
+        if self.metrics or not any(self.summary.values()):
+            return
+        if not self.config.get("metrics"):
+            raise ResultError(
+                "this result was read from a file and does not say what its metrics were",
+                hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
+            )
+        from cbcore import metrics_of
+
+        self.metrics = metrics_of(self.config)
+
+    def __repr__(self) -> str:
+        from cbcore.glance import three_lines
+
+        return three_lines(self)
+
+    def _repr_html_(self) -> str:
+        """The summary as a table, for notebooks."""
+        from cbcore.glance import table
+
+        return table(self)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The page of the installed reporter `html`; written to `path` as well where one is given."""
+        from cbcore import render
+
+        document = render(self, "html")
+        if path is not None:
+            try:
+                Path(path).write_text(document, encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise ResultError(f"cannot write {path}: {error.strerror}") from error
+        return document
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to a file that `load` reads back, with the texts behind its rows."""
+        from cbcore.saved import write
+
+        write(self, path)
+
     def examples(self) -> Iterator[Example]:
         """Every example with the rows of all systems side by side, and its texts where kept."""
         return side_by_side(self.rows, self.texts)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
+        return {**self.head(), "rows": [json_safe(row.to_dict()) for row in self.rows]}
+
+    def head(self) -> dict[str, Any]:
+        """All of the result but its rows, as JSON-ready data."""
         return {
             "schema": SCHEMA_VERSION,
             "config": json_safe(self.config),
@@ -248,7 +290,6 @@ class EvalResult:
             "sections": {
                 name: json_safe(attrs.asdict(section)) for name, section in self.sections.items()
             },
-            "rows": [json_safe(row.to_dict()) for row in self.rows],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -258,7 +299,9 @@ class EvalResult:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
-        """Read a result that `to_json` wrote."""
+        """Read a result that `to_json` or `save` wrote."""
+        from cbcore.saved import read_texts
+
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -281,11 +324,12 @@ class EvalResult:
             if not isinstance(part, list if name in ("problems", "verdicts") else dict):
                 raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
         parts["estimates"], parts["verdicts"] = _read(parts["estimates"], parts["verdicts"])
-        return cls(rows=rows, sections=_sections(data), **parts)
+        texts = read_texts(data.get("texts"), len(rows))
+        return cls(rows=rows, sections=_sections(data), texts=texts, **parts)
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
-        """Read a result file."""
+        """Read a file that `save`, or `--output json`, wrote. It filters like a fresh result."""
         try:
             text = Path(path).read_bytes()
         except OSError as error:

@@ -16,6 +16,8 @@ import attrs
 from cbcore.exceptions import CBError
 from cbcore.secrets import redact
 
+__all__ = ("TRACEBACK", "traceback_of")
+
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""
 
