@@ -16,6 +16,7 @@ from typing import Any, overload
 
 import attrs
 
+from cbcore._run.tally import Tally
 from cbcore._store.owned import abandoned, entries, hold
 from cbcore.components import describe_exception
 from cbcore.exceptions import StoreError
@@ -45,6 +46,7 @@ class DiskRows(Sequence[EvalRow]):
         self._starts = array("Q")
         self._written = 0
         self._buffered: list[bytes] = []
+        self.tally = Tally()
         # Not with the run: a result keeps its rows for as long as somebody keeps the result.
         weakref.finalize(self, _remove, self._file, self._folder)
 
@@ -53,6 +55,7 @@ class DiskRows(Sequence[EvalRow]):
         if len(self._buffered) >= _BUFFERED_ROWS:
             self._write()
         self._buffered.append(_encoded(row))
+        self.tally.add(row)
 
     def _write(self) -> None:
         data = memoryview(b"".join(self._buffered))
