@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 
 def asset(name):
-    return (resources.files("cb_reporters") / name).read_text(encoding="utf-8")
+    return (resources.files("cb_reporters.page") / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=["result", "stopped", "hostile"])

@@ -79,7 +79,7 @@ class Html:
 
 
 def _asset(name: str) -> Markup:
-    return Markup((resources.files("cb_reporters") / name).read_text(encoding="utf-8"))
+    return Markup((resources.files("cb_reporters.page") / name).read_text(encoding="utf-8"))
 
 
 def _hash(content: str) -> str:
