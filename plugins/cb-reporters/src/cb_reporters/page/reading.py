@@ -71,7 +71,11 @@ def context_of(fields: Mapping[str, Any]) -> str | None:
 def line_of(example: Mapping[str, Any] | None) -> str:
     """How an example begins, for a list."""
     reading = Reading.of(example)
-    text = reading.question or reading.context or ""
+    return beginning(reading.question or reading.context or "")
+
+
+def beginning(text: str) -> str:
+    """The first words of a text, on one line."""
     return " ".join(text[: 4 * _LINE].split())[:_LINE]
 
 
