@@ -64,19 +64,20 @@ def _shelf(run: str | None, cache_dir: str) -> tuple[Shelf, str]:
     from urllib.parse import quote
 
     from cb_view.shelves import FileShelf, StoreShelf
-    from cbcore import kept
 
     if run is None:
         return StoreShelf(Path(cache_dir)), ""
     path = Path(run).expanduser()
     if path.is_dir():
-        return (StoreShelf(path) if kept.is_store(path) else FileShelf.of_folder(path)), ""
+        return (StoreShelf(path) if (path / "store.sqlite").exists() else FileShelf.of_folder(path)), ""
     if path.is_file():
         from cbcore.results import EvalResult
 
         EvalResult.load(path)  # what is wrong with it is told now
         files = FileShelf([path])
         return files, f"run/{quote(files.entries()[0].id, safe='')}/"
+    from cbcore import kept
+
     found = kept.find(run, Path(cache_dir))
     return StoreShelf(Path(cache_dir)), f"run/{quote(found.id, safe='')}/"
 

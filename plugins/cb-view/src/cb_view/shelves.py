@@ -9,7 +9,6 @@ from typing import Protocol
 
 import attrs
 
-from cbcore import kept
 from cbcore.exceptions import CBError, ResultError
 from cbcore.results import EvalResult
 
