@@ -42,7 +42,7 @@ def write(result: EvalResult, path: str | Path) -> None:
 
 def _pieces(result: EvalResult) -> Iterator[str]:
     yield "{"
-    for name, part in result.head().items():
+    for name, part in result.without_rows().items():
         yield f"{json.dumps(name)}: {_json(part)},\n"
     if result.texts is not None:
         yield '"texts": '
