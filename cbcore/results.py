@@ -331,8 +331,7 @@ class EvalResult:
             if not isinstance(part, list if name in ("problems", "verdicts") else dict):
                 raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
         parts["estimates"], parts["verdicts"] = _read(parts["estimates"], parts["verdicts"])
-        texts = read_texts(data.get("texts"), len(rows))
-        return cls(rows=rows, sections=_sections(data), texts=texts, **parts)
+        return cls(rows=rows, sections=_sections(data), **parts)
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
@@ -406,7 +405,17 @@ def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
     sections = data.get("sections", {})
     if not isinstance(sections, dict):
         raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
-    known = {"schema", "config", "summary", "timing", "problems", "rows", "sections", "verdicts"}
+    known = {
+        "schema",
+        "config",
+        "summary",
+        "timing",
+        "problems",
+        "rows",
+        "sections",
+        "verdicts",
+        "texts",
+    }
     for name in sorted(data.keys() - known):
         lines = data[name]
         if isinstance(lines, list) and lines and all(isinstance(line, dict) for line in lines):

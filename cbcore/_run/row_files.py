@@ -14,9 +14,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, overload
 
-from cbcore._run.tally import Tally
 from cbcore._store.owned import abandoned, entries, hold
 from cbcore._store.rows import decoded, encoded
+from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 

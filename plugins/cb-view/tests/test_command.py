@@ -73,7 +73,12 @@ def test_it_listens_on_loopback_and_on_the_port_that_was_asked_for(tmp_path, vie
 
 @pytest.mark.parametrize(
     ("argument", "code", "told"),
-    [("none", 5, "none"), ("torn.json", 5, "torn.json"), (".", 5, "there is no result in")],
+    [
+        ("none", 2, "starts with 'none'"),
+        ("none.json", 5, "none.json"),
+        ("torn.json", 5, "torn.json"),
+        (".", 5, "there is no result in"),
+    ],
 )
 def test_what_cannot_be_viewed_is_told_at_once(tmp_path, view, argument, code, told):
     """Before a server is started."""

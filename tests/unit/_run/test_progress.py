@@ -14,7 +14,8 @@ from cbcore._logging import configure
 from cbcore._run import progress
 from cbcore._run.progress import fitted, live
 from cbcore._run.row_files import DiskRows
-from cbcore._run.tally import Standing, Tally, Watched
+from cbcore._run.tally import Standing, Watched
+from cbcore._store.tally import Tally
 from cbcore.events import RunStarted
 from cbcore.results import EvalRow
 

@@ -106,7 +106,7 @@ class Site:
             (first, is_live), (second, is_live_too) = self._version(one), self._version(other)
             return f"{first} {second}", is_live or is_live_too
 
-        return self.views.get(f"{one} {other}", lambda: Viewed(read, state))
+        return self.views.get(f"{one} {other}", lambda: Viewed(read, state, at_end=False))
 
     def _version(self, run_id: str) -> tuple[str, bool]:
         entry = self.shelf.entry(run_id)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cbcore.cli.kit import Settings, echo, pass_settings, shared_options
+from cbcore.cli.kit import Settings, cache_option, echo, pass_settings, shared_options
 
 if TYPE_CHECKING:
     from cb_view.serving import Server
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("view", short_help="Look at runs in a browser.")
 @click.argument("run", required=False, metavar="[RUN|FILE|FOLDER]")
-@click.option(
-    "--cache-dir",
-    type=click.Path(file_okay=False),
-    default=".cb",
-    show_default=True,
-    metavar="DIR",
-    help="Where runs are kept.",
-)
+@cache_option
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -52,7 +45,8 @@ def command(
     with _bound(Server, shelf, port) as server:
         address = server.guard.address + opened
         echo(address)
-        echo("Ctrl-C ends it.", err=True)
+        all_runs = f"all runs: {server.guard.address}\n" if opened else ""
+        echo(f"{all_runs}Ctrl-C ends it.", err=True)
         if not no_browser:
             _open_browser(address)
         _serve(server)
@@ -64,22 +58,19 @@ def _shelf(run: str | None, cache_dir: str) -> tuple[Shelf, str]:
     from urllib.parse import quote
 
     from cb_view.shelves import FileShelf, StoreShelf
+    from cbcore.kept import find_kept, kept_runs, open_run
 
     if run is None:
         return StoreShelf(Path(cache_dir)), ""
     path = Path(run).expanduser()
     if path.is_dir():
-        return (StoreShelf(path) if (path / "store.sqlite").exists() else FileShelf.of_folder(path)), ""
-    if path.is_file():
-        from cbcore.results import EvalResult
-
-        EvalResult.load(path)  # what is wrong with it is told now
+        return (StoreShelf(path) if kept_runs(path) else FileShelf.of_folder(path)), ""
+    if path.is_file() or path.suffix or "/" in run:
+        open_run(str(path), cache_dir)  # what is wrong with it is told now
         files = FileShelf([path])
         return files, f"run/{quote(files.entries()[0].id, safe='')}/"
-    from cbcore import kept
-
-    found = kept.find(run, Path(cache_dir))
-    return StoreShelf(Path(cache_dir)), f"run/{quote(found.id, safe='')}/"
+    found = find_kept(run, cache_dir)
+    return StoreShelf(Path(cache_dir)), f"run/{quote(found.run_id, safe='')}/"
 
 
 def _bound(make: type[Server], shelf: Shelf, port: int) -> Server:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -116,12 +117,13 @@ class _OfSystem(_Lazy):
         return (row for row in self.rows if row.system == self.system)
 
     def _item(self, index: int) -> EvalRow:
-        return next(row for position, row in enumerate(self) if position == index)
+        row: EvalRow = next(itertools.islice(self, index, None))
+        return row
 
 
 @attrs.frozen(eq=False)
 class _Joined(_Lazy):
-    parts: list[Sequence[Any]]
+    parts: Sequence[Sequence[Any]]
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))

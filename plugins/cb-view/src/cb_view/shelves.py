@@ -10,6 +10,7 @@ from typing import Protocol
 import attrs
 
 from cbcore.exceptions import CBError, ResultError
+from cbcore.kept import KeptRun, kept_runs, open_run
 from cbcore.results import EvalResult
 
 _MOST_FILES = 1000
@@ -48,20 +49,38 @@ class Shelf(Protocol):
         """All of one run."""
 
 
-@attrs.frozen
+@attrs.define
 class StoreShelf:
-    """The runs that are kept in a store."""
+    """The runs that are kept in a store. What came of one that has ended is read once."""
 
     cache_dir: Path
+    _ended: dict[tuple[str, str], Entry] = attrs.Factory(dict)
 
     def entries(self) -> list[Entry]:
-        return [_of_kept(run) for run in kept.runs(self.cache_dir)]
+        return [self._entry(run) for run in kept_runs(self.cache_dir)]
 
     def entry(self, run_id: str) -> Entry | None:
-        return next((entry for entry in self.entries() if entry.id == run_id), None)
+        found = self._find(run_id)
+        return None if found is None else self._entry(found)
 
     def open(self, run_id: str) -> EvalResult:
-        return kept.open_run(run_id, self.cache_dir)
+        found = self._find(run_id)
+        if found is None:
+            raise ResultError(f"there is no run {run_id!r} in {self.cache_dir} any more")
+        return found.result()
+
+    def _find(self, run_id: str) -> KeptRun | None:
+        runs = kept_runs(self.cache_dir, run_id)
+        return next((run for run in runs if run.run_id == run_id), None)
+
+    def _entry(self, run: KeptRun) -> Entry:
+        key = (run.run_id, run.record.ended)
+        known = self._ended.get(key)
+        if known is None:
+            known = _of_kept(run)
+            if run.state != "running":
+                self._ended[key] = known
+        return known
 
 
 @attrs.define
@@ -112,8 +131,27 @@ class FileShelf:
         version = f"{found.st_mtime_ns}-{found.st_size}"
         known = self._known.get(path)
         if known is None or known[0] != version:
-            known = self._known[path] = (version, EvalResult.load(path))
+            known = self._known[path] = (version, open_run(str(path), path.parent))
         return known
+
+
+def _of_kept(run: KeptRun) -> Entry:
+    document = run.document() or {}
+    counted = run.record.manifest.get("rows") or {}
+    n_rows = counted.get("total") if run.state != "running" else None
+    if n_rows is None:
+        n_rows = len(run.rows())
+    return Entry(
+        id=run.run_id,
+        state=run.state,
+        started=run.record.started,
+        systems=run.systems,
+        datasets=run.datasets,
+        rows=n_rows,
+        errored=counted.get("errored", 0),
+        verdicts=[str(verdict.get("sentence", "")) for verdict in document.get("verdicts", ())],
+        version=f"{run.state} {run.record.ended} {n_rows}",
+    )
 
 
 def _of_result(path: Path, version: str, result: EvalResult) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,20 +15,31 @@ _MOST_OPEN = 4
 
 
 _ROWS_AT_ONCE = 2000
+_REST = 5
+"""How many times as long as it took to look at a run that goes on, it is left alone."""
 
 
 class Viewed:
     """One run, opened. It is brought up to date when its version is another.
 
     The index holds numbers and ids, no texts: rows and texts are read when they are shown. Of a
-    run that goes on, only the rows that are new are gone through.
+    run that goes on, only the rows that are new are gone through, where new ones come `at_end`;
+    and it is looked at again only so often that most of the time is left for other things.
     """
 
     def __init__(
-        self, read: Callable[[], EvalResult], state: Callable[[], tuple[str, bool]]
+        self,
+        read: Callable[[], EvalResult],
+        state: Callable[[], tuple[str, bool]],
+        *,
+        at_end: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
         self._state = state
+        self._at_end = at_end
+        self._clock = clock
+        self._rest_until = 0.0
         self._lock = threading.Lock()
         self._version: str | None = None
         self._live = False
@@ -58,21 +70,35 @@ class Viewed:
 
     def state(self) -> dict[str, Any]:
         """What a page that follows the run asks for."""
-        version, live = self._state()
+        version, live = self._now()
         return {"version": version, "live": live}
 
-    def _fresh(self) -> tuple[EvalResult, ExampleIndex]:
+    def _now(self) -> tuple[str, bool]:
+        """The version to show, and whether the run goes on."""
         version, live = self._state()
+        if live and self._version is not None and self._clock() < self._rest_until:
+            return self._version, live
+        return version, live
+
+    def _fresh(self) -> tuple[EvalResult, ExampleIndex]:
+        version, live = self._now()
         if self._result is None or self._index is None or version != self._version:
+            began = self._clock()
             result = self._read()
             index = self._index
-            if index is None or not self._live or len(index.system_of) > len(result.rows):
+            grown = self._live and self._at_end
+            if index is None or not grown or len(index.system_of) > len(result.rows):
                 index = ExampleIndex(result.config.get("score_field"), result.systems)
-            for start in range(len(index.system_of), len(result.rows), _ROWS_AT_ONCE):
-                for row in result.rows[start : start + _ROWS_AT_ONCE]:
-                    index.add(row)
+            _add_new(index, result)
             self._result, self._index, self._version, self._live = result, index, version, live
+            self._rest_until = self._clock() + _REST * (self._clock() - began)
         return self._result, self._index
+
+
+def _add_new(index: ExampleIndex, result: EvalResult) -> None:
+    for start in range(len(index.system_of), len(result.rows), _ROWS_AT_ONCE):
+        for row in result.rows[start : start + _ROWS_AT_ONCE]:
+            index.add(row)
 
 
 class Views:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli.kit import Settings, find_result, pass_settings, shared_options
+from cbcore.cli.kit import Settings, cache_option, find_result, pass_settings, shared_options
 
 if TYPE_CHECKING:
     from cb_reporters.show.choosing import Chosen
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--limit", type=click.IntRange(1), default=10, show_default=True, help="At most N."
 )
+@cache_option
 @click.option("--full", is_flag=True, help="Long texts whole.")
 @shared_options
 @pass_settings
@@ -51,7 +52,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
 
     settings.configure_logging()
     _check(example, chosen)
-    result = find_result(settings, run)
+    result = find_result(settings, run, chosen["cache_dir"])
     names = [known_system(result, name) for name in chosen["systems"]] or None
     found = _choose(result, example, names, chosen)
     paint = Paint.of_output()
