@@ -24,9 +24,11 @@ const built = await build({
 
 async function licences() {
   const packages = new Set();
-  for (const input of Object.keys(built.metafile.inputs)) {
-    const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
-    if (found) packages.add(found[1]);
+  for (const output of Object.values(built.metafile.outputs)) {
+    for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+      if (found && bytesInOutput > 0) packages.add(found[1]);
+    }
   }
   const parts = ["What is bundled into page.js, and under which licence.\n"];
   for (const name of [...packages].sort()) {

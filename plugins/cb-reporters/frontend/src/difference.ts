@@ -101,6 +101,11 @@ class Comparison {
   /** Sentences that are not the same on both sides: dropped, added, or one made of another. */
   #gap(old: readonly Part[], made: readonly Part[], movedOld: ReadonlySet<Part>): void {
     const candidates = old.filter((part) => !movedOld.has(part));
+    // The same words, of which only the spaces and so the sentences differ.
+    if (made.length > 0 && textOf(candidates) === textOf(made)) {
+      for (const part of old) this.#sentence("kept", part);
+      return;
+    }
     const rewritten = this.#rewritings(candidates, made);
     const covered = [...rewritten.values()].reduce((sum, part) => sum + part.key.length, 0);
     const all = made.reduce((sum, part) => sum + part.key.length, 0);
@@ -184,6 +189,8 @@ class Comparison {
     }
   }
 }
+
+const textOf = (parts: readonly Part[]): string => parts.map((part) => part.key).join(" ");
 
 /** Sentences that stand elsewhere in the new text: kept, though not in their place. */
 function moved(old: readonly Part[], made: readonly Part[], pairs: readonly [number, number][]) {

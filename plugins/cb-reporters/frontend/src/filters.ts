@@ -82,7 +82,7 @@ export class Filters {
       autocomplete: "off",
     });
     const bound = (name: string, label: string): HTMLInputElement =>
-      h("input", { name, type: "number", step: "any", "aria-label": label, placeholder: label });
+      h("input", { name, type: "number", step: "any", "aria-label": label, placeholder: name });
     const range = h(
       "span",
       { class: "range" },

@@ -37,8 +37,38 @@ function noMinusZero(text: string): string {
   return Number(text) === 0 ? text.replace("-", "") : text;
 }
 
-/** A name in at most so many characters, its middle left out: names differ at either end. */
-export function shorten(text: string, most: number): string {
+/**
+ * Names in at most so many characters each, by what sets them apart: words that all of them have
+ * are left out where they do not fit, and then the middles of the longest words.
+ */
+export function shortNames(names: readonly string[], most: number): Map<string, string> {
+  const parts = names.map((name) => name.split(/\s+/));
+  const shared = (word: string): boolean =>
+    names.length > 1 && parts.every((words) => words.includes(word));
+  return new Map(
+    names.map((name, i) => {
+      const own = parts[i]?.filter((word) => !shared(word)) ?? [];
+      const words = name.length <= most || own.length === 0 ? [name] : own;
+      return [name, squeezed(words, most)];
+    }),
+  );
+}
+
+function squeezed(words: readonly string[], most: number): string {
+  const shortest = 9;
+  let left = [...words];
+  while (left.join(" ").length > most) {
+    const longest = left.reduce((one, other) => (other.length > one.length ? other : one), "");
+    if (longest.length <= shortest) return shorten(left.join(" "), most);
+    left = left.map((word) =>
+      word === longest ? shorten(word, Math.max(shortest, longest.length - 2)) : word,
+    );
+  }
+  return left.join(" ");
+}
+
+/** A name in at most so many characters, its middle left out. */
+function shorten(text: string, most: number): string {
   const characters = [...text];
   if (characters.length <= most) return text;
   const head = Math.floor(most / 2);

@@ -1,6 +1,9 @@
 // Plain data, as a person reads it.
 import { bdi, h } from "./dom";
 import { score } from "./format";
+import { longText } from "./unfolding";
+
+const LONG = 2000;
 
 /** Names beside values; what is nested stands in a list of its own. */
 export function json(value: unknown): HTMLElement {
@@ -18,5 +21,7 @@ export function json(value: unknown): HTMLElement {
   }
   const text =
     typeof value === "number" && !Number.isInteger(value) ? score(value) : String(value ?? "–");
-  return h("span", { class: "long", dir: "auto" }, text);
+  return text.length > LONG
+    ? longText("long", text)
+    : h("span", { class: "long", dir: "auto" }, text);
 }

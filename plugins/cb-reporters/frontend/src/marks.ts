@@ -13,13 +13,14 @@ export interface Marks {
 }
 
 const MOST = 500;
+const LONGEST = 5000;
 const WORD = /[\p{L}\p{N}]/u;
 
 /** Where a phrase occurs as whole words, in any case. */
 function occurrences(text: string, phrase: string): Range[] {
   const found: Range[] = [];
   const wanted = phrase.trim().toLowerCase();
-  if (wanted === "") return found;
+  if (wanted === "" || wanted.length > LONGEST) return found;
   const lower = text.toLowerCase();
   // Where lowering changes the length, offsets would be those of another text.
   const searched = lower.length === text.length ? lower : text;

@@ -4,9 +4,11 @@ import { json } from "./json";
 import { marked, marksIn } from "./marks";
 import { systemColumn } from "./system";
 import type { Head, Opened } from "./types";
+import { longText, unfolding } from "./unfolding";
 
 /** More systems than this are not shown at once; the others are a click away. */
 const MOST_SHOWN = 4;
+const MOST_PILLS = 8;
 
 export interface Steps {
   readonly place: string;
@@ -18,14 +20,16 @@ export interface Steps {
 export class OpenedView {
   readonly #head: Head;
   readonly #dialog: HTMLDialogElement;
-  readonly #chosen: Set<number>;
+  #chosen: Set<number>;
+  #isOwnChoice = false;
   #withDropped = true;
+  #choosing = false;
   #steps: Steps | null = null;
   #last: Opened | null = null;
 
   constructor(head: Head) {
     this.#head = head;
-    this.#chosen = new Set([...head.systems.keys()].slice(0, MOST_SHOWN));
+    this.#chosen = new Set();
     this.#dialog = h("dialog", { id: "opened", "aria-labelledby": "opened-title" });
     document.body.append(this.#dialog);
     this.#dialog.addEventListener("cancel", (event) => {
@@ -35,12 +39,12 @@ export class OpenedView {
     this.#dialog.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Have these systems among those shown: the ones that are being compared. */
+  /** Show the systems that are being compared, or the first ones; until the reader chooses. */
   prefer(systems: readonly string[]): void {
-    for (const name of systems) {
-      const system = this.#head.systems.indexOf(name);
-      if (system >= 0) this.#chosen.add(system);
-    }
+    if (this.#isOwnChoice) return;
+    const compared = systems.map((name) => this.#head.systems.indexOf(name)).filter((i) => i >= 0);
+    const first = [...this.#head.systems.keys()].slice(0, MOST_SHOWN);
+    this.#chosen = new Set(compared.length > 0 ? compared : first);
   }
 
   show(opened: Opened, steps: Steps): void {
@@ -94,7 +98,7 @@ export class OpenedView {
       step("step-on", "Next example (→)", "→", steps?.next),
       h(
         "h2",
-        { id: "opened-title" },
+        { id: "opened-title", tabindex: -1, autofocus: true },
         bdi(String(opened.id)),
         opened.repeat > 0 && h("small", {}, ` repeat ${opened.repeat}`),
       ),
@@ -120,14 +124,11 @@ export class OpenedView {
   #question(opened: Opened): HTMLElement {
     const facts: HTMLElement[] = [];
     if (opened.question)
-      facts.push(
-        h("dt", {}, "Question"),
-        h("dd", { class: "question", dir: "auto" }, opened.question),
-      );
+      facts.push(h("dt", {}, "Question"), h("dd", {}, longText("question", opened.question)));
     if (opened.gold.length > 0)
       facts.push(
         h("dt", {}, opened.gold.length > 1 ? "Gold answers" : "Gold answer"),
-        h("dd", { dir: "auto" }, ...opened.gold.map((text) => h("span", { class: "gold" }, text))),
+        h("dd", { dir: "auto" }, ...opened.gold.map((text) => longText("gold", text))),
       );
     if (facts.length > 0) return h("dl", { class: "question-and-gold" }, ...facts);
     const why = opened.kept
@@ -148,6 +149,7 @@ export class OpenedView {
       box.addEventListener("change", () => {
         if (box.checked) this.#chosen.add(system);
         else this.#chosen.delete(system);
+        this.#isOwnChoice = true;
         this.#fill();
       });
       return h("label", { class: "pill" }, box, bdi(name));
@@ -164,7 +166,7 @@ export class OpenedView {
     return h(
       "div",
       { class: "choice" },
-      h("fieldset", {}, h("legend", {}, "Systems"), ...pills),
+      this.#pills(pills),
       h(
         "p",
         { class: "legend" },
@@ -175,6 +177,19 @@ export class OpenedView {
         opened.gold.length > 0 && h("mark", {}, "gold answer"),
       ),
     );
+  }
+
+  /** The systems to choose from; folded where they would push everything else away. */
+  #pills(pills: readonly HTMLElement[]): HTMLElement {
+    const set = (legend: string): HTMLElement =>
+      h("fieldset", {}, h("legend", {}, legend), ...pills);
+    if (pills.length <= MOST_PILLS) return set("Systems");
+    const told = `Systems: ${this.#chosen.size} of ${pills.length} shown`;
+    const folded = h("details", { open: this.#choosing }, h("summary", {}, told), set("Shown"));
+    folded.addEventListener("toggle", () => {
+      this.#choosing = folded.open;
+    });
+    return folded;
   }
 
   #columns(opened: Opened): HTMLElement {
@@ -202,12 +217,12 @@ function original(opened: Opened): HTMLElement | null {
   const { context } = opened;
   if (!context) return null;
   const marks = marksIn(context, opened.gold, opened.evidence);
-  const text = marked(context, { from: 0, to: context.length }, marks);
+  const show = (to: number): HTMLElement[] => marked(context, { from: 0, to }, marks);
   return h(
     "details",
     {},
     h("summary", {}, "Original context"),
-    h("div", { class: "context", dir: "auto" }, ...text),
+    unfolding("context", context.length, show),
   );
 }
 

@@ -1,10 +1,11 @@
 // One system's column of an opened example.
 import { difference } from "./difference";
-import { bdi, button, h } from "./dom";
+import { bdi, h } from "./dom";
 import { ABSENT, count, dollars, duration, score as formatted, signed } from "./format";
 import { json } from "./json";
 import { keptOf, marked, marksIn } from "./marks";
 import type { Opened, Row } from "./types";
+import { unfolding } from "./unfolding";
 
 export interface Shown {
   readonly name: string;
@@ -13,8 +14,6 @@ export interface Shown {
   readonly withDropped: boolean;
 }
 
-/** So many characters of a text are laid out at first; the rest when it is asked for. */
-const AT_FIRST = 20_000;
 /** A dropped stretch longer than this is folded, and opens. */
 const FOLDED = 600;
 
@@ -83,20 +82,6 @@ function response(opened: Opened, row: Row): HTMLElement {
   const marks = marksIn(text, opened.gold, []);
   const show = (to: number): HTMLElement[] => marked(text, { from: 0, to }, marks);
   return h("section", {}, h("h4", {}, "Response"), unfolding("response long", text.length, show));
-}
-
-/** An element that shows a text's beginning, and the rest when it is asked for. */
-function unfolding(kind: string, length: number, show: (to: number) => HTMLElement[]): HTMLElement {
-  const element = h("div", { class: kind, dir: "auto" });
-  if (length === 0) element.append(h("em", { class: "none" }, "empty"));
-  element.append(...show(Math.min(length, AT_FIRST)));
-  if (length > AT_FIRST) {
-    const rest = button(`Show ${count(length - AT_FIRST)} more characters`, () =>
-      element.replaceChildren(...show(length)),
-    );
-    element.append(rest);
-  }
-  return element;
 }
 
 function context(opened: Opened, row: Row, shown: Shown): HTMLElement | null {

@@ -1,7 +1,7 @@
 // What all charts share: the look, axes that fit their values, room for names.
 import { type PlotOptions, plot } from "@observablehq/plot";
 import { visible } from "../dom";
-import { shorten } from "../format";
+import { shortNames } from "../format";
 import type { Estimate } from "../types";
 
 export const FONT_PX = 12;
@@ -46,10 +46,10 @@ export function textWidth(text: string): number {
 export function nameMargin(names: readonly string[], width: number) {
   const most = Math.min(260, width * 0.36);
   const room = Math.max(8, Math.floor(most / 7));
-  const short = new Map(names.map((name) => [name, shorten(visible(name), room)]));
+  const short = shortNames(names.map(visible), room);
   const widest = Math.max(0, ...[...short.values()].map(textWidth));
   return {
-    label: (name: string): string => short.get(name) ?? name,
+    label: (name: string): string => short.get(visible(name)) ?? name,
     margin: Math.ceil(widest) + 18,
   };
 }

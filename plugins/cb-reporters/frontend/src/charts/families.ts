@@ -39,6 +39,7 @@ export function drawFamilies(
       width,
       height: HEIGHT,
       marginLeft: 52,
+      marginTop: 30,
       marginBottom: 44,
       style,
       x: { type: wide ? "log" : "linear", label: parameter, labelAnchor: "center", grid: true },

@@ -1,7 +1,7 @@
 // Quality against what it costs, with intervals and the front of what no other system beats.
 import { dot, line, ruleX, ruleY } from "@observablehq/plot";
 import { visible } from "../dom";
-import { dollars, duration, score, shorten } from "../format";
+import { dollars, duration, score, shortNames } from "../format";
 import type { CostAxis, Estimate, FrontierPoint } from "../types";
 import { drawn, high, low, NARROW, span, style } from "./drawing";
 import { addLabels } from "./labels";
@@ -53,7 +53,7 @@ export function drawFrontier(
   const at = { x: (spot: Spot) => spot.cost[0], y: (spot: Spot) => spot.quality[0] };
   const title = (spot: Spot): string =>
     `${visible(spot.system)}: ${score(spot.quality[0])} at ${format(spot.cost[0])}`;
-  const margins = { marginLeft: 52, marginBottom: 46, marginTop: 16, marginRight: 24 };
+  const margins = { marginLeft: 52, marginBottom: 46, marginTop: 30, marginRight: 24 };
   const svg = drawn({
     width,
     height: HEIGHT,
@@ -96,13 +96,20 @@ export function drawFrontier(
     ],
   });
   const scales = svg as unknown as { scale(name: string): { apply(value: number): number } };
+  const place = ({ cost, quality: [y] }: Spot): { x: number; y: number } => ({
+    x: scales.scale("x").apply(cost[0]),
+    y: scales.scale("y").apply(y),
+  });
   const most = width < NARROW ? NARROW_NAME_LENGTH : NAME_LENGTH;
+  const names = shortNames(
+    spots.map((spot) => visible(spot.system)),
+    most,
+  );
   addLabels(
     svg,
     spots.map((spot) => ({
-      x: scales.scale("x").apply(spot.cost[0]),
-      y: scales.scale("y").apply(spot.quality[0]),
-      name: shorten(visible(spot.system), most),
+      ...place(spot),
+      name: names.get(visible(spot.system)) ?? "",
     })),
     {
       left: margins.marginLeft,
@@ -110,6 +117,13 @@ export function drawFrontier(
       right: width,
       bottom: HEIGHT - margins.marginBottom,
     },
+    front.slice(1).flatMap((spot, i) => {
+      const [from, to] = [place(front[i] ?? spot), place(spot)];
+      return [
+        { left: from.x, right: to.x, top: from.y - 2, bottom: from.y + 2 },
+        { left: to.x - 2, right: to.x + 2, top: to.y, bottom: from.y },
+      ];
+    }),
   );
   return svg;
 }

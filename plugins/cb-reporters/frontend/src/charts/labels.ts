@@ -7,7 +7,7 @@ export interface Point {
   readonly name: string;
 }
 
-interface Box {
+export interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;
@@ -47,7 +47,7 @@ function* candidates(point: Point, width: number): Generator<Label> {
 }
 
 /** A place for every name; null for one that would cover another wherever it stood. */
-function placed(points: readonly Point[], frame: Box): (Box | null)[] {
+function placed(points: readonly Point[], frame: Box, lines: readonly Box[]): (Box | null)[] {
   const dots = points.map(({ x, y }) => ({
     left: x - RADIUS,
     top: y - RADIUS,
@@ -63,7 +63,8 @@ function placed(points: readonly Point[], frame: Box): (Box | null)[] {
       for (const { box, away } of candidates(point, textWidth(point.name) + 6)) {
         const others = [...dots, ...found.filter((one, j) => j !== i && one !== null)] as Box[];
         const covers = others.reduce((sum, one) => sum + overlap(box, one), 0) + 2 * outside(box);
-        const cost = covers * 20 + away;
+        const crossed = lines.reduce((sum, one) => sum + overlap(box, one), 0);
+        const cost = covers * 20 + crossed + away;
         if (best === null || cost < best.cost) best = { box, cost, covers };
       }
       found[i] = best && (round < 2 || best.covers < 4) ? best.box : null;
@@ -72,11 +73,16 @@ function placed(points: readonly Point[], frame: Box): (Box | null)[] {
   return found;
 }
 
-/** Write the names into a drawing, with a line to the point where they stand off. */
-export function addLabels(svg: SVGSVGElement, points: readonly Point[], frame: Box): void {
+/** Write the names into a drawing, off its `lines` if possible, with a line to a point far off. */
+export function addLabels(
+  svg: SVGSVGElement,
+  points: readonly Point[],
+  frame: Box,
+  lines: readonly Box[],
+): void {
   const group = document.createElementNS(SVG, "g");
   group.setAttribute("class", "labels");
-  placed(points, frame).forEach((box, i) => {
+  placed(points, frame, lines).forEach((box, i) => {
     const point = points[i];
     if (box === null || point === undefined) return;
     const x = Math.max(box.left, Math.min(box.right, point.x));

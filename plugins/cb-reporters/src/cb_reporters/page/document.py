@@ -78,7 +78,7 @@ def _sections(
     errors, missing = causes_of(result.rows)
     written = [
         ("verdict", verdict_section(result, view)),
-        ("systems", comparison_section(view)),
+        ("systems", comparison_section(result, view)),
         ("errors", errors_section(errors, len(index.system_of))),
         ("missing", missing_section(missing)),
         *figures(charts, view),

@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attrs
@@ -22,6 +23,7 @@ _CHUNK = 512_000
 """Characters of JSON that are inflated together when one of their examples is opened."""
 _PROBED = 200
 _LEVEL = 6
+_COMPRESSING = 2
 
 
 @attrs.frozen
@@ -45,7 +47,11 @@ def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: flo
     if not chosen:
         return Embedded(Markup(""), 0, total)
     texts: list[str] = []
-    chunks = list(_chunks(result, index, chosen, texts))
+    # Compressing lets go of the interpreter, so that the next chunk is made meanwhile.
+    with ThreadPoolExecutor(_COMPRESSING) as threads:
+        made = _chunks(result, index, chosen, texts)
+        pending = [(start, threads.submit(_packed, text)) for start, text in made]
+        chunks = [_chunk(start, packed.result()) for start, packed in pending]
     columns = tag(
         "script",
         Markup(_packed(json.dumps(_columns(index, chosen, texts)))),
@@ -68,8 +74,11 @@ def _fitting(result: EvalResult, index: ExampleIndex, max_mb: float) -> int:
 
 def _chunks(
     result: EvalResult, index: ExampleIndex, chosen: Sequence[int], texts: list[str]
-) -> Iterator[Markup]:
-    """The chosen examples opened, in chunks; how each begins is added to `texts`."""
+) -> Iterator[tuple[int, str]]:
+    """The chosen examples opened, in chunks with the number of their first one.
+
+    How each begins is added to `texts`.
+    """
     held: list[str] = []
     size = start = 0
     for number, example in enumerate(chosen):
@@ -79,15 +88,16 @@ def _chunks(
         held.append(json.dumps(one))
         size += len(held[-1])
         if size >= _CHUNK:
-            yield _chunk(start, held)
+            yield start, f"[{','.join(held)}]"
             held, size, start = [], 0, number + 1
     if held:
-        yield _chunk(start, held)
+        yield start, f"[{','.join(held)}]"
 
 
-def _chunk(start: int, held: Sequence[str]) -> Markup:
-    content = Markup(_packed("[" + ",".join(held) + "]"))
-    return tag("script", content, type="application/gzip", class_="texts", data_from=str(start))
+def _chunk(start: int, packed: str) -> Markup:
+    return tag(
+        "script", Markup(packed), type="application/gzip", class_="texts", data_from=str(start)
+    )
 
 
 def _packed(text: str) -> str:
@@ -110,7 +120,7 @@ def _columns(index: ExampleIndex, chosen: Sequence[int], texts: Sequence[str]) -
         "system": [index.system_of[p] for p in positions],
         "example": numbers,
         "output_tokens": [index.output_tokens[p] for p in positions],
-        "latency": [_number(index.latency[p], 4) for p in positions],
+        "latency": [_number(index.latency[p], 6) for p in positions],
         "errored": [index.errored[p] for p in positions],
         "ids": [example_id for _, example_id, _ in keys],
         "dataset": [dataset for dataset, _, _ in keys],
@@ -120,4 +130,4 @@ def _columns(index: ExampleIndex, chosen: Sequence[int], texts: Sequence[str]) -
 
 
 def _number(value: float, digits: int = 9) -> float | None:
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    return round(value, digits) if math.isfinite(value) else None

@@ -36,10 +36,14 @@ def find(
         hits = (search or Scan(index, result))(query.terms)
         found = (example for example in found if example in hits)
     ordered = _ordered(index, list(found), query)
-    page = ordered[query.offset : query.offset + query.limit]
+    offset = query.offset
+    if query.around is not None and query.around in ordered:
+        place = ordered.index(query.around)
+        offset = place - place % query.limit
+    page = ordered[offset : offset + query.limit]
     texts = None if result is None else result.texts
     lines = [index.line(example, query.score, texts) for example in page]
-    return Found(len(ordered), query.offset, lines)
+    return Found(len(ordered), offset, lines)
 
 
 def _check(index: ExampleIndex, query: Query) -> None:

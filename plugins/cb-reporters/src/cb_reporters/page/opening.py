@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,22 +85,21 @@ def _row(
         "recalled": row.recalled,
         "response": _cut(row.response),
         "context": _context(texts, reading),
-        "details": _cut(json_safe(details)),
-        "output": _cut(json_safe(changed)),
+        "details": _cut(json_safe(details)) if details else {},
+        "output": _cut(json_safe(changed)) if changed else {},
     }
 
 
 def _context(texts: Texts, reading: Reading) -> str | bool | None:
     if texts.output is None:
         return None
-    made = context_of({**(texts.example or {}), **texts.output})
+    made = context_of({**(texts.example or {}), **texts.output}, texts.example)
     return True if made == reading.context and made is not None else _cut(made)
 
 
 def _rounded(value: float) -> float | None:
-    """Six digits: what nobody can see need not be sent."""
-    number = formats.finite(value)
-    return None if number is None else float(f"{number:.6g}")
+    """What nobody can see need not be sent."""
+    return round(value, 7) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _cut(value: Any) -> Any:

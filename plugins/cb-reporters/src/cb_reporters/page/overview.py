@@ -45,14 +45,14 @@ def verdict_section(result: EvalResult, view: View) -> Markup | None:
             return None
         told = f"{quality.header}: {quality.cells[0]}"
         return join(tag("h2", "Verdict"), tag("p", told, class_="single"))
-    widest = max(1.0, *(v.kept_high or v.kept or 0.0 for v in result.verdicts))
+    widest = max(1.0, *(v.kept or 0.0 for v in result.verdicts))
     return join(
         tag("h2", "Verdict"),
-        tag("ul", *(_verdict(v, min(widest, 2.0)) for v in result.verdicts), class_="verdicts"),
+        tag("ul", *(_verdict(v, widest) for v in result.verdicts), class_="verdicts"),
         tag(
             "p",
             "Bars: the share of the baseline's score that is kept, with its 95% interval; "
-            "the open mark is the share of its tokens.",
+            "the thin mark is the share of its tokens.",
             class_="caption",
         ),
     )
@@ -92,7 +92,7 @@ def _bar(verdict: Verdict, widest: float) -> Markup:
     return tag("svg", *parts, viewBox=f"0 0 {_BAR} 18", class_="bar", aria_hidden="true")
 
 
-def comparison_section(view: View) -> Markup | None:
+def comparison_section(result: EvalResult, view: View) -> Markup | None:
     """The systems by every metric, with intervals and what cannot be told apart."""
     if not view.systems:
         return None
@@ -100,8 +100,8 @@ def comparison_section(view: View) -> Markup | None:
         tag("h2", "Systems"),
         systems_table("Comparison of systems", view.systems, (*view.columns, *view.counts)),
         tag("p", legend, class_="caption") if (legend := _legend(view)) else None,
-        tag("ul", *(tag("li", note, dir="auto") for note in view.notes), class_="notes")
-        if view.notes
+        tag("ul", *(tag("li", str(note), dir="auto") for note in result.problems), class_="notes")
+        if result.problems
         else None,
         _details(view),
     )

@@ -34,6 +34,7 @@ class Query:
     `search` holds words, or phrases in double quotes, that all have to occur in its texts.
     The order `difference` is that to `against`, or, without a `system`, the distance between the
     best and the worst; what lacks a value comes last in either direction.
+    `around` asks for the page that holds this example, by its number, in place of `offset`.
     """
 
     system: str | None = None
@@ -49,6 +50,7 @@ class Query:
     descending: bool = False
     offset: int = 0
     limit: int = 100
+    around: int | None = None
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> Query:
@@ -56,8 +58,8 @@ class Query:
 
         Parameters: `system`, `against`, `dataset`, `score`, `min`, `max`, `status` (`scored`,
         `missing`, `error`), `outcome` (`better`, `worse`, `same`), `q`, `sort` (`order`, `score`,
-        `difference`, `tokens`, `latency`), `desc` (`1`), `offset`, `limit`. Empty ones do not
-        count, unknown ones are left alone.
+        `difference`, `tokens`, `latency`), `desc` (`1`), `offset`, `limit`, `around`. Empty ones
+        do not count, unknown ones are left alone.
         """
         given = {name: value for name, value in parameters.items() if value != ""}
         return cls(
@@ -73,7 +75,8 @@ class Query:
             sort=_one_of(given, "sort", SORTS) or "order",
             descending=given.get("desc") == "1",
             offset=_count(given, "offset", 0),
-            limit=min(_count(given, "limit", 100), MOST),
+            limit=max(1, min(_count(given, "limit", 100), MOST)),
+            around=_count(given, "around", 0) if "around" in given else None,
         )
 
     @property

@@ -57,11 +57,14 @@ class Reading:
         )
 
 
-def context_of(fields: Mapping[str, Any]) -> str | None:
-    """The context of an example or of what a system returned; what was retrieved, joined."""
+def context_of(fields: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> str | None:
+    """The context of an example, or of what a system made of a `given` one.
+
+    What was retrieved is joined. A context that only repeats the question is none.
+    """
     context = fields.get("context")
     if _is_text(context):
-        return None if context_twin(fields) == "question" else str(context)
+        return None if context_twin(given or fields) == "question" else str(context)
     contexts = list(_texts(fields.get("contexts")))
     if contexts:
         return "\n\n".join(contexts)
