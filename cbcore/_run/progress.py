@@ -56,7 +56,8 @@ def _told(watched: Watched) -> Iterator[None]:
     def tell() -> None:
         while not over.wait(LINE_EVERY_S):
             standing = watched.standing()
-            log_progress(" · ".join((_done(standing), *_facts(standing), _where(standing))))
+            facts = (_done(standing), *_facts(standing), _where(standing))
+            log_progress(" · ".join(" ".join(fact.split()) for fact in facts))
 
     teller = threading.Thread(target=tell, name="cb-progress", daemon=True)
     with contextlib.suppress(RuntimeError):  # where no thread can be started, nothing is told

@@ -144,7 +144,7 @@ def test_where_there_is_no_terminal_a_line_is_written_now_and_then(monkeypatch):
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0.01)
     examples = [{"id": i, "context": "c"} for i in range(3)]
     evaluate([WaitsForALine(log.written)], examples, [], [])
-    assert "cb: info: 1 of 3 rows  33%" in log.getvalue()
+    assert "cb: info: 1 of 3 rows 33%" in log.getvalue()
     assert "waits on dataset" in log.getvalue()
 
 

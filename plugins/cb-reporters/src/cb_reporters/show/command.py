@@ -62,7 +62,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     score = chosen["score"] or result.config.get("score_field")
     opens = example is not None or chosen["worst"] or chosen["lost_by"] or chosen["errors"]
     if opens:
-        look = Look(paint, chosen["full"])
+        look = Look(paint, chosen["full"], score)
         shown = names or _compared(result, chosen)
         for position, one in enumerate(looked_up(result, found.keys)):
             if position:
@@ -71,7 +71,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
                 paint.echo(line)
     else:
         for one in looked_up(result, found.keys):
-            paint.echo(listed(one, score, paint))
+            paint.echo(listed(one, score, paint, names))
     if found.total > len(found.keys):
         option = "--worst" if chosen["worst"] else "-n"
         told = f"{len(found.keys):,} of {found.total:,} examples; {option} shows more"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -25,10 +25,11 @@ _NOT_DETAILS = (TRACEBACK, "cost_usd", "retries", "turn_responses")
 
 @attrs.frozen
 class Look:
-    """How examples are shown; `full` leaves nothing out."""
+    """How examples are shown: by a `score`, which stands first; `full` leaves nothing out."""
 
     paint: Paint
     full: bool = False
+    score: str | None = None
 
     def lines(self, example: Example, systems: Sequence[str] | None = None) -> Iterator[str]:
         """An example with the rows of these systems, or of all."""
@@ -54,11 +55,15 @@ class Look:
         given: Mapping[str, Any] | None,
         output: Mapping[str, Any] | None,
     ) -> Iterator[str]:
-        yield f"{self.paint(row.system, 'head')}  {self.paint(_numbers(row), 'faint')}"
+        numbers = _numbers(row, self.score)
+        yield f"{self.paint(row.system, 'head')}  {self.paint(numbers, 'faint')}"
         if row.error is not None:
             yield from self._labelled("error", row.error, "error")
         if row.response is not None:
             yield from self._labelled("response", row.response)
+        others = _scores(row, lambda name: name != self.score)
+        if self.score in row.scores and others:
+            yield from self._labelled("scores", others, "faint")
         for score, reason in row.missing.items():
             yield from self._labelled(f"no {score}", reason, "error")
         if isinstance(traceback := row.metadata.get(TRACEBACK), str):
@@ -104,10 +109,14 @@ class Look:
             yield f"  {' ' * _LABEL} {self.paint(line, kind)}"
 
 
-def listed(example: Example, score: str | None, paint: Paint) -> str:
+def listed(
+    example: Example, score: str | None, paint: Paint, systems: Sequence[str] | None = None
+) -> str:
     """An example in a list: its id, each system's score, and how its question begins."""
     cells = []
-    for row in example.rows.values():
+    for system, row in example.rows.items():
+        if systems is not None and system not in systems:
+            continue
         value = row.scores.get(score or "")
         cells.append("error" if row.error is not None else "–" if value is None else f"{value:.3f}")
     reading = Reading.of(example.given)
@@ -115,9 +124,15 @@ def listed(example: Example, score: str | None, paint: Paint) -> str:
     return paint(_one_line(f"{example.example_id!s:<16}  {'  '.join(cells)}  {text}"))
 
 
-def _numbers(row: EvalRow) -> str:
-    """Scores, tokens, latency and what it cost, as far as there are any."""
-    told = [f"{name} {formats.score(value)}" for name, value in row.scores.items()]
+def _scores(row: EvalRow, wanted: Callable[[str], bool]) -> str:
+    named = ((name, value) for name, value in row.scores.items() if wanted(name))
+    return " · ".join(f"{name} {formats.score(value)}" for name, value in named)
+
+
+def _numbers(row: EvalRow, score: str | None) -> str:
+    """The score, tokens, latency and what it cost, as far as there are any."""
+    has_it = score in row.scores
+    told = [text] if (text := _scores(row, lambda name: name == score or not has_it)) else []
     if row.error is None:
         tokens = f"{row.output_tokens:,} tokens"
         if row.input_tokens and row.output_tokens != row.input_tokens:
