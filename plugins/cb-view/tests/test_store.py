@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from cb_view.answering import Site
 from cb_view.shelves import StoreShelf
 from cb_view.viewing import Viewed
+from cbcore.exceptions import StoreError
 from cbcore.kept import kept_runs
 
 SYSTEM = """
@@ -65,8 +69,6 @@ def finished(process):
 
 def until(condition):
     """Ask again and again; a run says by itself that it is further."""
-    import time
-
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if found := condition():
@@ -168,3 +170,54 @@ def test_only_new_rows_of_a_run_that_goes_on_are_read(made):
     seen.clear()
     assert viewed.examples({"limit": "0"})["total"] == 4
     assert [index.start for index in seen if isinstance(index, slice)] == [3]
+
+
+def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made):
+    """Examples can be asked for meanwhile."""
+    go, reads = threading.Event(), []
+
+    def read():
+        reads.append(1)
+        if len(reads) == 2:  # the one that the page is made of
+            assert go.wait(60)
+        return made(n=4)
+
+    viewed = Viewed(read, lambda: ("1", False))
+    assert viewed.page(wait_s=0.01) is None
+    assert viewed.examples({})["total"] == 4
+    assert viewed.progress() == "8 rows read, the page is being made"
+    assert viewed.page(wait_s=0.01) is None
+    go.set()
+    page = viewed.page(wait_s=60)
+    assert page is not None
+    assert viewed.page() is page
+    assert len(reads) == 2
+
+
+def test_a_page_that_cannot_be_made_says_why_and_is_tried_again():
+    """Each time it is asked for."""
+    calls = []
+
+    def read():
+        calls.append(1)
+        raise StoreError("the store is gone")
+
+    viewed = Viewed(read, lambda: ("1", False))
+    for _ in range(2):
+        with pytest.raises(StoreError, match="is gone"):
+            viewed.page()
+    assert len(calls) == 2
+
+
+def test_a_browser_that_waits_is_told_how_far_the_page_is(made):
+    """And asks again by itself."""
+
+    class Slow(Viewed):
+        def page(self, wait_s=0.0):
+            return None
+
+    site = Site(StoreShelf(Path("none")))
+    waits = Slow(made, lambda: ("1", False))
+    answer = site._of_run(waits, [""], "")
+    assert 'http-equiv="refresh"' in answer.body
+    assert "0 rows read …" in answer.body

@@ -78,7 +78,10 @@ class Site:
         parameters = dict(parse_qsl(query))
         match rest:
             case [""]:
-                return Answer(viewed.page(), policy=_PAGE_POLICY)
+                page = viewed.page()
+                if page is None:
+                    return Answer(listing.waiting(viewed.progress()))
+                return Answer(page, policy=_PAGE_POLICY)
             case []:
                 return _not_found(rest)
             case ["data", "examples"]:

@@ -39,6 +39,7 @@ POLICY = _POLICY
 """What the page may do: show its style, and ask this server."""
 
 _FOLLOW_EVERY_S = 5
+_WAIT_S = 1
 
 
 def listing(entries: Sequence[Entry], note: str = "") -> str:
@@ -62,6 +63,12 @@ def listing(entries: Sequence[Entry], note: str = "") -> str:
 def message(title: str, text: str) -> str:
     """A page that says one thing, and leads back."""
     return _document(title, f'<p>{_text(text)}</p><p><a href="./">All runs</a></p>')
+
+
+def waiting(progress: str) -> str:
+    """A page that is asked for again by itself until the one that is meant is there."""
+    head = f'<meta http-equiv="refresh" content="{_WAIT_S}">'
+    return _document("Reading the run", f'<p role="status">{_text(progress)} …</p>', head)
 
 
 def _document(title: str, body: str, head: str = "") -> str:
