@@ -148,10 +148,10 @@ def report(result: EvalResult, outputs: Sequence[Output]) -> None:
     """
     from cbcore.exceptions import ReportError
 
-    failures = {id(output): _failure(result, output) for output in outputs}
+    failures = [_failure(result, output) for output in outputs]
     tell_causes(result)
-    failed = [output for output in outputs if failures[id(output)] is not None]
-    gone = [f for f in failures.values() if isinstance(f, BrokenPipeError)]
+    failed = [o for o, failure in zip(outputs, failures, strict=True) if failure is not None]
+    gone = [failure for failure in failures if isinstance(failure, BrokenPipeError)]
     if len(failed) > len(gone):
         names = ", ".join(f"{o.reporter.name} ({o.shown or 'standard output'})" for o in failed)
         raise ReportError(

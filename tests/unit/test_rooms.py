@@ -14,7 +14,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection records plain runconfig secrets texts stats verdicts "
+    "boundary deprecations introspection lazy records plain runconfig secrets texts stats verdicts "
     "examples tracebacks causes flat_rows saved glance",
     "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
