@@ -209,7 +209,7 @@ def test_the_command_to_run_again():
 
 def test_what_an_extension_was_asked_is_in_the_command():
     """Its data have no spec of their own."""
-    told = config(extensions=["suite"], suite=["mmlu"], datasets=[{"name": "anatomy"}])
+    told = config(extensions=["suites"], suites=["mmlu"], datasets=[{"name": "anatomy"}])
     assert "--suite mmlu" in command_of(EvalResult([], config=told))
 
 
