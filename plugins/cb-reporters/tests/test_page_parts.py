@@ -209,8 +209,10 @@ def test_the_command_to_run_again():
 
 def test_what_an_extension_was_asked_is_in_the_command():
     """Its data have no spec of their own."""
-    told = config(extensions=["suites"], suites=["mmlu"], datasets=[{"name": "anatomy"}])
-    assert "--suite mmlu" in command_of(EvalResult([], config=told))
+    asked = {"suites": ["mmlu", "bbh"], "num_fewshot": 0, "include_path": None}
+    told = config(extensions=["suites"], extension_plugins=[{"name": "suites", "params": asked}])
+    command = command_of(EvalResult([], config={**told, "datasets": [{"name": "anatomy"}]}))
+    assert command.split(" \\\n  ")[2:5] == ["--suite mmlu", "--suite bbh", "--num-fewshot 0"]
 
 
 @pytest.mark.parametrize(

@@ -115,12 +115,15 @@ def command_of(result: EvalResult) -> str | None:
     return " \\\n  ".join(["cb run", *(shlex.join(part) for part in parts)])
 
 
-def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What extensions were asked; the key of one is the plural of its flag."""
-    for key in config.get("extensions") or ():
-        asked = config.get(key)
-        for one in asked if isinstance(asked, list | tuple) else ():
-            yield f"--{str(key).removesuffix('s').replace('_', '-')}", str(one)
+def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """What extensions and their options were asked; an extension's key is the plural of its flag."""
+    extensions = set(config.get("extensions") or ())
+    for record in components(config, "extension_plugins"):
+        for key, asked in dict(record.get("params") or {}).items():
+            flag = f"--{(key.removesuffix('s') if key in extensions else key).replace('_', '-')}"
+            for one in asked if isinstance(asked, list | tuple) else [asked]:
+                if one is not None and one is not False:
+                    yield (flag,) if one is True else (flag, str(one))
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
