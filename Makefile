@@ -10,7 +10,7 @@ NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=err
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit soak bench frontend docs site clean
+.PHONY: help demo demo-llm test lint types unit soak bench frontend pictures docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ frontend: .make/dev ## Build the HTML report's script and style from their sourc
 	cd $(FRONTEND) && $(NPM_INSTALL)
 	npm --prefix $(FRONTEND) run --silent check
 	npm --prefix $(FRONTEND) run --silent build
+
+pictures: .make/dev .make/page ## Take the pictures of the HTML report anew; needs chromium.
+	$(BIN)/python docs/pictures.py
 
 docs: .make/dev ## Write the generated reference pages anew.
 	$(BIN)/python docs/generate.py

@@ -32,16 +32,10 @@ class Distribution:
         values = self.values
         if not values:
             return [(name, None) for name in ("mean", "median", "std", "min", "max")]
-        std = None
-        if len(values) > 1:
-            import statistics  # which brings fractions and decimals with it
-
-            with contextlib.suppress(OverflowError):
-                std = statistics.stdev(values) if len(values) < 10_000 else _deviation(values)
         return [
             ("mean", mean(values)),
             ("median", quantile(values, 0.5)),
-            ("std", std),
+            ("std", deviation(values)),
             ("min", values[0]),
             ("max", values[-1]),
         ]
@@ -145,7 +139,12 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-def _deviation(values: Sequence[float]) -> float:
-    """That of a sample, for many values: exact fractions would take seconds."""
-    middle = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
+def deviation(values: Sequence[float]) -> float | None:
+    """The standard deviation of a sample; None of one value, or where no number can hold it."""
+    middle = mean(values)
+    if middle is None or len(values) < 2:
+        return None
+    with contextlib.suppress(OverflowError):
+        squares = math.fsum((value - middle) ** 2 for value in values)
+        return math.sqrt(squares / (len(values) - 1))
+    return None

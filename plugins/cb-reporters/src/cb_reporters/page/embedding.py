@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import math
+import zlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attrs
@@ -24,6 +23,7 @@ _CHUNK = 512_000
 _PROBED = 200
 _LEVEL = 6
 _COMPRESSING = 2
+_MANY = 500
 
 
 @attrs.frozen
@@ -47,11 +47,10 @@ def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: flo
     if not chosen:
         return Embedded(Markup(""), 0, total)
     texts: list[str] = []
-    # Compressing lets go of the interpreter, so that the next chunk is made meanwhile.
-    with ThreadPoolExecutor(_COMPRESSING) as threads:
-        made = _chunks(result, index, chosen, texts)
-        pending = [(start, threads.submit(_packed, text)) for start, text in made]
-        chunks = [_chunk(start, packed.result()) for start, packed in pending]
+    chunks = [
+        tag("script", Markup(packed), type="application/gzip", class_="texts", data_from=str(start))
+        for start, packed in _all_packed(_chunks(result, index, chosen, texts), len(chosen))
+    ]
     columns = tag(
         "script",
         Markup(_packed(json.dumps(_columns(index, chosen, texts)))),
@@ -94,15 +93,23 @@ def _chunks(
         yield start, f"[{','.join(held)}]"
 
 
-def _chunk(start: int, packed: str) -> Markup:
-    return tag(
-        "script", Markup(packed), type="application/gzip", class_="texts", data_from=str(start)
-    )
+def _all_packed(chunks: Iterator[tuple[int, str]], n_examples: int) -> list[tuple[int, str]]:
+    """Every chunk compressed, which lets go of the interpreter: many are in threads of their own."""
+    if n_examples < _MANY:
+        return [(start, _packed(text)) for start, text in chunks]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_COMPRESSING) as threads:
+        pending = [(start, threads.submit(_packed, text)) for start, text in chunks]
+        return [(start, packed.result()) for start, packed in pending]
 
 
 def _packed(text: str) -> str:
-    # Without a time, so that the same result gives the same page.
-    return base64.b64encode(gzip.compress(text.encode("ascii"), _LEVEL, mtime=0)).decode("ascii")
+    # In the format of gzip, which a browser inflates, and without a time: the same result gives
+    # the same page.
+    deflating = zlib.compressobj(_LEVEL, wbits=zlib.MAX_WBITS | 16)
+    packed = deflating.compress(text.encode("ascii")) + deflating.flush()
+    return base64.b64encode(packed).decode("ascii")
 
 
 def _columns(index: ExampleIndex, chosen: Sequence[int], texts: Sequence[str]) -> dict[str, Any]:
