@@ -125,7 +125,9 @@ class Memo:
                         wanted[scorer][content] = known
             work.recalled = known  # shared by examples of equal content
         for scorer, outcomes in wanted.items():
-            for content, value in self._scorers[scorer].get([*outcomes]).items() if outcomes else ():
+            for content, value in (
+                self._scorers[scorer].get([*outcomes]).items() if outcomes else ()
+            ):
                 outcomes[content].scores[scorer] = _as_given(from_bytes(value))
 
     def _take_over(self, known: StoredOutput, scores: Mapping[str, Any]) -> None:
@@ -222,22 +224,24 @@ class Memo:
 
     def _keep_together(self, outcome: Outcome) -> bool:
         """Store what a call returned and its scores as one value, unless there is more to it."""
-        work, names = outcome.work, self._names
-        if work.recalled is not None or not work.key or outcome.output is None:
+        work, output = outcome.work, outcome.output
+        if work.recalled is not None or not work.key or output is None or self._examples is None:
             return False
+        given = {}
+        for scorer, scores in outcome.scores:
+            if type(scores) is not dict or scorer.key not in self._names:
+                return False
+            given[self._names[scorer.key]] = scores
         try:
-            payload = packed(outcome.output, work.example)
-            given = {names[s.key]: scores for s, scores in outcome.scores if type(scores) is dict}
-            scores = plain_bytes(given)
+            payload, told = packed(output, work.example), plain_bytes(given)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
             return False
-        value = written_output(outcome.latency, payload, scores)
-        is_plain = len(given) == len(outcome.scores) and b"null" not in scores
-        if not is_plain or is_shown_in(value) or len(value) > LARGEST_VALUE:
+        value = payload + told
+        if b"null" in told or is_shown_in(value) or len(value) > LARGEST_VALUE:
             return False
-        self._outputs.put((work.key, value))
+        self._outputs.put((work.key, written_output(outcome.latency, payload, told)))
         return True
 
     def _payload(self, outcome: Outcome) -> bytes:
@@ -293,8 +297,9 @@ class Memo:
         known = outcome.work.recalled
         if known is not None and len(known.scores) == len(self._scorers):
             return outcome  # nothing is new
-        together = outcome.was_quick and not outcome.payload and self._keep_together(outcome)
-        if not together and (not outcome.payload or outcome.n_kept != len(outcome.scores)):
+        if outcome.was_quick and not outcome.payload and self._keep_together(outcome):
+            pass
+        elif not outcome.payload or outcome.n_kept != len(outcome.scores):
             self.keep(outcome)
         if outcome.had_secret:
             # The row is made of what is stored, so that a resumed run has the same.

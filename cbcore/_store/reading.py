@@ -19,6 +19,7 @@ from cbcore.exceptions import StoreError
 from cbcore.identity import content_key
 from cbcore.plain import from_bytes
 
+
 class Reader:
     """The file of a store, opened for reading when something is first asked of it.
 
