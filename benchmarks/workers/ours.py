@@ -33,8 +33,7 @@ def _measure(system: Any, dataset: Any, **options: Any) -> dict[str, Any]:
     return {**taken, "rows": len(result.rows), "mean_f1": result.summary[system.name]["mean_score"]}
 
 
-def sequential(n: int, cache_dir: str | None = None) -> dict[str, Any]:
-    options = {"cache_dir": cache_dir} if cache_dir else {}
+def sequential(n: int, **options: Any) -> dict[str, Any]:
     return _measure(workload.Constant(), list(workload.examples(n)), **options)
 
 

@@ -7,7 +7,7 @@ not stored: what went wrong is tried again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -93,8 +93,6 @@ class Memo:
             for scorer in self._in_batches if scoring else ():
                 self._score_together(scorer, batch)
             yield from batch
-            if len(self._rows.waiting) >= MOST_VALUES or len(self._outputs.waiting) >= MOST_VALUES:
-                self._store.pack()
             started = time.monotonic()
         if failures:
             raise failures[0]
@@ -115,26 +113,23 @@ class Memo:
                 continue
             known = recalled.get(work.key)
             if known is None:
-                latency, payload, scores = read_output(value)
-                known = recalled[work.key] = StoredOutput(payload, latency, work.example)
-                if scores:
-                    self._take_over(known, from_bytes(scores))
-                if len(known.scores) < len(wanted):
+                latency, payload, told = read_output(value)
+                given = from_bytes(told) if told else {}
+                scores = {s: given[name] for s, name in self._names.items() if name in given}
+                known = StoredOutput(payload, latency, work.example, scores)
+                recalled[work.key] = known
+                if len(scores) < len(wanted):
                     content = content_key(work.key + payload)
-                    for scorer in wanted.keys() - known.scores.keys():
+                    for scorer in wanted.keys() - scores.keys():
                         wanted[scorer][content] = known
             work.recalled = known  # shared by examples of equal content
         for scorer, outcomes in wanted.items():
-            for content, value in (
-                self._scorers[scorer].get([*outcomes]).items() if outcomes else ()
-            ):
-                outcomes[content].scores[scorer] = _as_given(from_bytes(value))
-
-    def _take_over(self, known: StoredOutput, scores: Mapping[str, Any]) -> None:
-        """Take the scores that stand with an output, as far as their evaluators are asked for."""
-        for scorer, name in self._names.items():
-            if name in scores:
-                known.scores[scorer] = _as_given(scores[name])
+            found = self._scorers[scorer].get([*outcomes]) if outcomes else {}
+            for content, value in found.items():
+                kept = from_bytes(value)
+                outcomes[content].scores[scorer] = (
+                    kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+                )
 
     def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
@@ -223,9 +218,14 @@ class Memo:
             self._outputs.put((outcome.work.key, written_output(outcome.latency, payload)))
 
     def _keep_together(self, outcome: Outcome) -> bool:
-        """Store what a call returned and its scores as one value, unless there is more to it."""
+        """Store what a call returned and its scores as one value, if that is all there is to it.
+
+        Otherwise, as with a secret or a failure in it, it is left to `keep`.
+        """
         work, output = outcome.work, outcome.output
-        if work.recalled is not None or not work.key or output is None or self._examples is None:
+        if not outcome.was_quick or outcome.payload or output is None or not work.key:
+            return False
+        if work.recalled is not None or self._examples is None:
             return False
         given = {}
         for scorer, scores in outcome.scores:
@@ -238,9 +238,9 @@ class Memo:
             raise
         except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
             return False
-        value = payload + told
-        if b"null" in told or is_shown_in(value) or len(value) > LARGEST_VALUE:
-            return False
+        text = payload + told
+        if b"null" in told or is_shown_in(text) or len(text) > LARGEST_VALUE:
+            return False  # null is what JSON makes of NaN
         self._outputs.put((work.key, written_output(outcome.latency, payload, told)))
         return True
 
@@ -294,12 +294,14 @@ class Memo:
         Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
         that makes the rows.
         """
+        if len(self._rows.waiting) >= MOST_VALUES or len(self._outputs.waiting) >= MOST_VALUES:
+            self._store.pack()
         known = outcome.work.recalled
         if known is not None and len(known.scores) == len(self._scorers):
             return outcome  # nothing is new
-        if outcome.was_quick and not outcome.payload and self._keep_together(outcome):
-            pass
-        elif not outcome.payload or outcome.n_kept != len(outcome.scores):
+        if not self._keep_together(outcome) and (
+            not outcome.payload or outcome.n_kept != len(outcome.scores)
+        ):
             self.keep(outcome)
         if outcome.had_secret:
             # The row is made of what is stored, so that a resumed run has the same.
@@ -318,39 +320,29 @@ class Memo:
         self._rows.put((work.address or _NO_ADDRESS, value))
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
-        value = _scores_value(scores)
-        if value is not None:
+        """Store scores, and their details. What is missing or no number is asked again."""
+        details: Any = {}
+        try:
+            if type(scores) is Scored and not scores.missing:
+                details = visible("", scores.details) if scores.details else {}
+                scores = dict(scores.scores)
+            if type(scores) is not dict:
+                return
+            value = plain_bytes(scores)
+            if b"null" in value:
+                return  # which is what JSON makes of NaN
+            if details:
+                value = plain_bytes([scores, json_safe(details)])
+            if is_shown_in(value):
+                value = plain_bytes(hide(from_bytes(value)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - the row says what is wrong with others' objects
+            return
+        if len(value) <= LARGEST_VALUE:
             shelf.put((content, value))
 
     def _tell(self, reason: str) -> None:
         if not self._told:
             self._told = True
             self._warn(f"not stored: {reason}")
-
-
-def _scores_value(scores: Any) -> bytes | None:
-    """Scores, and their details, as they are stored. What is missing or no number is asked again."""
-    details: Any = {}
-    try:
-        if type(scores) is Scored and not scores.missing:
-            details = visible("", scores.details) if scores.details else {}
-            scores = dict(scores.scores)
-        if type(scores) is not dict:
-            return None
-        value = plain_bytes(scores)
-        if b"null" in value:
-            return None  # which is what JSON makes of NaN
-        if details:
-            value = plain_bytes([scores, json_safe(details)])
-        if is_shown_in(value):
-            value = plain_bytes(hide(from_bytes(value)))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - the row says what is wrong with others' objects
-        return None
-    return value if len(value) <= LARGEST_VALUE else None
-
-
-def _as_given(kept: Any) -> Any:
-    """Scores as the evaluator returned them, from what is stored of them."""
-    return kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
