@@ -96,7 +96,7 @@ def _stored(report: Report, quick: bool) -> None:
         "cb, no store": _ours("sequential", n=n),
         "cb, with store": with_store,
         "cb, with store, no texts": functools.partial(with_store, no_examples=True),
-        "SQLite alone, same inserts": _bare("inserts", n=n),
+        "SQLite alone, an insert per value": _bare("inserts", n=n),
     }
     times = interleaved(cases, 3 if quick else 7)
     _tabulate(report, "The same with the store on", times, "cpu_s")

@@ -11,6 +11,7 @@ import attrs
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
+from cbcore.tracebacks import Raised, noted
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}
@@ -78,6 +79,7 @@ class Outcome:
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
     spent: Mapping[str, Any] = _NOTHING_SPENT
+    raised: Raised | None = None
     # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
     was_quick: bool = False
     # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
@@ -103,10 +105,11 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
     output = outcome.output
     if output is not None:
-        example = outcome.work.example
-        known = outcome.known_scores
+        work = outcome.work
+        example = work.example
+        known = None if work.recalled is None else work.recalled.scores
         for scorer in scorers:
-            if known and scorer.key in known:
+            if known is not None and scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:
@@ -114,7 +117,7 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # noqa: BLE001 - the plugin boundary
-                    scores = error
+                    scores = noted(error)
                 outcome.scores.append((scorer, scores))
     return outcome
 
@@ -142,7 +145,7 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except BaseException as error:  # the plugin boundary
                     if is_cancelled(error):
                         raise
-                    scores = error
+                    scores = noted(error)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))
     return outcome

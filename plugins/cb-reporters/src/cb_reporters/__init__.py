@@ -6,20 +6,22 @@ none can move the cursor, break a table, become markup or start a formula.
 A reporter is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_reporters.data import Csv as Csv
     from cb_reporters.data import Json as Json
     from cb_reporters.data import JsonLines as JsonLines
+    from cb_reporters.html import Html as Html
     from cb_reporters.markdown import Markdown as Markdown
-    from cb_reporters.page import Html as Html
     from cb_reporters.parquet import Parquet as Parquet
     from cb_reporters.table import Table as Table
 
 _HOMES = {
     "Csv": "data",
-    "Html": "page",
+    "Html": "html",
     "Json": "data",
     "JsonLines": "data",
     "Markdown": "markdown",
@@ -28,17 +30,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cb_reporters' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"cb_reporters.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
