@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_reporters.page import ExampleIndex
-from cb_reporters.page.causes import causes_of
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.distributions import Distribution, score_spreads
 from cb_reporters.page.families import families_of
@@ -62,28 +61,6 @@ def test_a_new_context_that_repeats_the_question_is_one():
     """What matters is whether the example had a context of its own."""
     given_example = {"question": "Q?", "context": "A long text."}
     assert context_of({"question": "Q?", "context": "Q?"}, given_example) == "Q?"
-
-
-def test_causes():
-    """What differs only in numbers, quoted texts and the example has one cause; most come first."""
-    rows = [
-        EvalRow("a", 1, error="KeyError: 'x'"),
-        EvalRow("a", 2, error="TimeoutError: 30 s for example 'e2'"),
-        EvalRow("b", "abc", error="TimeoutError: 31.5 s for example 'abc'"),
-        EvalRow("b", 4, error="KeyError: 'y'"),
-        EvalRow("b", 5, error="KeyError: 'y'"),
-        EvalRow("a", 6, missing={"f1": "no gold", "em": "no gold"}),
-        EvalRow("a", 7, missing={"f1": "no gold"}),
-    ]
-    errors, missing = causes_of(rows)
-    assert [(c.reason, c.count, c.systems) for c in errors] == [
-        ("KeyError: 'x'", 3, {"a": 1, "b": 2}),
-        ("TimeoutError: 30 s for example 'e2'", 2, {"a": 1, "b": 1}),
-    ]
-    assert [(c.score, c.count, c.example.example_id) for c in missing] == [
-        ("f1", 2, 6),
-        ("em", 1, 6),
-    ]
 
 
 def system(name, **params):
