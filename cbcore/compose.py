@@ -14,6 +14,7 @@ import cbcore
 from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
+from cbcore._build.layout import Layout
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
@@ -97,7 +98,8 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         check_dollars(systems)
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
-    datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
+    layout = Layout(request.fields or {}, request.unique_ids)
+    datasets = [builder.dataset(wanted, offered, layout) for wanted in request.datasets]
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
         others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]

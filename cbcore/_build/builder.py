@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
+from cbcore._build.layout import Layout
 from cbcore._run.parts import Part
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
@@ -108,11 +109,15 @@ class Builder:
         stranger: Stranger | None,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system,
-        and `…_column=` points any evaluator at other data."""
+        and `…_column=` points any evaluator or dataset at other columns."""
         new_name = None
         signature = signature_of(target)
+        layout = Layout()
         mapping: dict[str, Any] = {}
-        if kind == "evaluator":
+        if kind == "dataset":
+            spec, layout = Layout.taken_from(spec, signature)
+            mapping = layout.parameters
+        elif kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
         if stranger is not None:
             stranger.check_all(spec.name, mapping)
@@ -124,7 +129,9 @@ class Builder:
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
             bound = binding.bind(spec, target, extra=extra, stranger=stranger)
             value = bound.make()
-            if mapping:
+            if kind == "dataset":
+                value = layout.applied_to(as_dataset(value), spec.name)
+            elif mapping:
                 value = _mapped(spec.name, value, mapping)
         given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
@@ -205,6 +212,16 @@ class Builder:
         return (
             str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
         )
+
+    def dataset(self, wanted: Any, extra: Mapping[str, Any], layout: Layout) -> Part:
+        """A dataset in which the fields of the run stand where systems look for them.
+
+        What is said in its own spec goes before the `layout` of the run.
+        """
+        part = self.build("dataset", wanted, extra)
+        part.value = layout.applied_to(part.value, part.record["name"])
+        layout.check(part.value, part.record["name"])
+        return part
 
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""

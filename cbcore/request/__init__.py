@@ -15,6 +15,7 @@ import attrs
 
 from cbcore.plain import json_safe
 from cbcore.request._options import (
+    COLUMNS,
     COMPONENT,
     FLAG,
     FOLDER,
@@ -67,6 +68,20 @@ class Request:
         default=(),
         many=True,
         recorded=False,
+    )
+    fields: Mapping[str, Any] | None = option(
+        COLUMNS,
+        "--field",
+        metavar="FIELD=COLUMN",
+        help="Where a field of the datasets stands: context, question, answer, id. Repeatable.",
+        kept=True,
+    )
+    unique_ids: bool = option(
+        FLAG,
+        "--unique-ids",
+        help="Number ids that come again, instead of refusing them.",
+        default=False,
+        kept=True,
     )
     evaluators: Sequence[Any] | None = option(
         COMPONENT,
@@ -225,6 +240,13 @@ class Request:
             for name, declared in options_of(type(self)).items()
             if declared.recorded
         }
+        if self.fields is not None:
+            from cbcore.columns import function_name
+
+            told["fields"] = {
+                field: f"py:{function_name(column)}" if callable(column) else str(column)
+                for field, column in self.fields.items()
+            }
         return cast(RunConfig, told)
 
 
