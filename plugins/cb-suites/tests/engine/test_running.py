@@ -118,6 +118,14 @@ def test_documents_without_a_mapping_are_left_as_they_are(data):
     assert system.asked == documents
 
 
+def test_a_task_says_what_the_context_is(data):
+    """A system is given it beside the question; several texts become one."""
+    documents = [{"docs": ["one", "two"], "q": "Where?", "answer": "Paris"}]
+    system = Parrot()
+    run(task("a", data("d", documents), doc_to_text="q", doc_to_context="docs"), systems=[system])
+    assert (system.asked[0]["context"], system.asked[0]["question"]) == ("one\n\ntwo", "Where?")
+
+
 def test_a_context_that_the_template_shows_is_not_given_twice(data):
     """It stays where the template does not show it."""
     documents = [{"context": "Paris is it.", "q": "Where?", "answer": "Paris"}]
