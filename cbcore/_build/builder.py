@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
+from cbcore._build import own
 from cbcore._build.layout import Layout
 from cbcore._run.parts import Part
 from cbcore.boundary import at_boundary, contained
@@ -22,6 +23,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.kinds import Kind
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
@@ -73,9 +75,18 @@ class Builder:
             if stranger is not None and stranger.parameters is None:
                 raise stranger.error(f"'{wanted}' names code")
             return self._own_code(kind, wanted, extra, stranger)
+        if wanted.name.endswith(".py"):
+            raise UsageError(
+                f"no {kind} is called {wanted.name!r}",
+                hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
+            )
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
-        value, given = self._made(kind, wanted, target, extra, component.plugin, stranger)
+        by_hand = component.owner is None  # registered, and perhaps a plain function
+        plain = own.from_function(kind, wanted, target, extra, stranger) if by_hand else None
+        value, given = plain or self._made(
+            *(kind, wanted, target, extra, component.plugin, stranger)
+        )
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
@@ -139,27 +150,36 @@ class Builder:
     def _own_code(
         self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, stranger: Stranger | None
     ) -> Part:
-        """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
-        path = spec.config or ""
+        """`py:module:Name`: a class or function is called, a ready-made object is used as is.
+
+        A function that is what a method of the kind would be is taken for that method.
+        """
+        path, first = specs.own_code(spec.config or "")
+        written = f"py:{path}"
         try:
             target = usercode.import_attribute(path)
         except ValueError as error:
-            raise UsageError(f"py:{path}: {error}") from error
+            raise UsageError(f"{written}: {error}") from error
         given: dict[str, Any] = {}
-        if callable(target):
-            inner = Spec(name=path, params=spec.params)
-            value, given = self._made(kind, inner, target, extra, f"py:{path}", stranger)
-        elif spec.params:
-            raise ParameterError(path, "is not a class or function, so it takes no parameters")
+        inner = Spec(name=written, config=first, params=spec.params)
+        if (plain := own.from_function(kind, inner, target, extra, stranger)) is not None:
+            value, given = plain
+        elif callable(target):
+            value, given = self._made(kind, inner, target, extra, written, stranger)
+        elif first is not None or spec.params:
+            raise ParameterError(written, "is not a class or function, so it takes no parameters")
         else:
             value = target
-        value = self._checked(kind, value, f"py:{path}")
-        name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
+        called = path.rpartition(":")[2]
+        value = self._checked(kind, own.named(self.host.kind(kind), value, called), written)
+        name = (_tag_of(value) or called) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
-        record["component"] = f"py:{path}"
+        record["component"] = written
         return Part(value, record)
 
     def _given(self, kind: str, value: Any) -> Part:
+        value = own.as_component(kind, value)
+        value = own.named(self.host.kind(kind), value, type(value).__name__)
         value = self._checked(kind, value, None)
         if kind == "dataset":
             return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
@@ -173,7 +193,9 @@ class Builder:
         if isinstance(value, columns.Mapped):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
-        owner = owner_of(described, self.host)
+        owner = owner_of(
+            described.system if isinstance(described, Renamed) else described, self.host
+        )
         return Part(
             value, provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
         )
@@ -189,7 +211,7 @@ class Builder:
         if not text:
             return as_dataset(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):
-            raise UsageError(text, hint=f"see the {kind} protocol in the reference")
+            raise UsageError(text, hint=_how_to_write(asked))
         raise PluginContractError(owner, text)
 
     # -- the parts of a run --------------------------------------------------------------------
@@ -303,6 +325,13 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
         name: columns.function_name(column) if callable(column) else column
         for name, column in mapping.items()
     }
+
+
+def _how_to_write(kind: Kind) -> str:
+    """What own code of a kind has to be."""
+    methods = " or ".join(f"`{method}`" for method in kind.methods)
+    needs = f"{kind.target} " if not methods else f"a {kind.name} has the method {methods}; "
+    return f"{needs}all of it stands in the reference, docs/reference/protocols.md"
 
 
 def _kept_by(value: Any) -> dict[str, Any]:
