@@ -14,6 +14,7 @@ import cbcore
 from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
+from cbcore._build.lacking import require_offered
 from cbcore._build.layout import Layout
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
@@ -66,6 +67,7 @@ def compose(
     notice_environment()
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
+    require_offered(host, request.components())
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()

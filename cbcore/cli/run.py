@@ -65,6 +65,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
 def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
+    from cbcore._build.lacking import require_offered
     from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
     from cbcore.compose import compose
@@ -84,6 +85,8 @@ def _run(
         ready()
         _dry_run(request)
         return
+    reporters = (("reporter", output) for output in invocation.outputs)
+    require_offered(settings.host(), [*request.components(), *reporters])
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
     progress = settings.verbosity >= 0

@@ -7,7 +7,7 @@ A new setting is one new field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -232,6 +232,17 @@ class Request:
     host: PluginHost | None = None
     run_id: str | None = None
     argv: Sequence[str] | None = None
+
+    def components(self) -> Iterator[tuple[str, Any]]:
+        """Every component that is asked for, with its kind: specs, or ready-made objects."""
+        judges = (*(self.evaluators or ()), *self.added_evaluators)
+        metrics = (*(self.metrics or ()), *self.added_metrics)
+        executors = () if self.executor is None else (self.executor,)
+        for kind, wanted in (
+            *(("system", self.systems), ("dataset", self.datasets), ("evaluator", judges)),
+            *(("metric", metrics), ("executor", executors), ("tokenizer", (self.tokenizer,))),
+        ):
+            yield from ((kind, one) for one in wanted)
 
     def recorded(self) -> RunConfig:
         """The settings that a result tells as they were given, secrets left out."""
