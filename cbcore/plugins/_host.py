@@ -128,6 +128,10 @@ class PluginHost:
             )
         return found
 
+    def bringer_of(self, kind: str) -> str:
+        """The plugin that brings a kind; empty for a kind of the core."""
+        return "" if kind in KINDS else self._kinds[kind].plugin
+
     def components(self, kind: str | None = None) -> list[Component]:
         """Everything usable plugins offer, in the order of plugins' names.
 
