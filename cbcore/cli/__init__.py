@@ -23,6 +23,7 @@ _COMMANDS = {
     "runs": "cbcore.cli.runs",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
+    "init": "cbcore.cli.init",
     "new": "cbcore.cli.new",
     "provenance": "cbcore.cli.provenance",
     "plugins": "cbcore.cli.plugins",
