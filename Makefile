@@ -8,10 +8,10 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit soak bench docs site clean
+.PHONY: help demo demo-llm test lint types unit smoke soak bench docs site dist release-check clean
 
 help: ## Show the targets.
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: .make/run ## Benchmark context systems on a bundled sample, offline.
 	@$(BIN)/cb run examples/demo.yaml
@@ -26,10 +26,13 @@ lint: .make/dev ## Check style and formatting.
 	$(BIN)/ruff format --check .
 
 types: .make/dev ## Check types, strictly.
-	$(BIN)/mypy cbcore $(PLUGINS:%=%/src)
+	$(BIN)/mypy cbcore release $(PLUGINS:%=%/src)
 
 unit: .make/dev ## Run the tests, wheels and real environments included.
 	$(BIN)/pytest -n 2 --dist loadscope
+
+smoke: .make/dev ## What a new user does first, with the cb of this clone.
+	$(BIN)/python -m release.smoke $(BIN)/cb
 
 soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what was done to them.
 	$(BIN)/python -m tests.faults.soak
@@ -42,6 +45,12 @@ docs: .make/dev ## Write the generated reference pages anew.
 
 site: docs ## Build the documentation as a static site in site/; warnings are errors.
 	$(BIN)/zensical build --strict --clean
+
+dist: .make/release ## Build all wheels and sdists into dist/, check them, try them in an empty environment.
+	$(BIN)/python -m release.dist
+
+release-check: .make/dev ## Say what is missing before a release.
+	$(BIN)/python -m release.check
 
 clean: ## Remove the environment and everything that was built.
 	rm -rf $(VENV) .make dist build demo-results .mypy_cache .ruff_cache .pytest_cache
@@ -66,4 +75,8 @@ $(BIN)/python:
 	@echo "installing what the tests need …"
 	@$(PIP) install -c constraints.txt -r requirements-dev.txt
 	@$(PIP) install -c constraints.txt --no-deps -r requirements-data.txt
+	@touch $@
+
+.make/release: .make/dev
+	@$(PIP) install -c constraints.txt twine
 	@touch $@
