@@ -77,7 +77,8 @@ def _contents_problems(project: Project, wheel: Path, source: Path) -> Iterator[
             yield f"{wheel.name} does not state {field}"
     if not any(name.endswith("licenses/LICENSE") for name in names):
         yield f"{wheel.name} does not carry its licence"
-    stray = [name for name in names if "/tests/" in name or "__pycache__" in name]
+    code = [name for name in names if "/_template/" not in name]
+    stray = [name for name in code if "/tests/" in name or "__pycache__" in name]
     if stray:
         yield f"{wheel.name} carries {stray[0]}"
     with tarfile.open(source) as archive_of_sources:

@@ -77,6 +77,7 @@ def main_job(cb: Smoke) -> None:
     assert all(row["error"] is None for row in rows)
     assert "<svg" in (cb.folder / "report.html").read_text(encoding="utf-8")
     cb("compare", "result.json")
+    cb("gate", "result.json", "--max", "error_rate=1%")
 
 
 def own_things(cb: Smoke) -> None:

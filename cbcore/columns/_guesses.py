@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -54,4 +53,6 @@ def proposed_fields(example: Mapping[str, Any]) -> dict[str, str]:
 
 def as_flags(fields: Mapping[str, str]) -> str:
     """A mapping as it is typed: `--field context=Passage`."""
+    import shlex
+
     return " ".join(f"--field {shlex.quote(f'{field}={c}')}" for field, c in fields.items())

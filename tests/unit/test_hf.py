@@ -14,6 +14,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from cbcore import hf
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.hf import DATA_DIR_VARIABLE, HubDataset
 
@@ -392,3 +393,17 @@ def test_no_split_or_config_leads_out_of_the_folder(tmp_path, split):
     for names in ({"split": named}, {"split": "secret", "config": f"{named}/.."}):
         dataset = HubDataset(**{"name": "x", "path": "x", **names, "data_dir": tmp_path / "data"})
         assert dataset.local_files(tmp_path / "data") == []
+
+
+def test_a_hub_that_cannot_be_found_is_not_waited_for(monkeypatch):
+    """Its libraries look into their cache only, and are then as they were."""
+    constants = pytest.importorskip("huggingface_hub").constants
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for endpoint, offline in (("https://nowhere.invalid", True), ("http://127.0.0.1", False)):
+        monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        with hf._without_waiting_for_no_network():
+            assert constants.HF_HUB_OFFLINE is offline
+        assert constants.HF_HUB_OFFLINE is False
