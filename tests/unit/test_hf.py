@@ -397,7 +397,7 @@ def test_no_split_or_config_leads_out_of_the_folder(tmp_path, split):
 
 def test_a_hub_that_cannot_be_found_is_not_waited_for(monkeypatch):
     """Its libraries look into their cache only, and are then as they were."""
-    constants = pytest.importorskip("huggingface_hub").constants
+    constants = pytest.importorskip("huggingface_hub.constants")
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
