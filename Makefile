@@ -61,8 +61,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 .make/run: $(BIN)/python $(PROJECTS)
-	@echo "installing cb and its plugins into $(VENV) …"
+	@echo "1 of 2: preparing $(VENV) …"
 	@$(PIP) install -c constraints.txt hatchling editables setuptools wheel
+	@echo "2 of 2: installing cb and its $(words $(PLUGINS)) plugins, a minute or two the first time …"
 	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
 	@mkdir -p .make && touch $@
 

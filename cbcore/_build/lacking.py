@@ -42,8 +42,7 @@ def _ways(unknown: Sequence[UnknownComponentError]) -> Iterator[str]:
         yield f"cb install {' '.join(known)}"
     for error, found in packages.items():
         if not found:
-            meant = f"did you mean {' or '.join(error.near)}? " if error.near else ""
-            yield f"{error.kind} {error.name!r}: {meant}`cb list {error.kind}s` shows what there is"
+            yield f"{error.kind} {error.name!r}: {error.hint}"
 
 
 def _names(kind: str, wanted: Any) -> Iterator[tuple[str, str]]:

@@ -72,7 +72,7 @@ class Project:
 
 
 def _described(kind: str) -> str:
-    return f"{'An' if kind[0] == 'e' else 'A'} {kind} for cb"
+    return f"{names.with_article(kind).capitalize()} for cb"
 
 
 def component_name(name: str) -> str:

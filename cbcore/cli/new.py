@@ -89,6 +89,7 @@ def _to_look_at(project: scaffold.Project) -> str:
 def _kind(host: PluginHost, word: str) -> dict[str, Any]:
     """The kind that a word means, and for one that a plugin brings, what that has for a start."""
     from cbcore.kinds import KINDS, kind_of
+    from cbcore.names import with_article
 
     known = scaffold.known_kinds()
     kind = kind_of(word, dict.fromkeys([*known, *host.kinds]))
@@ -97,7 +98,7 @@ def _kind(host: PluginHost, word: str) -> dict[str, Any]:
     template = None if kind in KINDS else host.kind(kind).template
     if template is None:
         raise UsageError(
-            f"there is no template for a {kind}",
+            f"there is no template for {with_article(kind)}",
             hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
     return {"kind": kind, "template": template, "brought_by": host.bringer_of(kind)}

@@ -32,6 +32,7 @@ from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.plugins import _metadata
 from cbcore.plugins._hook_checks import HOOKS, check_hooks, name_of
 from cbcore.plugins._known import packages_offering
+from cbcore.plugins._mistaken import meant
 from cbcore.plugins._plugin import Plugin, State, kinds_brought_by, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
 from cbcore.plugins._tracing import traced
@@ -171,6 +172,9 @@ class PluginHost:
         known = [*(c.name for c in self.components(kind)), *also]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
+        said = "" if near else meant(kind, name, self.components())
+        if said:
+            error.hint = f"{said}; {error.hint}"
         installed = {names.canonical(p.name) for p in self.plugins}
         absent = [p for p in packages_offering(kind, name) if names.canonical(p) not in installed]
         if absent:

@@ -239,11 +239,14 @@ def installed_version(name: str) -> str | None:
 
 def looks_like_ours(group: str) -> bool:
     """Whether an entry-point group is one of ours, or an attempt at one."""
-    return canonical(group).startswith(("cb-", "cbcore-"))
+    named = canonical(group)
+    return named in ("cb", "cbcore") or named.startswith(("cb-", "cbcore-"))
 
 
 def meant_group(group: str, groups: Iterable[str] = GROUPS) -> str:
     """The group of ours that one like it means, if any."""
+    if canonical(group) in ("cb", "cbcore"):
+        return HOOK_GROUP
     near = near_matches(group, groups, limit=1) if looks_like_ours(group) else []
     return near[0] if near else ""
 
