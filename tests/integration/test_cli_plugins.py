@@ -537,3 +537,14 @@ def test_a_group_that_is_only_called_cb_is_told(workplace: Workplace) -> None:
     (hooky,) = [p for p in workplace.json("list-plugins") if p["name"] == "cb-hooky"]
     assert hooky["status"] == "broken"
     assert "did you mean cb.plugins?" in hooky["remedy"]
+
+
+def test_the_directory_is_searched(workplace: Workplace) -> None:
+    """What is there and what is not; nothing found is told, and is no error."""
+    (found,) = workplace.json("plugins", "search", "rouge")
+    assert (found["name"], found["installed"]) == ("cb-rouge", True)
+    (found,) = workplace.json("plugins", "search", "rouge", "--no-plugin", "cb-rouge")
+    assert "cb-rouge" in workplace.cb("plugins", "search", "summaries").stdout
+    done = workplace.cb("plugins", "search", "zzzz")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no plugin in the directory is about 'zzzz'" in done.stderr
