@@ -83,7 +83,7 @@ class Builder:
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
         by_hand = component.owner is None  # registered, and perhaps a plain function
-        plain = own.from_function(kind, wanted, target, extra, stranger) if by_hand else None
+        plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
         value, given = plain or self._made(
             *(kind, wanted, target, extra, component.plugin, stranger)
         )
@@ -147,6 +147,25 @@ class Builder:
         given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
+    @staticmethod
+    def _plain_function(
+        kind: str,
+        spec: Spec,
+        target: Any,
+        extra: Mapping[str, Any] | None,
+        stranger: Stranger | None,
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """The component that a function itself is; None for one that makes a component."""
+        mapping: dict[str, Any] = {}
+        if kind == "evaluator":
+            spec, mapping = _without_columns(spec, signature_of(target))
+        made = own.from_function(kind, spec, target, extra, stranger)
+        if made is None or not mapping:
+            return made
+        if stranger is not None:
+            stranger.check_all(spec.name, mapping)
+        return _mapped(spec.name, made[0], mapping), {**made[1], **_told(mapping)}
+
     def _own_code(
         self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, stranger: Stranger | None
     ) -> Part:
@@ -162,7 +181,7 @@ class Builder:
             raise UsageError(f"{written}: {error}") from error
         given: dict[str, Any] = {}
         inner = Spec(name=written, config=first, params=spec.params)
-        if (plain := own.from_function(kind, inner, target, extra, stranger)) is not None:
+        if (plain := self._plain_function(kind, inner, target, extra, stranger)) is not None:
             value, given = plain
         elif callable(target):
             value, given = self._made(kind, inner, target, extra, written, stranger)

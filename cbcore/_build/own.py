@@ -76,7 +76,7 @@ def from_function(
     A function makes a component when it is called, unless it still lacks just the arguments that
     the method of its kind is handed: then it is that method. `name=` is the component's name.
     """
-    if spec.config is not None:
+    if spec.config is not None or kind not in _ROLES or not _is_function(target):
         return None
     renamed = {key: value for key, value in spec.params.items() if key != "name"}
     bound = binding.bind(
@@ -126,7 +126,7 @@ def _is_data(kind: Kind) -> bool:
 
 def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunction | None:
     """A function in the role of a kind, with arguments given by keyword; None if it is no such."""
-    if kind not in _ROLES or not (inspect.isfunction(target) or inspect.isbuiltin(target)):
+    if kind not in _ROLES or not _is_function(target):
         return None
     plain, awaited, n_handed = _ROLES[kind]
     parameters = list(_parameters(target).values())
@@ -145,6 +145,10 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
 def _returns(target: Any) -> Any:
     signature = signature_of(target)
     return signature.return_annotation if signature is not None else None
+
+
+def _is_function(target: Any) -> bool:
+    return inspect.isfunction(target) or inspect.isbuiltin(target)
 
 
 def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:

@@ -71,6 +71,19 @@ def test_a_class_without_a_name_is_called_like_itself(place):
     }
 
 
+def test_columns_of_own_functions_are_mapped_as_any(place):
+    """Those that an evaluator reads, and those of a dataset's rows."""
+    (place.folder / "code/odd.py").write_text(
+        "def data():\n    yield {'no': 7, 'body': 'c', 'gold': 'one'}\n"
+    )
+    flags = ("-s", "py:./code/mine.py:says", "-e", "py:./code/mine.py:right:answer_column=gold")
+    data = "py:./code/odd.py:data:context_column=body,id_column=no"
+    done = place.cb("run", *flags, "-d", data, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["example_id"], row["scores"]) == (7, {"right": 1.0})
+
+
 def test_a_changed_module_beside_it_is_asked_again(place):
     """What it imports from the same tree is part of what it is."""
     assert run(place, "says")["says"] == ("one", 1.0)
