@@ -16,8 +16,8 @@ from cbcore.specs import Spec
 def require_offered(host: PluginHost, asked: Iterable[tuple[str, Any]]) -> None:
     """Raise one error that names every component which is not there, and what would bring it.
 
-    `asked` are kinds with what is asked of them: specs, or what passes for a component. Where a
-    single one is missing, the error is the one that looking it up would raise.
+    `asked` are kinds with what is asked of them: specs, or what passes for a component. A single
+    one that is missing is told where it is looked up.
     """
     unknown: list[UnknownComponentError] = []
     named = (found for kind, wanted in asked for found in _names(kind, wanted))
@@ -28,9 +28,7 @@ def require_offered(host: PluginHost, asked: Iterable[tuple[str, Any]]) -> None:
             unknown.append(error)
         except Exception:  # noqa: BLE001, S112 - told where the component is made, with its reason
             continue
-    if len(unknown) == 1:
-        raise unknown[0]
-    if unknown:
+    if len(unknown) > 1:
         listed = ", ".join(f"{error.kind} {error.name!r}" for error in unknown)
         raise UsageError(f"not installed: {listed}", hint="\n".join(_ways(unknown)))
 

@@ -32,7 +32,6 @@ from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.plugins import _metadata
 from cbcore.plugins._hook_checks import HOOKS, check_hooks, name_of
 from cbcore.plugins._known import packages_offering
-from cbcore.plugins._mistaken import meant
 from cbcore.plugins._plugin import Plugin, State, kinds_brought_by, plugins_from
 from cbcore.plugins._policy import PluginPolicy, read_policy
 from cbcore.plugins._tracing import traced
@@ -169,6 +168,8 @@ class PluginHost:
 
     def unknown(self, kind: str, name: str, also: Iterable[str] = ()) -> UnknownComponentError:
         """The error for a name nothing offers. `also` are further names worth suggesting."""
+        from cbcore.plugins._mistaken import meant
+
         known = [*(c.name for c in self.components(kind)), *also]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)

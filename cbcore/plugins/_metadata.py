@@ -105,8 +105,12 @@ class Distribution:
 
     @property
     def declared(self) -> tuple[EntryPoint, ...]:
-        """What stands in groups of ours, and in groups that look like ours."""
-        return tuple(entry for entry in self._manifest[0] if looks_like_ours(entry.group))
+        """What stands in groups of ours, and in groups that look like ours.
+
+        One that is just called `cb` may be anybody's, unless the package is called as plugins are.
+        """
+        own = ("cb", CORE) if canonical(self.name).startswith("cb-") else ()
+        return tuple(e for e in self._manifest[0] if looks_like_ours(e.group) or e.group in own)
 
     @property
     def problem(self) -> str:
@@ -239,13 +243,12 @@ def installed_version(name: str) -> str | None:
 
 def looks_like_ours(group: str) -> bool:
     """Whether an entry-point group is one of ours, or an attempt at one."""
-    named = canonical(group)
-    return named in ("cb", "cbcore") or named.startswith(("cb-", "cbcore-"))
+    return canonical(group).startswith(("cb-", "cbcore-"))
 
 
 def meant_group(group: str, groups: Iterable[str] = GROUPS) -> str:
     """The group of ours that one like it means, if any."""
-    if canonical(group) in ("cb", "cbcore"):
+    if group in ("cb", CORE):
         return HOOK_GROUP
     near = near_matches(group, groups, limit=1) if looks_like_ours(group) else []
     return near[0] if near else ""

@@ -9,7 +9,8 @@ from cbcore.components import Component
 from cbcore.files import FILE_SUFFIXES
 from cbcore.names import canonical, with_article
 
-_MOST_LISTED = 12
+_FEW = ("reporter", "tokenizer", "executor")
+"""Kinds of which there are so few that they can be named."""
 
 
 def meant(kind: str, name: str, offered: Sequence[Component]) -> str:
@@ -23,5 +24,5 @@ def meant(kind: str, name: str, offered: Sequence[Component]) -> str:
     others = [c.kind for c in offered if c.kind != kind and canonical(c.name) == canonical(name)]
     if others:
         return f"{name!r} is {with_article(others[0])}, not {with_article(kind)}"
-    known = sorted({c.name for c in offered if c.kind == kind})
-    return f"there are {', '.join(known)}" if 0 < len(known) <= _MOST_LISTED else ""
+    known = sorted({c.name for c in offered if c.kind == kind}) if kind in _FEW else ()
+    return f"there are {', '.join(known)}" if known else ""
