@@ -12,7 +12,7 @@ import attrs
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout
-from cbcore._run.parts import Part
+from cbcore._run.parts import Part, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner
@@ -200,6 +200,8 @@ class Builder:
         value = own.as_component(kind, value)
         value = own.named(self.host.kind(kind), value, type(value).__name__)
         value = self._checked(kind, value, None)
+        if isinstance(value, StoredSystem):
+            return Part(value, value.record)
         if kind == "dataset":
             return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
         with contained():  # what an object holds may be unable to be gone through

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import keyword
 import re
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore._manage.rendering import questions_of, render
 from cbcore.exceptions import CBError, UsageError
 from cbcore.plugins._known import known_offers
 from cbcore.plugins._metadata import installed_version
@@ -127,7 +125,11 @@ def write(project: Project, output_dir: Path) -> Path:
 
     All of it or nothing: it is written elsewhere and then moved to its place.
     """
+    import tempfile
+
     from jinja2 import TemplateError
+
+    from cbcore._manage.rendering import render
 
     project.check_texts()
     folder = _new_folder(project, output_dir)
@@ -161,6 +163,8 @@ def _new_folder(project: Project, output_dir: Path) -> Path:
 @functools.cache
 def known_kinds() -> tuple[str, ...]:
     """What the template knows to write: the choices that it gives itself."""
+    from cbcore._manage.rendering import questions_of
+
     return tuple(questions_of(template_folder())["kind"])
 
 
