@@ -34,6 +34,8 @@ class Settings(TypedDict, total=False):
     """The settings of a `Request` that `evaluate` takes by name, for type checkers."""
 
     extensions: Sequence[Any]
+    fields: Mapping[str, Any] | None
+    unique_ids: bool
     score_field: str | None
     threshold: float
     executor: Any

@@ -14,6 +14,8 @@ import cbcore
 from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
+from cbcore._build.lacking import require_offered
+from cbcore._build.layout import Layout
 from cbcore._build.main_score import check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
@@ -65,6 +67,7 @@ def compose(
     notice_environment()
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
+    require_offered(host, request.components())
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
@@ -97,7 +100,8 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         check_dollars(systems)
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
-    datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
+    layout = Layout(request.fields or {}, request.unique_ids)
+    datasets = [builder.dataset(wanted, offered, layout) for wanted in request.datasets]
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
         others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]

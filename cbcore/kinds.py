@@ -7,6 +7,7 @@ at its `Kind`. From then on every plugin can offer components of it, and `cb lis
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -35,6 +36,8 @@ class Kind:
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
+    - `template`: a folder with what `cb new` writes for it: `component.py`, `test_component.py`
+      and `usage.md`, as in the template of the core. None where there is nothing to start from.
     - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
       bring, that is always `<name>_plugins`.
     """
@@ -48,6 +51,7 @@ class Kind:
     static: bool = False
     is_value: bool = False
     example: str = ""
+    template: Path | None = None
     recorded_as: str = attrs.field(
         default=attrs.Factory(lambda kind: f"{kind.name}_plugins", takes_self=True)
     )

@@ -55,3 +55,8 @@ def hint(
     """
     near = near_matches(word, known, limit=most)
     return form.format(" or ".join(near)) if near else otherwise
+
+
+def with_article(noun: str) -> str:
+    """`an evaluator`, `a system`."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

@@ -32,6 +32,8 @@ class RunConfig(TypedDict, total=False):
     extension_plugins: Annotated[ComponentRecords, "component records of them; only then"]
     score_field: Annotated[str, "the score that quality means"]
     tokenizer: Annotated[str, "the tokenizer's name"]
+    fields: Annotated[dict[str, str] | None, "the columns that fields are read from, or null"]
+    unique_ids: Annotated[bool, "whether ids that come again were numbered"]
     max_examples: Annotated[int | None, "examples per dataset, or null for all"]
     threshold: Annotated[float, "the score that passes"]
     max_workers: Annotated[int | None, "examples in flight per system, as given, or null"]

@@ -7,7 +7,7 @@ A new setting is one new field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -15,6 +15,7 @@ import attrs
 
 from cbcore.plain import json_safe
 from cbcore.request._options import (
+    COLUMNS,
     COMPONENT,
     FLAG,
     FOLDER,
@@ -68,6 +69,20 @@ class Request:
         default=(),
         many=True,
         recorded=False,
+    )
+    fields: Mapping[str, Any] | None = option(
+        COLUMNS,
+        "--field",
+        metavar="FIELD=COLUMN",
+        help="Where a field of the datasets stands: context, question, answer, id. Repeatable.",
+        kept=True,
+    )
+    unique_ids: bool = option(
+        FLAG,
+        "--unique-ids",
+        help="Number ids that come again, instead of refusing them.",
+        default=False,
+        kept=True,
     )
     evaluators: Sequence[Any] | None = option(
         COMPONENT,
@@ -226,6 +241,17 @@ class Request:
     rescored_from: str | None = None
     argv: Sequence[str] | None = None
 
+    def components(self) -> Iterator[tuple[str, Any]]:
+        """Every component that is asked for, with its kind: specs, or ready-made objects."""
+        judges = (*(self.evaluators or ()), *self.added_evaluators)
+        metrics = (*(self.metrics or ()), *self.added_metrics)
+        executors = () if self.executor is None else (self.executor,)
+        for kind, wanted in (
+            *(("system", self.systems), ("dataset", self.datasets), ("evaluator", judges)),
+            *(("metric", metrics), ("executor", executors), ("tokenizer", (self.tokenizer,))),
+        ):
+            yield from ((kind, one) for one in wanted)
+
     def recorded(self) -> RunConfig:
         """The settings that a result tells as they were given, secrets left out."""
         told = {
@@ -233,6 +259,13 @@ class Request:
             for name, declared in options_of(type(self)).items()
             if declared.recorded
         }
+        if self.fields is not None:
+            from cbcore.columns import function_name
+
+            told["fields"] = {
+                field: f"py:{function_name(column)}" if callable(column) else str(column)
+                for field, column in self.fields.items()
+            }
         return cast(RunConfig, told)
 
 

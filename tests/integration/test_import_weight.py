@@ -27,7 +27,7 @@ HEAVY = {
 }
 """Top-level packages that no light command needs. `asyncio` stands for the run machinery."""
 
-LIMITS = {"--version": 100, "--help": 205, "list-plugins": 205, "list": 205}
+LIMITS = {"--version": 100, "--help": 210, "list-plugins": 205, "list": 205}
 """Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
 RUN_LIMIT = 385
 """The same for a run of one row."""

@@ -96,7 +96,7 @@ def with_class(config: TaskConfig) -> tuple[TaskConfig, ClassSays]:
         says = ClassSays.of(task)
     own: dict[str, Any] = {
         name: getattr(task, name)
-        for name in ("doc_to_text", "doc_to_target", "doc_to_choice")
+        for name in ("doc_to_text", "doc_to_context", "doc_to_target", "doc_to_choice")
         if getattr(config, name) is None and callable(getattr(task, name, None))
     }
     if config.evaluators is None and callable(getattr(task, "process_results", None)):

@@ -133,6 +133,7 @@ TASK_KEYS: dict[str, Check] = {
     "process_docs": _function,
     "process_results": _function,
     "doc_to_text": text_or_function,
+    "doc_to_context": text_or_function,
     "doc_to_target": _target,
     "doc_to_choice": _choices,
     "description": text,

@@ -84,6 +84,7 @@ class TaskConfig:
     fewshot_split: str | None = None
     process_docs: Callable[..., Any] | None = None
     doc_to_text: str | Callable[..., Any] | None = None
+    doc_to_context: str | Callable[..., Any] | None = None
     doc_to_target: str | int | Callable[..., Any] | None = None
     doc_to_choice: str | list[str] | Callable[..., Any] | None = None
     description: str = ""

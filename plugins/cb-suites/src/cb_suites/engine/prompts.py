@@ -1,7 +1,7 @@
 """From a document to what is asked: its text, its choices and its right answers.
 
-`doc_to_text`, `doc_to_target` and `doc_to_choice` are each a field's name, a Jinja template, a
-literal or a function. Templates run in a sandbox that changes nothing and reaches no internals;
+`doc_to_text`, `doc_to_context`, `doc_to_target` and `doc_to_choice` are each a field's name, a
+Jinja template, a literal or a function. Templates run in a sandbox that changes nothing and reaches no internals;
 what documents hold is only ever a value in them, never part of a template.
 """
 
@@ -35,6 +35,7 @@ class Document:
     text: str
     choices: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    context: Any = None
 
 
 class DocumentReader:
@@ -49,6 +50,7 @@ class DocumentReader:
             return _reader(key, value, origins.get(key, config.origin), native=native)
 
         self._text = reader("doc_to_text", config.doc_to_text, _own_text, native=False)
+        self._context = reader("doc_to_context", config.doc_to_context, _no_context, native=False)
         self._target = reader("doc_to_target", config.doc_to_target, _own_target, native=True)
         self._choices = reader("doc_to_choice", config.doc_to_choice, _own_choices, native=True)
         self._target_is_template = is_template(config.doc_to_target)
@@ -64,7 +66,8 @@ class DocumentReader:
             for item in targets
             if item is not None
         )
-        return Document(fields, str(self._text(fields)), choices, answers)
+        text, context = str(self._text(fields)), self._context(fields)
+        return Document(fields, text, choices, answers, context)
 
     def description(self, fields: Mapping[str, Any]) -> str:
         """What stands before everything else."""
@@ -147,6 +150,10 @@ def _own_choices(fields: Mapping[str, Any]) -> Any:
     if isinstance(found, Mapping):  # as ARC and others lay them out: label and text side by side
         found = found.get("text")
     return found if isinstance(found, list | tuple) else ()
+
+
+def _no_context(fields: Mapping[str, Any]) -> None:
+    """A task that says nothing of it leaves the document's own as it is."""
 
 
 def _nothing(fields: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ DEFINING = ("dataset", "dataset_path", "class")
 
 _COPIED = (
     *("dataset_path", "dataset_name", "fewshot_split", "process_docs", "doc_to_text"),
+    "doc_to_context",
     *("doc_to_target", "doc_to_choice", "description", "target_delimiter", "fewshot_delimiter"),
     *("num_fewshot", "fewshot_config", "primary_score", "columns", "repeats", "limit", "seed"),
     *("metadata", "dataset_kwargs"),
