@@ -14,7 +14,7 @@ import cbcore
 from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
-from cbcore._build.main_score import check_score_fields, choose_score_field
+from cbcore._build.main_score import Emitted, check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
@@ -92,9 +92,8 @@ def compose(
 
 def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
-    _check_systems(systems)
-    if request.budget_usd is not None:
-        check_dollars(systems)
+    if systems or not (request.settings or request.extensions):
+        _check_systems(systems)  # before anything else is made
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
@@ -119,14 +118,23 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
     sources += (source for _, added in contributed for source in added.sources)
+    systems += (system for _, added in contributed for system in added.systems)
+    _check_systems(systems)
+    if not sources and all(added.systems for _, added in contributed):
+        raise UsageError(
+            "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
+        )
+    if request.budget_usd is not None:
+        check_dollars(systems)
     _check_tags(sources, len(datasets))
     score_field = choose_score_field(
-        *(request.score_field, datasets, evaluators, scorers),
+        *(request.score_field or _main_of_systems(request, contributed, evaluators), datasets),
+        *(evaluators, scorers),
         automatic=request.evaluators is None,
         main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
-    metrics = _metrics(request, builder, score_field)
+    metrics = _metrics(request, builder, score_field, len(systems))
     check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
@@ -134,6 +142,18 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
     )
+
+
+def _main_of_systems(
+    request: Request,
+    contributed: Sequence[tuple[Extending, Contribution]],
+    evaluators: Sequence[Part],
+) -> str | None:
+    """The score that extensions judge their own systems by, where the run has no others."""
+    if request.systems or request.evaluators is not None:
+        return None
+    named = [added.main_score for _, added in contributed if added.systems and added.main_score]
+    return next((score for score in named if score in Emitted.by(evaluators).scores), None)
 
 
 def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
@@ -214,7 +234,7 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]:
+def _metrics(request: Request, builder: Builder, score_field: str, n_systems: int) -> list[Part]:
     extra: dict[str, Any] = {"score_field": score_field, "threshold": request.threshold}
     if request.cache_dir is not None:
         extra["cache_dir"] = str(request.cache_dir)
@@ -223,7 +243,7 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]
         return [builder.build("metric", wanted, extra) for wanted in request.metrics] + added
     occasions = {
         "always": True,
-        "several-systems": len(request.systems) > 1,
+        "several-systems": n_systems > 1,
         "several-datasets": len(request.datasets) > 1,
         "repeats": request.repeats > 1,
     }

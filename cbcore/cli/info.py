@@ -8,6 +8,7 @@ import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
+from cbcore.names import plural
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -82,7 +83,7 @@ def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, 
     kind = host.kind(component.kind)
     if parameters and parameters[0].required and not kind.static:  # the others take no spec
         spec += f":{parameters[0].name.upper()}"
-    example = (kind.example or f"cb list {kind.name}s").format(spec=spec)
+    example = (kind.example or f"cb list {plural(kind.name)}").format(spec=spec)
     return {
         "kind": component.kind,
         "name": component.name,

@@ -14,7 +14,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection records plain runconfig secrets texts stats verdicts",
+    "boundary deprecations introspection records memory plain runconfig secrets texts stats verdicts",
     "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
