@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,8 +18,8 @@ from cbcore.exceptions import CBError, ProcessError
 from cbcore.memory import History, IngestResult, Item, QueryResult, Question, by_session
 from cbcore.secrets import redact
 
-CHECKPOINT_S = 10.0
-"""How much work of a memory that can be saved may be lost, at most one session apart."""
+CHECKPOINT_S = float(os.environ.get("CB_MEMORY_CHECKPOINT_S", "10"))
+"""So many seconds of feeding a memory that can be saved may be lost, and the session under way."""
 
 
 @attrs.define
@@ -76,7 +78,8 @@ class Conversation:
         self._snapshots = snapshots
         self._timeout_s = ingest_timeout_s
         self._worker = Worker(f"cb-memory-{history[-8:]}")
-        self._memory: Any = None
+        self._made: Any = None
+        self._memory: Any = None  # the same, when it can be asked
         self._failure: ProcessError | None = None
         self._preparing: asyncio.Future[None] | None = None
         self.lock = asyncio.Lock()
@@ -101,7 +104,7 @@ class Conversation:
 
     async def _prepare(self) -> None:
         try:
-            memory = await self._worker.call(self._make)
+            self._made = memory = await self._worker.call(self._make)
             await asyncio.wait_for(self._feed(memory), self._timeout_s)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - told of every question
             told = error.message if isinstance(error, ProcessError) else _described(error)
@@ -121,7 +124,7 @@ class Conversation:
         for number, session in enumerate(sessions[done:], start=done + 1):
             await self._feed_session(memory, session, number, len(sessions))
             last = number == len(sessions)
-            if self._can_save(memory) and (last or time.monotonic() - saved_at > CHECKPOINT_S):
+            if self._can_save(memory) and (last or time.monotonic() - saved_at >= CHECKPOINT_S):
                 await self._save(memory)
                 saved_at = time.monotonic()
 
@@ -192,11 +195,12 @@ class Conversation:
 
     async def close(self) -> None:
         """Let the memory go of what it holds, and end its thread."""
-        close = getattr(self._memory, "close", None)
+        close = getattr(self._made, "close", None)
         if close is not None and not self.is_abandoned:
-            await self._worker.call(close)
+            with contextlib.suppress(Exception):  # all that it was asked for is told
+                await self._worker.call(close)
         self._worker.leave()
-        self._memory = None
+        self._made = self._memory = None
 
 
 def _checked(told: Any) -> QueryResult:

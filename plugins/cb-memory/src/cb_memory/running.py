@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import weakref
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -84,8 +85,12 @@ class MemoryRun:
         for one in (memory, *self._readers):
             if hasattr(one, "warm_up"):
                 begun = one.warm_up()
-                if asyncio.iscoroutine(begun):
+                if inspect.isawaitable(begun):
                     await begun
+        if hasattr(memory, "close"):
+            closed = memory.close()
+            if inspect.isawaitable(closed):
+                await closed
 
     async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
         """What the memory found for the question, and what the readers made of that."""
@@ -125,19 +130,14 @@ class _Desk:
 
     async def ask(self, example: Mapping[str, Any]) -> dict[str, Any]:
         history, question = history_of(example), question_of(example)
-        async with self._taking_part(history) as conversation:
+        async with self._turn(history) as conversation:
+            fed_now = await self._prepared(conversation)
             with waiting():
-                await conversation.lock.acquire()
+                await self._slots.acquire()
             try:
-                fed_now = await self._prepared(conversation)
-                with waiting():
-                    await self._slots.acquire()
-                try:
-                    found, took = await conversation.query(question, self._way.budget)
-                finally:
-                    self._slots.release()
+                found, took = await conversation.query(question, self._way.budget)
             finally:
-                conversation.lock.release()
+                self._slots.release()
         told = output_of(found, history, question, self.name)
         told["metadata"] |= {"memory": self.name, "query_s": took, **facts_of(example, history)}
         return _with_ingest(told, conversation, fed_now)
@@ -150,6 +150,20 @@ class _Desk:
             async with self._slots:
                 await conversation.prepare()
         return not conversation.loaded
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, history: History) -> AsyncIterator[Conversation]:
+        """The memory of a history, when those who came before have asked it."""
+        while True:
+            async with self._taking_part(history) as conversation:
+                with waiting():
+                    await conversation.lock.acquire()
+                try:
+                    if not conversation.is_abandoned:  # by who was before, in the meantime
+                        yield conversation
+                        return
+                finally:
+                    conversation.lock.release()
 
     @contextlib.asynccontextmanager
     async def _taking_part(self, history: History) -> AsyncIterator[Conversation]:
