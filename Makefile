@@ -8,7 +8,7 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit soak bench docs site clean
+.PHONY: help demo demo-llm demo-memory test lint types unit soak bench docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,6 +18,9 @@ demo: .make/run ## Benchmark context systems on a bundled sample, offline.
 
 demo-llm: .make/model ## The same with a real language model on this machine, offline.
 	@$(BIN)/cb run examples/demo-llm.yaml
+
+demo-memory: .make/run ## Benchmark memory systems on bundled conversations, offline.
+	@$(BIN)/cb run examples/memory.yaml
 
 test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
 

@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Write a new plugin: a package with one working component to make your own.
 
-    KIND is evaluator, dataset, system, metric, reporter, executor, or another that has a
+    KIND is evaluator, dataset, system, metric, reporter, executor, memory, or another that has a
     template. NAME is what the component will be called, in lower case with hyphens; the package
     is called cb-NAME. What is not given as an option is asked for.
     """

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cbcore import names
 from cbcore._manage.scaffold import LICENSES, MAX_LENGTH, Project, known_kinds, write
 from cbcore.exceptions import UsageError
 from tests.fake_distributions import write_distribution
@@ -392,6 +393,10 @@ USES = {
         ),
         lambda result: [row["error"] for row in result["rows"]] == [None, None],
     ),
+    "memory": (
+        ("--memory", "my-memory:k=3 | extractive", "-d", "locomo:sample"),
+        lambda result: all(row["metadata"]["n_contexts"] <= 3 for row in result["rows"]),
+    ),
     "suite": (
         ("-s", "identity | extractive", "--suite", "my-suite"),
         lambda result: (
@@ -441,7 +446,7 @@ class TestEveryKind:
         plugins = {plugin["name"]: plugin for plugin in json.loads(printed)}
         listed = plugins[f"cb-my-{kind}"]
         assert listed["status"] == "ok"
-        assert listed["components"] == {f"{kind}s": [f"my-{kind}"]}
+        assert listed["components"] == {names.plural(kind): [f"my-{kind}"]}
 
     def test_a_run_uses_it(self, installed, tmp_path):
         kind, _, python = installed

@@ -31,6 +31,8 @@ def cb(tmp_path: Path) -> Callable[..., str]:
         **os.environ,
 {% if cookiecutter.kind == "suite" %}
         "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }},cb-suites",
+{% elif cookiecutter.kind == "memory" %}
+        "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }},cb-memory",
 {% else %}
         "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }}",
 {% endif %}
