@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cbcore.boundary import contained
-from cbcore.exceptions import RunError
+from cbcore.exceptions import RunError, UsageError
 from cbcore.memory import ConversationTurn, IngestResult, Item, QueryResult, Question, Retrieved
 from cbcore.testing._cases import Case
 from cbcore.testing._rule import Unchecked, rule
@@ -88,7 +88,7 @@ def answers(case: Case) -> Iterator[str]:
             if told is not None and not isinstance(told, IngestResult):
                 yield f"return an IngestResult or None from ingest(), not a {type(told).__name__}"
         found = _asked(case, case.value)
-    if isinstance(tried.error, RunError):
+    if isinstance(tried.error, RunError | UsageError):  # an endpoint, a key or a package is missing
         yield Unchecked(f"{tried.error.message}: give it parameters that work here")
     elif tried.error is not None:
         yield f"take in a history and answer: it raised {tried.reason}"
