@@ -337,16 +337,20 @@ def test_what_is_no_memory_is_refused_before_anything_runs(examples, wanted, pro
     assert problem in str(raised.value)
 
 
-def test_an_object_that_cannot_be_copied_is_refused(examples):
-    """Each history needs a memory of its own."""
+def test_an_object_that_cannot_be_copied_serves_one_history_after_another(examples):
+    """And that is told; nothing of one is known in the next."""
 
     class Locked(Logged):
         def __init__(self):
             super().__init__()
             self.lock = threading.Lock()
 
-    with pytest.raises(UsageError, match="cannot be copied"):
-        run([Locked()], examples)
+    result = run([Locked()], examples, max_workers=4)
+    assert [row.error for row in result.rows] == [None] * 4
+    for row in result.rows:
+        known = {one.partition(":")[0] for one in row.metadata["retrieved"]}
+        assert known == ({"x"} if row.example_id in "cd" else {"one", "two", "three"})
+    assert len(done("reset")) == 2
 
 
 def test_memories_alone_need_data():

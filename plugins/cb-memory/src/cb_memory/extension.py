@@ -14,6 +14,7 @@ from cb_memory.reporting.section import MemoryContribution
 from cb_memory.running import WORKERS, MemoryRun, Way
 from cb_memory.snapshots import Snapshots
 from cbcore import specs
+from cbcore.boundary import contained
 from cbcore.exceptions import ParameterError, UsageError
 from cbcore.extensions import NUMBER, PATH, Option, Part, Setup
 from cbcore.specs import Spec
@@ -40,7 +41,8 @@ class Memories:
 
     `wanted` are specs, memories, functions that make one, or lists of a memory and its readers.
     `gold_errors` are files with questions whose gold is wrong. One history may be fed for at
-    most `ingest_timeout_s`.
+    most `ingest_timeout_s`. An object is copied for each history; one that cannot be, or with
+    `one_at_a_time`, serves them one after another.
     """
 
     name = "memories"
@@ -51,10 +53,12 @@ class Memories:
         wanted: Sequence[Any],
         gold_errors: Sequence[str | Path] = (),
         ingest_timeout_s: float | None = None,
+        one_at_a_time: bool = False,
     ) -> None:
         self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
         self.gold_errors = gold_errors
         self.ingest_timeout_s = ingest_timeout_s
+        self.one_at_a_time = one_at_a_time
 
     def set_up(self, setup: Setup) -> MemoryContribution:
         """Every memory as a system of the run."""
@@ -73,18 +77,19 @@ class Memories:
         first, *rest = stages(wanted)
         name = _given_name([first, *rest])
         first, budget = _budget_of(setup, first)
-        memory, make = _memory(setup, first)
+        memory, make = self._memory(setup, first)
         readers = [setup.build("system", reader) for reader in rest]
         parts = [memory, *readers]
         way = Way(
             workers=setup.max_workers or WORKERS,
+            alone=make is None,
             budget=budget,
             ingest_timeout_s=self.ingest_timeout_s,
             snapshots=_snapshots(setup, memory),
         )
         run = MemoryRun(
             name or _joined_name(parts, budget),
-            make,
+            make or (lambda: memory.value),
             identities=[part.identity for part in parts],
             why_unidentified=next(filter(None, (p.why_unidentified for p in parts)), None),
             readers=[part.value for part in readers],
@@ -96,6 +101,25 @@ class Memories:
         if readers:
             record["stages"] = [part.record for part in parts]
         return memory, Part(run, record)
+
+    def _memory(self, setup: Setup, wanted: Any) -> tuple[Part, Callable[[], Any] | None]:
+        """A memory to know it by, and what makes another one for each history, if anything does."""
+        if isinstance(wanted, Spec):
+            return setup.build("memory", wanted), lambda: setup.build("memory", wanted).value
+        if isinstance(wanted, type) or (callable(wanted) and not hasattr(wanted, "query")):
+            return setup.build("memory", wanted()), wanted
+        part = setup.build("memory", wanted)
+        if self.one_at_a_time:
+            return part, None
+        with contained() as tried:  # what it holds may refuse in any way
+            copy.deepcopy(wanted)
+        if tried.error is None:
+            return part, lambda: copy.deepcopy(wanted)
+        setup.warn(
+            f"the memory {part.name!r} cannot be copied ({tried.reason}), so histories run one "
+            "after another: give its class, or a function that makes one"
+        )
+        return part, None
 
 
 def _main_score(made: Sequence[tuple[Part, Part]]) -> str | None:
@@ -159,23 +183,6 @@ def _budget_of(setup: Setup, wanted: Any) -> tuple[Any, int | None]:
     if budget < 1:
         raise ParameterError(wanted.name, f"budget is {given!r}: it must be a number of tokens")
     return attrs.evolve(wanted, params=params), budget
-
-
-def _memory(setup: Setup, wanted: Any) -> tuple[Part, Callable[[], Any]]:
-    """A memory to know it by, and what makes another one for each history."""
-    if isinstance(wanted, Spec):
-        return setup.build("memory", wanted), lambda: setup.build("memory", wanted).value
-    if isinstance(wanted, type) or (callable(wanted) and not hasattr(wanted, "query")):
-        return setup.build("memory", wanted()), wanted
-    part = setup.build("memory", wanted)
-    try:
-        copy.deepcopy(wanted)
-    except Exception as error:
-        raise UsageError(
-            f"the memory {part.name!r} cannot be copied ({error}), and each history needs its own",
-            hint="give its class, or a function that makes one",
-        ) from error
-    return part, lambda: copy.deepcopy(wanted)
 
 
 def _snapshots(setup: Setup, memory: Part) -> Snapshots | None:

@@ -32,9 +32,13 @@ _SCHEME = 1
 
 @attrs.frozen
 class Way:
-    """How memories are run: how many at a time, with how much room, and what is kept of them."""
+    """How memories are run: how many at a time, with how much room, and what is kept of them.
+
+    `alone` says that all histories share one memory, one after another.
+    """
 
     workers: int = WORKERS
+    alone: bool = False
     budget: int | None = None
     ingest_timeout_s: float | None = None
     snapshots: Snapshots | None = None
@@ -124,6 +128,7 @@ class _Desk:
         self._way = way
         self._slots = asyncio.Semaphore(way.workers)
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
+        self._changed = asyncio.Condition()
         reading = asyncio.Semaphore(way.workers)
         # A chain adds up what its stages report, and says which of them failed.
         self.passage = chain([_Asking(self), *(_Limited(r, reading) for r in readers)], name)
@@ -167,6 +172,9 @@ class _Desk:
 
     @contextlib.asynccontextmanager
     async def _taking_part(self, history: History) -> AsyncIterator[Conversation]:
+        if self._way.alone:
+            with waiting():
+                await self._until_it_is_its_turn(history)
         conversation = self._conversations.get(history)
         if conversation is None or conversation.is_abandoned:
             conversation = Conversation(
@@ -181,11 +189,22 @@ class _Desk:
             conversation.n_pending -= 1
             await self._let_go()
 
+    async def _until_it_is_its_turn(self, history: History) -> None:
+        """Where there is one memory for all: wait until no other history uses it."""
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: not self._conversations or history in self._conversations
+            )
+
     async def _let_go(self) -> None:
         """Forget memories that nobody waits for, the longest unused first, but for a few."""
         idle = [key for key, one in self._conversations.items() if not one.n_pending]
-        for key in idle[: max(0, len(self._conversations) - self._way.workers)]:
+        most = 0 if self._way.alone else self._way.workers
+        for key in idle[: max(0, len(self._conversations) - most)]:
             await self._conversations.pop(key).close()
+        if self._way.alone:
+            async with self._changed:
+                self._changed.notify_all()
 
     async def close(self) -> None:
         """Close all memories."""
