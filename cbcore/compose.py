@@ -26,6 +26,7 @@ from cbcore._store.sqlite import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.extensions import Contribution, Setup
+from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
@@ -99,7 +100,13 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
-        others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]
+        # Those that are called like a kind of the core bring what is tested, not what it is
+        # tested on.
+        others = [
+            setting.flag
+            for setting in settings_of(host.plugins)
+            if setting.is_extension and setting.component.name not in KINDS
+        ]
         raise UsageError(
             f"a run needs data: {' or '.join(['--dataset', *others])}",
             hint="`cb list datasets` shows what is installed",
