@@ -44,6 +44,7 @@ class Settings(TypedDict, total=False):
     budget_tokens: int | None
     budget_usd: float | None
     rows: Literal["memory", "disk"]
+    no_examples: bool
     allow_unsandboxed: bool
     seed: int | None
     tokenizer: Any
@@ -167,14 +168,16 @@ def rescore(
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
     settings: Mapping[str, Any] = config
+    systems = [(dict(part), identities.get(part["name"])) for part in config["systems"]]
     request = Request(
-        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items() if key],
+        systems=[StoredSystem(p["name"], bytes.fromhex(key), p) for p, key in systems if key],
         datasets=specs,
         evaluators=evaluators,
         cache_dir=cache_dir,
         host=host,
         argv=argv,
-        **{name: settings[name] for name in kept},
+        rescored_from=record.run_id,
+        **{name: settings[name] for name in kept if name in settings},
     )
     return execute(request)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from cbcore.examples import Example, PickedTexts, Texts, side_by_side
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plain import json_safe
@@ -144,7 +145,8 @@ class EvalResult:
     `config` says how the run was made; `RunConfig` declares its keys. `sections` are the tables
     that extensions of the run added, by their names.
     `estimates` say how sure the values of the summary are, `undecided` which systems cannot be
-    told from the best by a metric, and `verdicts` what to make of each system.
+    told from the best by a metric, and `verdicts` what to make of each system. `texts` are what
+    is behind each row, at its position, where it was kept.
     `dataclasses.fields` and `replace` work on it as on a dataclass.
     """
 
@@ -160,6 +162,7 @@ class EvalResult:
     estimates: Estimates = attrs.field(factory=dict, kw_only=True)
     undecided: dict[str, list[str]] = attrs.field(factory=dict, kw_only=True)
     verdicts: list[Verdict] = attrs.field(factory=list, kw_only=True)
+    texts: Sequence[Texts] | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
 
     @property
     def systems(self) -> list[str]:
@@ -195,11 +198,11 @@ class EvalResult:
                     f"rows cannot be filtered by {name!r}: they have no such attribute",
                     hint=hint(name, ROW_FIELDS, f"one of {', '.join(ROW_FIELDS)}"),
                 )
-        kept = [
-            row
-            for row in self.rows
-            if all(getattr(row, name) == value for name, value in wanted.items())
-        ]
+        kept, positions = [], []
+        for position, row in enumerate(self.rows):
+            if all(getattr(row, name) == value for name, value in wanted.items()):
+                kept.append(row)
+                positions.append(position)
         if not self.metrics and any(self.summary.values()):
             raise ResultError(
                 "this result was read from a file and does not carry its metrics",
@@ -209,7 +212,8 @@ class EvalResult:
             **self.config,
             "filter": {**self.config.get("filter", {}), **wanted},
         }
-        left = EvalResult(rows=kept, config=config, metrics=self.metrics)
+        texts = None if self.texts is None else PickedTexts(self.texts, positions)
+        left = EvalResult(rows=kept, config=config, metrics=self.metrics, texts=texts)
         systems = [wanted["system"]] if "system" in wanted else self.systems
         grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}
         for row in kept:
@@ -221,8 +225,16 @@ class EvalResult:
         left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
 
+    def examples(self) -> Iterator[Example]:
+        """Every example with the rows of all systems side by side, and its texts where kept."""
+        return side_by_side(self.rows, self.texts)
+
     def to_dict(self) -> dict[str, Any]:
         """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
+        return {**self.without_rows(), "rows": [json_safe(row.to_dict()) for row in self.rows]}
+
+    def without_rows(self) -> dict[str, Any]:
+        """What `to_dict` says beside the rows."""
         return {
             "schema": SCHEMA_VERSION,
             "config": json_safe(self.config),
@@ -241,7 +253,6 @@ class EvalResult:
             "sections": {
                 name: json_safe(attrs.asdict(section)) for name, section in self.sections.items()
             },
-            "rows": [json_safe(row.to_dict()) for row in self.rows],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -258,15 +269,21 @@ class EvalResult:
             raise ResultError(f"this is not a saved result: {error}") from error
         if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
             raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
-        if data["schema"] != SCHEMA_VERSION:
-            raise ResultError(
-                f"this result has schema {data['schema']!r}; this version reads {SCHEMA_VERSION}",
-                hint="update cbcore",
-            )
+        result = cls.from_parts(data, ())
         try:
-            rows = [EvalRow(**row) for row in data["rows"]]
+            result.rows = [EvalRow(**row) for row in data["rows"]]
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
+        return result
+
+    @classmethod
+    def from_parts(cls, data: Mapping[str, Any], rows: Sequence[EvalRow]) -> EvalResult:
+        """A result of what `without_rows` gave, and the rows."""
+        if data.get("schema") != SCHEMA_VERSION:
+            raise ResultError(
+                f"this result has schema {data.get('schema')!r}; this version reads {SCHEMA_VERSION}",
+                hint="update cbcore",
+            )
         names = ("summary", "timing", "config", "estimates", "undecided")
         parts = {name: data.get(name, {}) for name in names}
         parts |= {name: data.get(name, []) for name in ("problems", "verdicts")}

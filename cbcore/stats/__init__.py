@@ -9,47 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cbcore.stats._distributions import normal_quantile, t_quantile, t_two_sided
-from cbcore.stats._estimates import (
-    CONFIDENCE,
-    FEW_CLUSTERS,
-    Estimate,
-    mean_of,
-    rate_of,
-    ratio_of,
-)
-from cbcore.stats._measured import Measured, Terms, estimate_of, measured_mean, measured_ratio
+from cbcore.stats._distributions import t_quantile, t_two_sided
+from cbcore.stats._estimates import Estimate, mean_of, rate_of, ratio_of
+from cbcore.stats._measured import Measured, estimate_of, measured_mean, measured_ratio
 from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:
-    from cbcore.stats._paired import (
-        Difference,
-        difference_of,
-        examples_needed,
-        holm,
-        mcnemar_mid_p,
-        paired_p_value,
-        smallest_effect,
-    )
+    from cbcore.stats._paired import examples_needed, holm, paired_p_value, smallest_effect
 
 __all__ = (
     "CLUSTER",
-    "CONFIDENCE",
-    "FEW_CLUSTERS",
-    "Difference",
     "Estimate",
     "Measured",
-    "Terms",
     "Units",
-    "difference_of",
     "estimate_of",
     "examples_needed",
     "holm",
-    "mcnemar_mid_p",
     "mean_of",
     "measured_mean",
     "measured_ratio",
-    "normal_quantile",
     "paired_p_value",
     "rate_of",
     "ratio_of",
