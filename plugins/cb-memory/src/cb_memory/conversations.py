@@ -63,7 +63,8 @@ class Conversation:
     """A memory that was made for one history.
 
     The first who asks feeds it; the others wait, and ask in the order in which they came. What
-    ends in an error while it is fed is the answer to every question.
+    ends in an error while it is fed is the answer to every question. A `worker` is given where
+    the memory is one that other histories use before and after.
     """
 
     def __init__(
@@ -72,12 +73,14 @@ class Conversation:
         history: History,
         snapshots: Snapshots | None,
         ingest_timeout_s: float | None = None,
+        worker: Worker | None = None,
     ) -> None:
         self._make = make
         self._history = history
         self._snapshots = snapshots
         self._timeout_s = ingest_timeout_s
-        self._worker = Worker(f"cb-memory-{history[-8:]}")
+        self._shares = worker is not None
+        self._worker = worker or Worker(f"cb-memory-{history[-8:]}")
         self._made: Any = None
         self._memory: Any = None  # the same, when it can be asked
         self._failure: ProcessError | None = None
@@ -194,7 +197,9 @@ class Conversation:
         return result, took if result.latency_s is None else result.latency_s
 
     async def close(self) -> None:
-        """Let the memory go of what it holds, and end its thread."""
+        """Let the memory go of what it holds, and end its thread, unless others go on with it."""
+        if self._shares:
+            return
         close = getattr(self._made, "close", None)
         if close is not None and not self.is_abandoned:
             with contextlib.suppress(Exception):  # all that it was asked for is told

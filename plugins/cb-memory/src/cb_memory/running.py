@@ -16,6 +16,7 @@ from cb_memory.conversations import Conversation
 from cb_memory.examples import HISTORY, history_of, question_of
 from cb_memory.outputs import output_of
 from cb_memory.snapshots import Snapshots
+from cb_memory.workers import Worker
 from cbcore.chains import chain
 from cbcore.identity import UnidentifiableError
 from cbcore.memory import History
@@ -91,7 +92,7 @@ class MemoryRun:
                 begun = one.warm_up()
                 if inspect.isawaitable(begun):
                     await begun
-        if hasattr(memory, "close"):
+        if hasattr(memory, "close") and not self._way.alone:
             closed = memory.close()
             if inspect.isawaitable(closed):
                 await closed
@@ -129,6 +130,7 @@ class _Desk:
         self._slots = asyncio.Semaphore(way.workers)
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._changed = asyncio.Condition()
+        self._only = Worker("cb-memory") if way.alone else None
         reading = asyncio.Semaphore(way.workers)
         # A chain adds up what its stages report, and says which of them failed.
         self.passage = chain([_Asking(self), *(_Limited(r, reading) for r in readers)], name)
@@ -178,7 +180,8 @@ class _Desk:
         conversation = self._conversations.get(history)
         if conversation is None or conversation.is_abandoned:
             conversation = Conversation(
-                self._make, history, self._way.snapshots, self._way.ingest_timeout_s
+                *(self._make, history, self._way.snapshots, self._way.ingest_timeout_s),
+                worker=self._only,
             )
             self._conversations[history] = conversation
         self._conversations.move_to_end(history)
@@ -207,9 +210,11 @@ class _Desk:
                 self._changed.notify_all()
 
     async def close(self) -> None:
-        """Close all memories."""
+        """Close all memories, but for one that was handed in: it is the user's."""
         while self._conversations:
             await self._conversations.popitem()[1].close()
+        if self._only is not None:
+            self._only.leave()
 
 
 class _Asking:

@@ -16,12 +16,16 @@ Key: TypeAlias = tuple[str, str]
 
 @attrs.frozen
 class Asked:
-    """What a question is about, whoever answers it."""
+    """What a question is about, whoever answers it.
+
+    A category that is the type of a question (`typed`) says nothing of whether it can be answered.
+    """
 
     dataset: str
     example_id: str
     cluster: str
     category: str | None = None
+    typed: bool = False
     abstention: bool = False
     items: int | None = None
     distance: int | None = None
@@ -36,6 +40,7 @@ class Asked:
             example_id=str(row.example_id),
             cluster=str(told.get(CLUSTER, row.example_id)),
             category=None if category is None else str(category),
+            typed="category" not in told and "question_type" in told,
             abstention=bool(told.get("abstention")),
             items=_whole(told.get("history_items")),
             distance=_whole(told.get("evidence_distance")),

@@ -34,6 +34,8 @@ def of_dataset(findings: Findings, dataset: str, errors: GoldErrors) -> Iterator
             categories = list(dict.fromkeys(one.category for one in part if one.category))
             for category in categories if len(categories) > 1 else ():
                 yield line(category, [one for one in part if one.category == category], depth=2)
+    if any(one.typed for one in asked):
+        yield from _as_longmemeval_counts(line, asked)
     main = _LineMaker(findings, errors, scores[:1])
     yield from _curve(main, "by length of history", answerable, lambda one: one.items)
     yield from _curve(main, "by distance to the evidence", answerable, lambda one: one.distance)
@@ -59,6 +61,18 @@ class _LineMaker:
             "scores": [self._score(score, keys) for score in self._scores],
         }
 
+    def mean_of(
+        self, name: str, asked: Sequence[Asked], parts: Sequence[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """A line of the same questions whose scores are the means of other lines, each once."""
+        made = self(name, asked, depth=1)
+        for place, score in enumerate(made["scores"]):
+            of_parts = [part["scores"][place]["values"] for part in parts]
+            for system, told in score["values"].items():
+                values = [one[system]["value"] for one in of_parts if system in one]
+                told |= {"value": sum(values) / len(values), "stderr": None}
+        return made
+
     def _score(self, score: str, keys: set[Any]) -> dict[str, Any]:
         values = {}
         for system in self._findings.answers:
@@ -66,6 +80,14 @@ class _LineMaker:
             if found is not None:
                 values[system] = {"value": found.value, "stderr": found.stderr, "n": found.n}
         return {"metric": score, "higher_is_better": True, "values": values}
+
+
+def _as_longmemeval_counts(line: _LineMaker, asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
+    """Its two wholes, in which questions that cannot be answered count within their types."""
+    yield line("all, as LongMemEval counts", asked, depth=1)
+    types = list(dict.fromkeys(one.category for one in asked if one.category))
+    parts = [line("", [one for one in asked if one.category == name], depth=1) for name in types]
+    yield line.mean_of("mean of its types", asked, parts)
 
 
 def _shown_scores(names: Iterable[str]) -> list[str]:
