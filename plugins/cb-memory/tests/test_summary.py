@@ -70,3 +70,24 @@ def test_an_endpoint_that_is_not_there_is_told(history):
 
     with pytest.raises(ProcessError, match="summarizing failed"):
         asyncio.run(feed())
+
+
+def test_a_reader_behind_an_endpoint_keeps_what_is_known_of_the_question(server):
+    """Its own facts stand beside those of the memory, and what both asked for is told by stage."""
+    notes = f"summary:{server.url()},model=any,max_retries=0"
+    result = evaluate(
+        dataset="locomo:sample",
+        extensions=[Memories([f"{notes} | openai:{server.url()},model=any,max_retries=0"])],
+        max_examples=2,
+        progress=False,
+    )
+    first, second = result.rows
+    assert (first.response, second.response) == ("Pepper is a whippet.",) * 2
+    for row in (first, second):
+        assert row.metadata["category"] == "single-hop"
+        assert row.metadata["n_contexts"] == 3
+        assert row.metadata["cluster"] == "conv-1"
+    stages = [[stage["stage"] for stage in row.metadata["stage_usage"]] for row in (first, second)]
+    assert stages[0][0] == "ingest"
+    assert "ingest" not in stages[1]
+    assert first.metadata["spent_tokens"] > second.metadata["spent_tokens"]

@@ -76,7 +76,7 @@ class Memories:
         """The memory as it was asked for, and the system of the run that asks it."""
         first, *rest = stages(wanted)
         name = _given_name([first, *rest])
-        first, budget = _budget_of(setup, first)
+        first, budget = _budget_of(first)
         memory, make = self._memory(setup, first)
         readers = [setup.build("system", reader) for reader in rest]
         parts = [memory, *readers]
@@ -170,7 +170,7 @@ def _joined_name(parts: Sequence[Part], budget: int | None) -> str:
     return " | ".join((limited, *rest))
 
 
-def _budget_of(setup: Setup, wanted: Any) -> tuple[Any, int | None]:
+def _budget_of(wanted: Any) -> tuple[Any, int | None]:
     """The tokens that each query is given, which any memory takes beside its own parameters."""
     if not isinstance(wanted, Spec) or "budget" not in wanted.params:
         return wanted, None
