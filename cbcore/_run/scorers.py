@@ -11,6 +11,7 @@ import attrs
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
+from cbcore.tracebacks import Raised, noted
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}
@@ -78,6 +79,7 @@ class Outcome:
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
     spent: Mapping[str, Any] = _NOTHING_SPENT
+    raised: Raised | None = None
     # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
     # whether a secret was taken out of that, and how many of the scores are stored.
     payload: bytes = b""
@@ -113,7 +115,7 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # noqa: BLE001 - the plugin boundary
-                    scores = error
+                    scores = noted(error)
                 outcome.scores.append((scorer, scores))
     return outcome
 
@@ -141,7 +143,7 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except BaseException as error:  # the plugin boundary
                     if is_cancelled(error):
                         raise
-                    scores = error
+                    scores = noted(error)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))
     return outcome

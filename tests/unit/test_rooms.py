@@ -15,11 +15,11 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
-    "verdicts examples",
+    "verdicts examples tracebacks causes flat_rows saved glance",
     "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions compose api kept",
+    "root": "request runfile extensions compose api kept afterwards",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""
