@@ -10,7 +10,7 @@ NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=err
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit smoke soak bench frontend pictures docs site dist release-check clean
+.PHONY: help demo demo-llm demo-memory test lint types unit smoke soak bench frontend pictures docs site dist release-check clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,6 +20,9 @@ demo: .make/run ## Benchmark context systems on a bundled sample, offline.
 
 demo-llm: .make/model ## The same with a real language model on this machine, offline.
 	@$(BIN)/cb run examples/demo-llm.yaml
+
+demo-memory: .make/run ## Benchmark memory systems on bundled conversations, offline.
+	@$(BIN)/cb run examples/memory.yaml
 
 test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
 

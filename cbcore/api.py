@@ -74,7 +74,7 @@ def _spelled_out(function: _Function) -> _Function:
 
 @_spelled_out
 def evaluate(
-    systems: Sequence[Any],
+    systems: Sequence[Any] = (),
     dataset: Any = None,
     evaluators: Sequence[Any] | None = None,
     metrics: Sequence[Any] | None = None,

@@ -16,7 +16,7 @@ from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
 from cbcore._build.lacking import require_offered
 from cbcore._build.layout import Layout
-from cbcore._build.main_score import check_score_fields, choose_score_field
+from cbcore._build.main_score import Emitted, check_score_fields, choose_score_field
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
@@ -28,6 +28,7 @@ from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.extensions import Contribution, Setup
+from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
@@ -95,16 +96,21 @@ def compose(
 
 def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
     systems = [builder.system(wanted) for wanted in request.systems]
-    _check_systems(systems)
-    if request.budget_usd is not None:
-        check_dollars(systems)
+    if systems or not (request.settings or request.extensions):
+        _check_systems(systems)  # before anything else is made
     limit = request.max_examples
     offered = {} if limit is None else {"n": limit}
     layout = Layout(request.fields or {}, request.unique_ids)
     datasets = [builder.dataset(wanted, offered, layout) for wanted in request.datasets]
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
-        others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]
+        # Those that are called like a kind of the core bring what is tested, not what it is
+        # tested on.
+        others = [
+            setting.flag
+            for setting in settings_of(host.plugins)
+            if setting.is_extension and setting.component.name not in KINDS
+        ]
         raise UsageError(
             f"a run needs data: {' or '.join(['--dataset', *others])}",
             hint="`cb list datasets` shows what is installed",
@@ -123,14 +129,23 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
     sources += (source for _, added in contributed for source in added.sources)
+    systems += (system for _, added in contributed for system in added.systems)
+    _check_systems(systems)
+    if not sources and all(added.systems for _, added in contributed):
+        raise UsageError(
+            "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
+        )
+    if request.budget_usd is not None:
+        check_dollars(systems)
     _check_tags(sources, len(datasets))
     score_field = choose_score_field(
-        *(request.score_field, datasets, evaluators, scorers),
+        *(request.score_field or _main_of_systems(request, contributed, evaluators), datasets),
+        *(evaluators, scorers),
         automatic=request.evaluators is None,
         main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
-    metrics = _metrics(request, builder, score_field)
+    metrics = _metrics(request, builder, score_field, len(systems))
     check_score_fields([m.value for m in metrics], evaluators)
     tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
@@ -138,6 +153,18 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
     )
+
+
+def _main_of_systems(
+    request: Request,
+    contributed: Sequence[tuple[Extending, Contribution]],
+    evaluators: Sequence[Part],
+) -> str | None:
+    """The score that extensions judge their own systems by, where the run has no others."""
+    if request.systems or request.evaluators is not None:
+        return None
+    named = [added.main_score for _, added in contributed if added.systems and added.main_score]
+    return next((score for score in named if score in Emitted.by(evaluators).scores), None)
 
 
 def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
@@ -220,7 +247,7 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]:
+def _metrics(request: Request, builder: Builder, score_field: str, n_systems: int) -> list[Part]:
     extra: dict[str, Any] = {"score_field": score_field, "threshold": request.threshold}
     if request.cache_dir is not None:
         extra["cache_dir"] = str(request.cache_dir)
@@ -229,7 +256,7 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]
         return [builder.build("metric", wanted, extra) for wanted in request.metrics] + added
     occasions = {
         "always": True,
-        "several-systems": len(request.systems) > 1,
+        "several-systems": n_systems > 1,
         "several-datasets": len(request.datasets) > 1,
         "repeats": request.repeats > 1,
     }

@@ -24,8 +24,8 @@ _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 class Kind:
     """A kind of component.
 
-    The entry-point group `cb.<name>s` offers components of it, and so does the hook
-    `cb_<name>s`, unless the kind is `static`: one whose components have to be known before any
+    The entry-point group `cb.<names>` offers components of it, and so does the hook
+    `cb_<names>`, with the plural of its name, unless the kind is `static`: one whose components have to be known before any
     code of a plugin runs.
 
     - `offer`: what such components are, as the end of the sentence "Offer …".
@@ -79,12 +79,12 @@ class Kind:
 
 def group_of(kind: str) -> str:
     """The entry-point group of a kind."""
-    return f"cb.{kind}s"
+    return f"cb.{names.plural(kind)}"
 
 
 def hook_of(kind: str) -> str:
     """The offering hook of a kind."""
-    return f"cb_{kind.replace('-', '_')}s"
+    return f"cb_{names.plural(kind).replace('-', '_')}"
 
 
 def _other_than(name: str) -> Callable[[Any], str | None]:
@@ -95,6 +95,15 @@ def _other_than(name: str) -> Callable[[Any], str | None]:
         return None if found == name else f"make it a value of the class {name}, not a {found}"
 
     return problem
+
+
+def _no_memory(value: Any) -> str | None:
+    """What a thing lacks to be a memory system; None if nothing."""
+    lacking = [m for m in ("reset", "ingest", "query") if not callable(getattr(value, m, None))]
+    if lacking:
+        return f"give it {' and '.join(f'{method}()' for method in lacking)}"
+    named = isinstance(getattr(value, "name", None), str)
+    return None if named else "give it a `name`, a text that is not empty"
 
 
 KINDS: dict[str, Kind] = {
@@ -166,6 +175,14 @@ KINDS: dict[str, Kind] = {
             example="cb {spec} --help",
         ),
         Kind(
+            name="memory",
+            offer="memory systems: fed with a history, then asked about it",
+            target="It makes an object with `name`, `reset`, `ingest` and `query`; see "
+            "`cbcore.memory`.",
+            problem=_no_memory,
+            example="cb run --memory {spec} --dataset locomo:sample",
+        ),
+        Kind(
             name="extension",
             offer="extensions of a run: data with its scorers, asked for by a flag of `cb run`",
             target="It makes a `cbcore.extensions.RunExtension` of the values that the flag was "
@@ -198,11 +215,11 @@ KINDS: dict[str, Kind] = {
 
 def kind_of(word: str, known: Collection[str] = KINDS) -> str:
     """The kind a user's word means, singular or plural."""
-    singular = names.canonical(word).removesuffix("s")
+    singular = names.singular(names.canonical(word))
     if singular in known:
         return singular
-    plural = [f"{kind}s" for kind in known]
+    plural = [names.plural(kind) for kind in known]
     raise UsageError(
         f"there is no kind of component called {word!r}",
-        hint=names.hint(singular, known, f"kinds: {', '.join(plural)}", form="did you mean {}s?"),
+        hint=names.hint(names.plural(singular), plural, f"kinds: {', '.join(plural)}"),
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from cbcore.exceptions import DataError
+from cbcore.memory import Item
 from cbcore.results import EvalResult, EvalRow, Scored
 
 Example: TypeAlias = dict[str, Any]
@@ -66,7 +67,11 @@ class System(Protocol):
 
 @runtime_checkable
 class AsyncSystem(Protocol):
-    """A system that is awaited. Preferred over `process` where a system has both."""
+    """A system that is awaited. Preferred over `process` where a system has both.
+
+    One that puts its calls in an order of its own has `calls_at_once`, how many it wants to be
+    given: it then keeps itself to what `--max-workers` allows.
+    """
 
     @property
     def name(self) -> str: ...
@@ -200,16 +205,29 @@ class Executor(Protocol):
 
 @runtime_checkable
 class MemorySystem(Protocol):
-    """A system that is fed over time and then asked."""
+    """A system that is fed with a history and then asked about it; `cbcore.memory` has the nouns.
+
+    One instance serves one history: `reset`, then `ingest` session by session in their order,
+    then `query`. Histories run beside each other, each with an instance of its own. Any of the
+    methods may be `async`.
+
+    With `save(folder)` and `load(folder)` it writes what it knows into an empty folder and reads
+    it back, so that a run that was interrupted does not feed it twice. With `warm_up()` it loads
+    what only its first call would, and with `close()` it lets go of what it holds.
+    """
 
     @property
     def name(self) -> str: ...
 
-    def reset(self) -> None:
+    def reset(self) -> Any:
         """Forget everything."""
 
-    def ingest(self, items: Sequence[Any]) -> Any:
-        """Take in conversation turns, documents or events."""
+    def ingest(self, items: Sequence[Item]) -> Any:
+        """Take in turns, documents, events or declarations. Returns an `IngestResult` or None."""
 
     def query(self, question: str, budget: int | None = None) -> Any:
-        """Answer from what was taken in, within a token budget."""
+        """Answer from what was taken in, from at most `budget` tokens of it.
+
+        Returns a `QueryResult`, or just the answer. The question is a `Question`, which knows
+        when it is asked.
+        """

@@ -33,6 +33,9 @@ from cbcore.specs import Spec
 from cbcore.tables import as_dataset
 from cbcore.trust import Stranger
 
+_RENAMED = ("system", "memory")
+"""Kinds whose components take `name=` although their classes need not know it."""
+
 
 class Builder:
     """Looks names up, makes components, and checks what it made.
@@ -125,7 +128,7 @@ class Builder:
         owner: str,
         stranger: Stranger | None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Call the factory. What it does not know is the core's: `name=` renames any system,
+        """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
         new_name = None
         signature = signature_of(target)
@@ -139,7 +142,7 @@ class Builder:
         if stranger is not None:
             stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
-        if kind == "system" and "name" in spec.params and not knows_name:
+        if kind in _RENAMED and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _of_this_call = _waits.of_this_call
 
 
+_SOON_S = 0.001
+"""Less than this is left of no time limit: timers are not as exact."""
+
+
 def is_async(system: Any) -> bool:
     """Whether the system is awaited rather than called."""
     return hasattr(system, "aprocess")
@@ -95,6 +99,9 @@ class AsyncCaller:
         self._single = system.aprocess
         self._conversation = getattr(system, "aprocess_conversation", self._single)
         self._begun: set[tuple[int, int]] = set()  # by index and repeat: of one lane, all differ
+        # One that puts its calls in an order of its own lets most of them wait, which is not
+        # what their limit is for.
+        self._queues = getattr(system, "calls_at_once", None) is not None
 
     async def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
@@ -124,7 +131,8 @@ class AsyncCaller:
 
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(self._timeout_s or 0.0, _end, over)
+        waits = _waits.current_waits() if self._queues else None
+        timer = _Timer(loop, over, self._timeout_s or 0.0, waits)
         task = loop.create_task(self._outcome(call, example, work))
         task.add_done_callback(functools.partial(_end, over))
         try:
@@ -154,7 +162,8 @@ class AsyncCaller:
                 raise
             return None, error
         # One that blocked the loop, or was kept by one that did: its row says so already.
-        late = time.monotonic() - started > (self._timeout_s or 0.0) + LATER_S
+        waited = _waits.current_waits().so_far() if self._queues else 0.0
+        late = time.monotonic() - started - waited > (self._timeout_s or 0.0) + LATER_S
         return output, _TimeLimitError(self._timeout_s) if late else None
 
     def give_up(self, work: Work) -> Outcome | None:
@@ -164,6 +173,32 @@ class AsyncCaller:
         limit_s = self._timeout_s or 0.0
         told = f"{_TimeLimitError(limit_s)}: this call, or one beside it, blocks the event loop"
         return Outcome(work, None, limit_s, told)
+
+
+class _Timer:
+    """Ends the wait for a call when its time is up, without the time that it waited itself."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        over: asyncio.Future[None],
+        limit_s: float,
+        waits: _waits.Waits | None,
+    ) -> None:
+        self._loop, self._over, self._limit_s, self._waits = loop, over, limit_s, waits
+        self._started = loop.time()
+        self._timer = loop.call_later(limit_s, self._look)
+
+    def _look(self) -> None:
+        waited = self._waits.so_far() if self._waits is not None else 0.0
+        left = self._limit_s + waited - (self._loop.time() - self._started)
+        if left <= _SOON_S:
+            _end(self._over)
+        else:
+            self._timer = self._loop.call_later(left, self._look)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
 
 
 def _end(over: asyncio.Future[None], _: object = None) -> None:

@@ -311,5 +311,8 @@ class Lane:
 
     @property
     def _in_flight(self) -> int:
-        default = ASYNC_IN_FLIGHT if is_async(self._part.value) else 1
+        system = self._part.value
+        if (own := getattr(system, "calls_at_once", None)) is not None:
+            return int(own)
+        default = ASYNC_IN_FLIGHT if is_async(system) else 1
         return self._context.options.max_workers or default

@@ -9,6 +9,7 @@ import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
+from cbcore.names import plural
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -156,7 +157,7 @@ def _example(
     elif kind.name == "reporter" and component.extension not in ("", "txt"):
         spec += f"=report.{component.extension}"
     needs_model = kind.name == "dataset" and component.tasks and component.tasks[0] != "qa"
-    form = _WITH_A_MODEL if needs_model else kind.example or f"cb list {kind.name}s"
+    form = _WITH_A_MODEL if needs_model else kind.example or f"cb list {plural(kind.name)}"
     return form.format(spec=spec)
 
 

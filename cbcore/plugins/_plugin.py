@@ -220,5 +220,5 @@ def _add_entry(plugin: Plugin, entry: _metadata.EntryPoint, kind: str, owner: Ow
 
 def _reader_of(group: str) -> str:
     """The first-party package that brings the kind of a group; empty where none does."""
-    kind = group.removeprefix("cb.").removesuffix("s")
+    kind = names.singular(group.removeprefix("cb."))
     return next(iter(packages_offering("kind", kind)), "")

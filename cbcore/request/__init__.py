@@ -57,7 +57,7 @@ class Request:
         *("-s", "--system"),
         metavar="SPEC",
         help='System under test; chain with "a | b". Repeatable.',
-        default=attrs.NOTHING,
+        default=(),
         many=True,
         recorded=False,
     )

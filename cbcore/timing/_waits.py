@@ -40,6 +40,12 @@ class Waits:
             if not self._under_way:
                 self.seconds += time.perf_counter() - self._since
 
+    def so_far(self) -> float:
+        """What was waited, with what is still being waited."""
+        with _LOCK:
+            under_way = time.perf_counter() - self._since if self._under_way else 0.0
+            return self.seconds + under_way
+
     def add(self, seconds: float) -> None:
         """Seconds that were found to have been waiting afterwards."""
         with _LOCK:

@@ -223,7 +223,10 @@ def test_why_names_the_package_that_would_supply_it(site: Path) -> None:
 
     host = PluginHost(scan([str(site)]), PluginPolicy())
 
-    assert explain(host, "bm25").packages == [("system", "bm25", "cb-baselines")]
+    assert explain(host, "bm25").packages == [
+        ("system", "bm25", "cb-baselines"),
+        ("memory", "bm25", "cb-memory"),
+    ]
     assert ("dataset", "hotpotqa", "cb-hotpotqa") in explain(host, "hotpotq").near
     assert explain(host, "cb-two/one").packages == []
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cbcore import names
 from cbcore._manage.scaffold import LICENSES, MAX_LENGTH, Project, known_kinds, write
 from cbcore.exceptions import UsageError
 from tests.fake_distributions import write_distribution
@@ -421,6 +422,10 @@ USES = {
         ),
         lambda result: all(row["input_tokens"] > 1000 for row in result["rows"]),
     ),
+    "memory": (
+        ("--memory", "my-memory:k=3 | extractive", "-d", "locomo:sample"),
+        lambda result: all(row["metadata"]["n_contexts"] <= 3 for row in result["rows"]),
+    ),
     "suite": (
         ("-s", "identity | extractive", "--suite", "my-suite"),
         lambda result: (
@@ -470,13 +475,13 @@ class TestEveryKind:
         plugins = {plugin["name"]: plugin for plugin in json.loads(printed)}
         listed = plugins[f"cb-my-{kind}"]
         assert listed["status"] == "ok"
-        offered = {} if kind == "observer" else {f"{kind}s": [f"my-{kind}"]}
+        offered = {} if kind == "observer" else {names.plural(kind): [f"my-{kind}"]}
         assert listed["components"] == offered
 
     def test_the_example_of_its_readme_works(self, installed, tmp_path):
         """In its folder, with no plugin but those it requires."""
         kind, project, python = installed
-        required = ",cb-suites" if kind in ("suite", "format") else ""
+        required = {"suite": ",cb-suites", "format": ",cb-suites", "memory": ",cb-memory"}.get(kind, "")
         readme = (project / "README.md").read_text(encoding="utf-8")
         used = readme.partition("## Use")[2].partition("## Develop")[0]
         commands = [line[2:] for line in used.splitlines() if line.startswith("$ ")]

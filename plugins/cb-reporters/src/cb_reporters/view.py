@@ -317,6 +317,8 @@ def _title(result: EvalResult, systems: Sequence[str]) -> str:
     datasets = [str(c.get("name")) for c in recorded]
     for asked_as, section in result.sections.items():
         config: Mapping[str, Any] = result.config
+        if not section.names_data:
+            continue
         asked = [str(name) for name in config.get(asked_as) or ()]
         members = {str(line.get("key")) for line in section.lines}
         datasets = [*asked, *(name for name in datasets if not (asked and name in members))]
