@@ -95,8 +95,11 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     _check_systems(systems)
     if request.budget_usd is not None:
         check_dollars(systems)
+    tokenizer = builder.build("tokenizer", request.tokenizer)
     limit = request.max_examples
-    offered = {} if limit is None else {"n": limit}
+    offered: dict[str, Any] = {"tokenizer": tokenizer.value}
+    if limit is not None:
+        offered["n"] = limit
     datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
@@ -128,7 +131,6 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     )
     metrics = _metrics(request, builder, score_field)
     check_score_fields([m.value for m in metrics], evaluators)
-    tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
     return _Parts(
         *(systems, datasets, contributed, sources, evaluators, metrics),

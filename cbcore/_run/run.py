@@ -308,13 +308,18 @@ class Run:
         self.observers.tell(event, self.context.warn)
 
     def _sections(self) -> tuple[dict[str, Section], list[str]]:
-        """What extensions make of the rows, and what they have to say of it."""
+        """What extensions and metrics make of the rows, and what they have to say of it."""
         sections: dict[str, Section] = {}
         remarks: list[str] = []
-        for name, contribution in self.contributions.items():
-            section, told = None, []
+        by_metrics = {m.name: m for m in self.metrics if hasattr(m, "section")}
+        for name, maker in {**by_metrics, **self.contributions}.items():
+            section: Section | None = None
+            told: Any = ()
             with contained() as tried:
-                section, told = contribution.section(self._rows, self._failures)
+                if name in self.contributions:
+                    section, told = maker.section(self._rows, self._failures)
+                else:
+                    section = maker.section(self._rows, self.config)
                 told = [told] if isinstance(told, str) else list(told)
                 if not isinstance(section, Section | None):
                     raise TypeError(f"section() returned a {type(section).__name__}")
