@@ -36,6 +36,8 @@ class Settings(TypedDict, total=False):
     extensions: Sequence[Any]
     score_field: str | None
     threshold: float
+    margin: float
+    adaptive: bool
     executor: Any
     repeats: int
     timeout_s: float | None

@@ -15,12 +15,15 @@ from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
 from cbcore._build.main_score import check_score_fields, choose_score_field
+from cbcore._build.sharing import sharing_stages
+from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
+from cbcore._run.searching import Search
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.sqlite import Store
 from cbcore.boundary import at_boundary
@@ -87,11 +90,14 @@ def compose(
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         record=_record(request, config, host) if request.cache_dir is not None else None,
+        search=Search(request.margin, parts.score_field) if request.adaptive else None,
     )
 
 
 def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
-    systems = [builder.system(wanted) for wanted in request.systems]
+    systems = swept_systems(builder, request.systems)
+    if request.repeats == 1 and any("family" in part.record for part in systems):
+        systems = sharing_stages(systems)
     _check_systems(systems)
     if request.budget_usd is not None:
         check_dollars(systems)
@@ -100,7 +106,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     offered: dict[str, Any] = {"tokenizer": tokenizer.value}
     if limit is not None:
         offered["n"] = limit
-    datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
+    datasets = swept_datasets(builder, request.datasets, offered)
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
         others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]
@@ -129,7 +135,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
-    metrics = _metrics(request, builder, score_field)
+    metrics = _metrics(request, builder, score_field, len(systems), len(datasets))
     check_score_fields([m.value for m in metrics], evaluators)
     executor = _executor(request, builder, systems)
     return _Parts(
@@ -216,8 +222,14 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]:
-    extra: dict[str, Any] = {"score_field": score_field, "threshold": request.threshold}
+def _metrics(
+    request: Request, builder: Builder, score_field: str, n_systems: int, n_datasets: int
+) -> list[Part]:
+    extra: dict[str, Any] = {
+        "score_field": score_field,
+        "threshold": request.threshold,
+        "margin": request.margin,
+    }
     if request.cache_dir is not None:
         extra["cache_dir"] = str(request.cache_dir)
     added = [builder.build("metric", wanted, extra) for wanted in request.added_metrics]
@@ -225,8 +237,8 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]
         return [builder.build("metric", wanted, extra) for wanted in request.metrics] + added
     occasions = {
         "always": True,
-        "several-systems": len(request.systems) > 1,
-        "several-datasets": len(request.datasets) > 1,
+        "several-systems": n_systems > 1,
+        "several-datasets": n_datasets > 1,
         "repeats": request.repeats > 1,
     }
     due = [name for name, holds in occasions.items() if holds]

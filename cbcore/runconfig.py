@@ -34,6 +34,8 @@ class RunConfig(TypedDict, total=False):
     tokenizer: Annotated[str, "the tokenizer's name"]
     max_examples: Annotated[int | None, "examples per dataset, or null for all"]
     threshold: Annotated[float, "the score that passes"]
+    margin: Annotated[float, "the loss of score that counts as none"]
+    adaptive: Annotated[bool, "whether swept systems were searched, not run throughout"]
     max_workers: Annotated[int | None, "examples in flight per system, as given, or null"]
     repeats: Annotated[int, "how often each example was run"]
     timeout_s: Annotated[float | None, "seconds a system may take for one example, or null"]

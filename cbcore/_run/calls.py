@@ -247,9 +247,13 @@ def _settled(work: Work) -> Outcome:
     return Outcome(work, known.output(), known.latency)
 
 
+_WORTH_TELLING_S = 0.0005
+"""A shorter wait is none that anybody asked for."""
+
+
 def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
-    if waited:
+    if waited:  # or less than nothing, where it was taken before for the same work
         took = max(0.0, took - waited)
     if type(output) is not dict:
         kind = type(output).__name__
@@ -260,7 +264,7 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
         except Exception as error:  # noqa: BLE001 - the plugin boundary
             reason = f"the system returned {kind}, which cannot be read"
             return Outcome(work, None, took, f"{reason}: {describe_exception(error)}")
-    if waited:
+    if waited > _WORTH_TELLING_S:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         output = {**output, "metadata": {**known, "waited_s": waited}}

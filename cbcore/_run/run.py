@@ -26,6 +26,7 @@ from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, JoinedRows, remove_abandoned
+from cbcore._run.searching import Search
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.records import RunRecord
@@ -65,6 +66,7 @@ class Run:
     observers: Observers = attrs.Factory(Observers)
     record: RunRecord | None = None
     contributions: Mapping[str, Any] = attrs.Factory(dict)
+    search: Search | None = None
     _ids_are_unique: bool = False
     _failures: dict[str, str] = attrs.Factory(dict)
     _recalled: Counter[str] = attrs.Factory(Counter)
@@ -118,7 +120,9 @@ class Run:
             self._rows[system.name] = self._new_rows()
         self._look_at_ids()
         with self.opened() as opened:
-            for system, sources in opened:
+            sources_of = dict(opened)
+            for system in self._in_turn():
+                sources = sources_of[system]
                 started = time.perf_counter()
                 # Across sources: two datasets may have the same tag.
                 seen = SeenIds(are_unique=self._ids_are_unique)
@@ -128,6 +132,15 @@ class Run:
                             self._collect_contained(system, source, seen)
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
+
+    def _in_turn(self) -> Iterator[Part]:
+        """The systems, one after another; a search leaves out those that it can do without."""
+        if self.search is None:
+            yield from self.systems
+            return
+        yield from self.search.in_turn(self.systems, self._rows)
+        for name in self.search.skipped:
+            del self._rows[name]
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""
@@ -349,7 +362,7 @@ class Run:
             summary=hide(found.summary),
             timing=self._timing,
             config=config,
-            problems=[*found.problems, *remarks],
+            problems=[*found.problems, *remarks, *(self.search.remarks if self.search else ())],
             sections=sections,
             metrics=self.metrics,
             estimates=found.estimates,

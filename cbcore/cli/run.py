@@ -194,4 +194,6 @@ def _dry_run(request: Request) -> None:
         ],
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
-    echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
+    known = [work.usd for work in planned if work.usd is not None]
+    cost = f", for about ${sum(known):.4f} where prices are known," if known else ""
+    echo(f"\n{calls} calls with {tokens:,} input tokens{cost} would be made; nothing was called.")

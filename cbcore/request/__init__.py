@@ -37,6 +37,7 @@ __all__ = ("Request",)
 
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
+DEFAULT_MARGIN = 0.05
 
 
 @attrs.frozen(kw_only=True)
@@ -106,6 +107,21 @@ class Request:
         help=f"Score that passes. Default: {DEFAULT_THRESHOLD}.",
         default=DEFAULT_THRESHOLD,
         kept=True,
+    )
+    margin: float = option(
+        NUMBER,
+        "--margin",
+        metavar="X",
+        help=f"Loss of score that still counts as none, for budgets. Default: {DEFAULT_MARGIN}.",
+        default=DEFAULT_MARGIN,
+        least=0,
+        kept=True,
+    )
+    adaptive: bool = option(
+        FLAG,
+        "--adaptive",
+        help="Of swept systems, run only what finding the smallest good budget takes.",
+        default=False,
     )
     max_workers: int | None = option(
         INTEGER, "--max-workers", metavar="N", help="Examples in flight per system.", least=1
