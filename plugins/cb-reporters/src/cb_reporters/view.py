@@ -58,6 +58,7 @@ KNOWN: dict[str, Display] = {
         "pass rate", formats.percent, "higher", precise="pass ≥{threshold}", metric="pass_rate"
     ),
     "compression_ratio": Display("tokens saved", formats.percent, "higher"),
+    "quality_retained": Display("quality kept", formats.percent, "higher"),
     "prompt_saved": Display("prompt saved", formats.percent, "higher"),
     "mean_prompt_tokens": Display("prompt tokens", formats.average),
     "cost_of_pass": Display("tokens / pass", formats.average, "lower"),
