@@ -45,6 +45,7 @@ class Settings(TypedDict, total=False):
     fail_fast: bool
     budget_tokens: int | None
     budget_usd: float | None
+    prices: str | Path | None
     rows: Literal["memory", "disk"]
     allow_unsandboxed: bool
     seed: int | None

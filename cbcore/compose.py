@@ -99,8 +99,6 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     if request.repeats == 1 and any("family" in part.record for part in systems):
         systems = sharing_stages(systems)
     _check_systems(systems)
-    if request.budget_usd is not None:
-        check_dollars(systems)
     tokenizer = builder.build("tokenizer", request.tokenizer)
     limit = request.max_examples
     offered: dict[str, Any] = {"tokenizer": tokenizer.value}
@@ -124,6 +122,8 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         )
         for dataset in datasets
     ]
+    if request.budget_usd is not None:
+        check_dollars([*systems, *evaluators])
     scorers = [source.scorers for source in sources]
     setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
@@ -200,6 +200,8 @@ def _offered(request: Request) -> dict[str, Any]:
     offered: dict[str, Any] = {} if request.seed is None else {"seed": request.seed}
     if request.allow_unsandboxed:
         offered["allow_unsandboxed"] = True
+    if request.prices is not None:
+        offered["prices"] = str(request.prices)
     return offered
 
 

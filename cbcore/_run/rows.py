@@ -18,6 +18,8 @@ from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
+SCORING_USD = "scoring_usd"
+"""The key of a row's metadata with what its judges were paid."""
 _LARGEST_INT = 10**300
 """Beyond it a number is none that JSON readers take, and `json_safe` decides."""
 
@@ -239,7 +241,10 @@ class RowMaker:
         for name, reason in scored.missing.items():
             row.missing[str(name)] = redact(str(reason))
         if scored.details:
-            row.metadata[scorer.part.name] = self._plain(scored.details)
+            details = row.metadata[scorer.part.name] = self._plain(scored.details)
+            cost = details.get("cost_usd")
+            if type(cost) in (int, float):
+                row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
 
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):

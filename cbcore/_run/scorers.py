@@ -11,6 +11,8 @@ import attrs
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
+from cbcore.results import Scored
+from cbcore.spending import Spent, metered
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}
@@ -90,6 +92,16 @@ class Outcome:
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
 
+    def scoring_usd(self) -> float:
+        """What was paid for scores now; those of the store are paid already."""
+        known = self.known_scores
+        details = [
+            scored.details
+            for scorer, scored in self.scores
+            if isinstance(scored, Scored) and scorer.key not in known
+        ]
+        return sum(float(told.get("cost_usd") or 0.0) for told in details)
+
     def has_scores_of(self, scorer: Scorer) -> bool:
         """Whether a scorer was asked already."""
         return any(asked.key == scorer.key for asked, _ in self.scores)
@@ -117,6 +129,14 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     return outcome
 
 
+def _with_cost(scores: Any, meter: Spent) -> Any:
+    """Scores with what asking for them cost among their details."""
+    facts = meter.facts()
+    if isinstance(scores, Scored):
+        return attrs.evolve(scores, details={**scores.details, **facts})
+    return Scored(scores, details=facts) if type(scores) is dict else scores
+
+
 async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example.
 
@@ -134,7 +154,12 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:
-                    scores = await scorer.part.value.ascore(private_copy(example), output.copy())
+                    with metered() as meter:
+                        scores = await scorer.part.value.ascore(
+                            private_copy(example), output.copy()
+                        )
+                    if meter.calls:
+                        scores = _with_cost(scores, meter)
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # the plugin boundary

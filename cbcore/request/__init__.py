@@ -21,6 +21,7 @@ from cbcore.request._options import (
     INTEGER,
     LIMIT,
     NUMBER,
+    PATH,
     SPEC,
     TEXT,
     option,
@@ -173,6 +174,14 @@ class Request:
         metavar="X",
         help="Stop before calls exceed X dollars, for systems that report cost.",
         above=0,
+    )
+    prices: str | Path | None = option(
+        PATH,
+        "--prices",
+        metavar="FILE",
+        help="What models cost, as JSON; goes before the tables of plugins.",
+        recorded=False,
+        kept=True,
     )
     rows: Literal["memory", "disk"] = option(
         TEXT,

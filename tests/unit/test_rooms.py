@@ -16,7 +16,7 @@ FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection records plain runconfig secrets texts stats verdicts "
     "examples",
-    "toolbox": "attribution columns families identity tokens timing chains tables usercode trust bounded_yaml files "
+    "toolbox": "attribution columns families spending identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api",
