@@ -231,6 +231,7 @@ def _metrics(
         "score_field": score_field,
         "threshold": request.threshold,
         "margin": request.margin,
+        **({} if request.prices is None else {"prices": str(request.prices)}),
     }
     if request.cache_dir is not None:
         extra["cache_dir"] = str(request.cache_dir)

@@ -14,7 +14,7 @@ from cbcore.cli._collector import preparing
 from cbcore.cli._options import options
 from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._shorthands import judges, proxies
+from cbcore.cli._shorthands import caching, judges, proxies
 from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
 from cbcore.request._options import in_order_of_help, options_of
@@ -154,6 +154,7 @@ def _request(
     of_plugins = {key: said[key] for key in brought if key in said}
     said = _of(Request, said)
     judging, judge_metrics = judges(invocation)
+    noting, cost_metrics = caching(invocation)
     cache_dir = None if invocation.no_cache else said.get("cache_dir", DEFAULT_CACHE_DIR)
     added = {
         "systems": [*said.get("systems", ()), *proxies(settings, invocation)],
@@ -162,8 +163,8 @@ def _request(
     return Request(
         **{**said, **added},
         settings=of_plugins,
-        added_evaluators=judging,
-        added_metrics=judge_metrics,
+        added_evaluators=[*judging, *noting],
+        added_metrics=[*judge_metrics, *cost_metrics],
         host=settings.host(),
         run_id=settings.resuming,
         argv=sys.argv[1:] if settings.resuming is None else settings.resuming_argv,

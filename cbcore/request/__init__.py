@@ -326,6 +326,13 @@ class Invocation:
         default=False,
         after="metrics",
     )
+    cache_model: str | None = option(
+        TEXT,
+        "--cache-model",
+        metavar="NAME|FILE",
+        help="Also say what a provider would bill with its prompt cache: openai, anthropic, …",
+        after="metrics",
+    )
     outputs: Sequence[str] = option(
         TEXT,
         *("-o", "--output"),

@@ -5,6 +5,7 @@ never a zero, and how many there are is reported beside the value, as `<key>_mis
 """
 
 from cb_metrics.latency import Latency
+from cb_metrics.money import Spending
 from cb_metrics.pareto import ParetoRank, rank
 from cb_metrics.quality import MeanScore, PassRate, PerDatasetBreakdown
 from cb_metrics.repeats import PassAtK, pass_at_k, pass_hat_k
@@ -21,6 +22,7 @@ __all__ = [
     "PassRate",
     "PerDatasetBreakdown",
     "ScoreStatistics",
+    "Spending",
     "pass_at_k",
     "pass_hat_k",
     "rank",
