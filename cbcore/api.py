@@ -47,6 +47,7 @@ class Settings(TypedDict, total=False):
     budget_usd: float | None
     prices: str | Path | None
     rows: Literal["memory", "disk"]
+    no_examples: bool
     allow_unsandboxed: bool
     seed: int | None
     tokenizer: Any
@@ -170,14 +171,18 @@ def rescore(
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
     settings: Mapping[str, Any] = config
+    # In the order they ran: a manifest keeps none.
+    names = [part["name"] for part in config["systems"]]
+    systems = [(name, key) for name in names if (key := identities.get(name)) is not None]
     request = Request(
-        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in identities.items() if key],
+        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in systems],
         datasets=specs,
         evaluators=evaluators,
         cache_dir=cache_dir,
         host=host,
         argv=argv,
-        **{name: settings[name] for name in kept},
+        rescored_from=record.run_id,
+        **{name: settings[name] for name in kept if name in settings},
     )
     return execute(request)
 

@@ -25,7 +25,7 @@ from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._run.searching import Search
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.extensions import Contribution, Setup
@@ -164,6 +164,8 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
         "extensions": [asked.extension.name for asked, _ in parts.extending],
         **request.recorded(),
     }
+    if request.rescored_from is not None:
+        own["rescored_from"] = request.rescored_from
     of_extensions = _extensions_recorded(parts.extending)
     # An option of a plugin may be called like a setting of the run, which stays what it is.
     added = {key: told for key, told in of_extensions.items() if key not in own}

@@ -234,6 +234,10 @@ class EvalResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
+        return {**self.without_rows(), "rows": [json_safe(row.to_dict()) for row in self.rows]}
+
+    def without_rows(self) -> dict[str, Any]:
+        """What `to_dict` says beside the rows."""
         return {
             "schema": SCHEMA_VERSION,
             "config": json_safe(self.config),
@@ -252,7 +256,6 @@ class EvalResult:
             "sections": {
                 name: json_safe(attrs.asdict(section)) for name, section in self.sections.items()
             },
-            "rows": [json_safe(row.to_dict()) for row in self.rows],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -269,15 +272,21 @@ class EvalResult:
             raise ResultError(f"this is not a saved result: {error}") from error
         if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
             raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
-        if data["schema"] != SCHEMA_VERSION:
-            raise ResultError(
-                f"this result has schema {data['schema']!r}; this version reads {SCHEMA_VERSION}",
-                hint="update cbcore",
-            )
+        result = cls.from_parts(data, ())
         try:
-            rows = [EvalRow(**row) for row in data["rows"]]
+            result.rows = [EvalRow(**row) for row in data["rows"]]
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
+        return result
+
+    @classmethod
+    def from_parts(cls, data: Mapping[str, Any], rows: Sequence[EvalRow]) -> EvalResult:
+        """A result of what `without_rows` gave, and the rows."""
+        if data.get("schema") != SCHEMA_VERSION:
+            raise ResultError(
+                f"this result has schema {data.get('schema')!r}; this version reads {SCHEMA_VERSION}",
+                hint="update cbcore",
+            )
         names = ("summary", "timing", "config", "estimates", "undecided")
         parts = {name: data.get(name, {}) for name in names}
         parts |= {name: data.get(name, []) for name in ("problems", "verdicts")}

@@ -26,7 +26,7 @@ import click
 
 from cbcore import components, events, exceptions, hookspecs, protocols
 from cbcore._build.extending import Setting, settings_of
-from cbcore._store import sqlite
+from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
 from cbcore.kinds import KINDS, Kind
@@ -324,7 +324,7 @@ def _tree(cls: type[exceptions.CBError], depth: int = 0) -> Iterator[tuple[Any, 
     """The class and those derived from it inside the core, in the order they are defined."""
     yield cls, depth
     for derived in cls.__subclasses__():
-        if derived.__module__ in (exceptions.__name__, sqlite.__name__):
+        if derived.__module__ in (exceptions.__name__, database.__name__):
             yield from _tree(derived, depth + 1)
 
 

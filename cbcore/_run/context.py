@@ -10,11 +10,12 @@ import attrs
 
 from cbcore._run.budget import Budget
 from cbcore._run.ids import SeenIds
+from cbcore._run.keeping import Keeping
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source
 from cbcore._run.work import Work, number
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.boundary import contained
 from cbcore.tokens import TokenCounter
 
@@ -36,6 +37,7 @@ class RunOptions:
     budget_usd: float | None = None
     rows: str = "memory"
     cluster_column: str | None = None
+    no_examples: bool = False
     executor: Any = None
 
 
@@ -49,6 +51,7 @@ class RunContext:
     store: Store | None = None
     score_field: str | None = None
     budget: Budget = attrs.field(init=False)
+    keeping: Keeping | None = attrs.field(default=None, init=False)
     _loop: LoopThread | None = attrs.field(default=None, init=False)
     # Systems that were warmed up; one runs on several sources, and is warmed up by the first
     # that has to call it, which none has when everything is stored.
@@ -58,6 +61,8 @@ class RunContext:
     def __attrs_post_init__(self) -> None:
         options = self.options
         self.budget = Budget(self.counter, options.budget_tokens, options.budget_usd)
+        if self.store is not None:
+            self.keeping = Keeping(self.store, texts=not options.no_examples)
 
     # -- the way into a lane -------------------------------------------------------------------
 
@@ -66,15 +71,17 @@ class RunContext:
         return source.repeats or self.options.repeats
 
     def memo(self, system: Part, source: Source) -> Memo | None:
-        """What the store can do for one system on one source; None without either."""
-        if self.store is None or (identity := self.identity(system)) is None:
+        """What the store can do for one system on one source; None without a store."""
+        if self.store is None or self.keeping is None:
             return None
+        identity = self.identity(system)
         scorers = [
             (scorer, known)
             for scorer in source.scorers
             if (known := self.identity(scorer.part)) is not None
         ]
-        return Memo(self.store, identity, scorers, warn=self.warn)
+        places = self.keeping.places(system.name, identity, source.tag)
+        return Memo(self.store, places, scorers, warn=self.warn)
 
     def works(
         self,

@@ -82,10 +82,11 @@ class LoopThread:
         """Go on with another loop if a call that has a limit keeps this one from answering."""
         if self.limit_s is None:
             return False
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
+        asked_at = self._asked_at  # the loop may answer at any time
+        if asked_at is None:
+            asked_at = self._asked_at = time.monotonic()
             self.loop.call_soon_threadsafe(self._answer, self.loop)
-        if time.monotonic() - self._asked_at < self.limit_s + LATER_S:
+        if time.monotonic() - asked_at < self.limit_s + LATER_S:
             return False
         task = asyncio.current_task(self.loop)
         if task is not None and task.get_name() == _UNLIMITED:

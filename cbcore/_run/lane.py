@@ -127,6 +127,8 @@ class Lane:
         if outcome.work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
+        if self._memo is not None:
+            self._memo.keep_row(outcome.work, row)
         return row
 
     def _remember_if_possible(self, outcome: Outcome) -> Outcome:

@@ -13,30 +13,31 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
+import attrs
+
+from cbcore._run.keeping import KeptExamples, Places
 from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, private_copy
-from cbcore._store.sqlite import LARGEST_VALUE, Store
+from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE, MOST_VALUES
+from cbcore._store.rows import encoded, without_texts
+from cbcore._store.shelf import Shelf
+from cbcore._store.store import Store
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
-from cbcore.results import Scored
+from cbcore.results import EvalRow, Scored
 from cbcore.secrets import hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
 _LATENCY = struct.Struct("<d")
-# The key of an output is 8 bytes of the system's identity and 16 of a digest of the example
-# with the number of its repeat. The key of scores is 8 bytes of the evaluator's identity and 16
-# of a digest of that first digest with the stored output. Nothing else is in a key: equal
-# examples of two datasets share an output, and equal outputs of two systems share their scores.
-# The 8 bytes keep the keys of one component together, where `holds_any` finds them by their
-# beginning, and keys short, as every row of the store has one. Two components could be taken
-# for each other only if 64 bits of their identities were equal: not to be expected before a
-# store holds the results of billions of them. The digests of content have their full length.
-_PREFIX = 8
-"""Bytes of a component's identity that begin the keys of all its results."""
+_NO_ADDRESS = bytes(KEY_BYTES)
+# An output is on the shelf of its system, under a digest of the example with the number of its
+# repeat. Scores are on the shelf of their evaluator, under a digest of that first digest with the
+# stored output. Nothing else is in a key: equal examples of two datasets share an output, and
+# equal outputs of two systems share their scores.
 
 
 def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> list[Work]:
@@ -55,16 +56,20 @@ class Memo:
     def __init__(
         self,
         store: Store,
-        system: bytes,
+        places: Places,
         scorers: Sequence[tuple[Scorer, bytes]],
         *,
         warn: Callable[[str], None],
     ) -> None:
         self._store = store
-        self._system = system[:_PREFIX]
-        self._scorers = {scorer.key: identity[:_PREFIX] for scorer, identity in scorers}
+        self._outputs = places.outputs
+        self._rows = places.rows
+        self._examples = places.examples
+        self._example_place = 0
+        keeps_texts = places.examples is not None
+        self._scorers = {s.key: store.shelf("scores", i) for s, i in scorers if keeps_texts}
         # A system that is new to the store is not looked up example by example.
-        self._is_known = store.holds_any("outputs", self._system)
+        self._is_known = keeps_texts and not self._outputs.is_empty
         self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
         self._warn = warn
@@ -84,7 +89,7 @@ class Memo:
         while batch := _pulled(source, stride, failures):
             waited = time.monotonic() - started
             stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
-            self._attach(batch)
+            self._attach(batch, self._examples if scoring else None)
             for scorer in self._in_batches if scoring else ():
                 self._score_together(scorer, batch)
             yield from batch
@@ -92,15 +97,15 @@ class Memo:
         if failures:
             raise failures[0]
 
-    def _attach(self, batch: Sequence[Work]) -> None:
+    def _attach(self, batch: Sequence[Work], examples: KeptExamples | None) -> None:
         for work in batch:
-            if work.problem is None:
-                self._address(work)
+            if work.example:
+                self._address(work, examples)
         if not self._is_known:
             return
-        wanted: dict[bytes, tuple[StoredOutput, int]] = {}
+        wanted: dict[int, dict[bytes, StoredOutput]] = {scorer: {} for scorer in self._scorers}
         recalled: dict[bytes, StoredOutput] = {}
-        outputs = self._store.get("outputs", list({work.key for work in batch}))
+        outputs = self._outputs.get([work.key for work in batch if work.problem is None])
         for work in batch:
             value = outputs.get(work.key)
             if value is None:
@@ -111,13 +116,15 @@ class Memo:
                 known = recalled[work.key] = StoredOutput(
                     value[_LATENCY.size :], latency, work.example
                 )
-                for scorer in self._scorers:
-                    wanted[self._score_key(scorer, work, known.payload)] = (known, scorer)
+                content = content_key(work.key + known.payload)
+                for of_scorer in wanted.values():
+                    of_scorer[content] = known
             work.recalled = known  # shared by examples of equal content
-        for key, value in self._store.get("scores", list(wanted)).items():
-            known, scorer = wanted[key]
-            kept = from_bytes(value)
-            known.scores[scorer] = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+        for scorer, outcomes in wanted.items():
+            for content, value in self._scorers[scorer].get([*outcomes]).items():
+                kept = from_bytes(value)
+                scores = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+                outcomes[content].scores[scorer] = scores
 
     def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
@@ -142,7 +149,8 @@ class Memo:
             pairs = list(zip(unseen, scored, strict=True))
         for (work, stored), scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
-                self._keep_scores(self._score_key(scorer.key, work, stored.payload), scores)
+                content = content_key(work.key + stored.payload)
+                self._keep_scores(self._scorers[scorer.key], content, scores)
                 stored.scores[scorer.key] = scores
 
     @property
@@ -150,24 +158,27 @@ class Memo:
         """A digest of the content of all examples seen, in their order."""
         return self._fingerprint.hexdigest()
 
-    def _address(self, work: Work) -> None:
+    def _address(self, work: Work, examples: KeptExamples | None) -> None:
         """Find the addresses of the example and its output; none when it is not plain data."""
         work.recalled = None  # a repeat is made from work that was already looked up
         try:
             content = canonical_bytes(work.example)
-            if work.repeat:
+            address = work.address = content_key(content)
+            if work.problem is not None:
+                work.key = b""
+            elif work.repeat:
                 # Cannot be taken for another example: what is before it ends with a brace.
-                content += str(work.repeat).encode()
-            work.digest = content_key(content)
+                work.key = content_key(content + str(work.repeat).encode())
+            else:
+                work.key = address
+                self._fingerprint.update(address)
+            if examples is not None:
+                self._example_place = examples.kept(self._example_place, address, content)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - an example may be made of anything
             described = describe_exception(error)
             self._tell(f"example {work.example_id!r} is not plain data ({described})")
-        else:
-            work.key = self._system + work.digest
-            if not work.repeat:
-                self._fingerprint.update(work.digest)
 
     # What is paid for is stored when it is finished, long before its turn: `keep_output` when a
     # call is over, `keep` when there are scores. Both may be called in any thread that has the
@@ -176,7 +187,7 @@ class Memo:
     def keep_output(self, outcome: Outcome) -> None:
         """Store what a call returned."""
         work, output = outcome.work, outcome.output
-        if work.recalled is not None or not work.key or output is None:
+        if work.recalled is not None or not work.key or output is None or self._examples is None:
             return  # stored, without an address, or failed: that is tried again by the next run
         try:
             payload = packed(output, work.example)
@@ -195,7 +206,7 @@ class Memo:
             self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
             return
         outcome.payload = payload
-        self._store.put("outputs", work.key, _LATENCY.pack(outcome.latency) + payload)
+        self._outputs.put((work.key, _LATENCY.pack(outcome.latency) + payload))
 
     def keep(self, outcome: Outcome) -> Outcome:
         """Store what a call returned, and the scores that there are by now."""
@@ -206,14 +217,14 @@ class Memo:
         payload = outcome.payload if known is None else known.payload
         if not payload or not work.key:
             return outcome
-        content = content_key(work.digest + payload)
+        content = content_key(work.key + payload)
         n_kept = outcome.n_kept
         for scorer, scores in outcome.scores[n_kept:] if n_kept else outcome.scores:
-            identity = self._scorers.get(scorer.key)
-            if identity is None:
+            shelf = self._scorers.get(scorer.key)
+            if shelf is None:
                 continue  # an evaluator without identity, or one that scores repeats together
             if known is None or scorer.key not in known.scores:
-                self._keep_scores(identity + content, scores)
+                self._keep_scores(shelf, content, scores)
         outcome.n_kept = len(outcome.scores)
         return outcome
 
@@ -223,6 +234,8 @@ class Memo:
         Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
         that makes the rows.
         """
+        if len(self._rows.waiting) >= MOST_VALUES or len(self._outputs.waiting) >= MOST_VALUES:
+            self._store.pack()
         known = outcome.work.recalled
         if known is not None and len(known.scores) == len(self._scorers):
             return outcome  # nothing is new
@@ -235,10 +248,16 @@ class Memo:
             self._store.keep_up()
         return outcome
 
-    def _score_key(self, scorer: int, work: Work, payload: bytes) -> bytes:
-        return self._scorers[scorer] + content_key(work.digest + payload)
+    def keep_row(self, work: Work, row: EvalRow) -> None:
+        """Store a finished row, behind those before it."""
+        if self._examples is None:
+            row = without_texts(row)
+        value = encoded(row)
+        if is_shown_in(value):
+            value = encoded(attrs.evolve(row, **hide(row.to_dict())))
+        self._rows.put((work.address or _NO_ADDRESS, value))
 
-    def _keep_scores(self, key: bytes, scores: Any) -> None:
+    def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""
         details: Any = {}
         try:
@@ -259,7 +278,7 @@ class Memo:
         except BaseException:  # noqa: BLE001 - the row says what is wrong with others' objects
             return
         if len(value) <= LARGEST_VALUE:
-            self._store.put("scores", key, value)
+            shelf.put((content, value))
 
     def _tell(self, reason: str) -> None:
         if not self._told:

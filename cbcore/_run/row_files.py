@@ -14,12 +14,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, overload
 
-import attrs
-
 from cbcore._store.owned import abandoned, entries, hold
-from cbcore.components import describe_exception
+from cbcore._store.rows import decoded, encoded
 from cbcore.exceptions import StoreError
-from cbcore.plain import from_bytes, json_safe, plain_bytes
 from cbcore.results import EvalRow
 
 _BUFFERED_ROWS = 128
@@ -34,7 +31,8 @@ class DiskRows(Sequence[EvalRow]):
     written, rows appended before stay readable.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, system: str, folder: Path | None = None) -> None:
+        self._system = system
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +50,7 @@ class DiskRows(Sequence[EvalRow]):
         """Add a row. Raises `StoreError` when there is no room for it."""
         if len(self._buffered) >= _BUFFERED_ROWS:
             self._write()
-        self._buffered.append(_encoded(row))
+        self._buffered.append(encoded(row) + b"\n")
 
     def _write(self) -> None:
         data = memoryview(b"".join(self._buffered))
@@ -77,7 +75,7 @@ class DiskRows(Sequence[EvalRow]):
     def _read(self, n_written: int, buffered: Sequence[bytes]) -> Iterator[EvalRow]:
         with self._path.open("rb") as lines:
             for line in itertools.chain(itertools.islice(lines, n_written), buffered):
-                yield EvalRow(**from_bytes(line))
+                yield decoded(self._system, line)
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -88,10 +86,10 @@ class DiskRows(Sequence[EvalRow]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = range(len(self))[index]
         if number >= len(self._starts):
-            return EvalRow(**from_bytes(self._buffered[number - len(self._starts)]))
+            return decoded(self._system, self._buffered[number - len(self._starts)])
         with self._path.open("rb") as lines:
             lines.seek(self._starts[number])
-            return EvalRow(**from_bytes(lines.readline()))
+            return decoded(self._system, lines.readline())
 
 
 def _new_file(folder: Path | None) -> tuple[Path, FileIO]:
@@ -114,50 +112,6 @@ def remove_abandoned(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
         with contextlib.suppress(OSError):  # killed before there was a file in it
             left.rmdir()
-
-
-class JoinedRows(Sequence[EvalRow]):
-    """The rows of all systems, one after another, without copying them."""
-
-    def __init__(self, parts: Sequence[Sequence[EvalRow]]) -> None:
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-    def __iter__(self) -> Iterator[EvalRow]:
-        return itertools.chain.from_iterable(self._parts)
-
-    @overload
-    def __getitem__(self, index: int) -> EvalRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[EvalRow]: ...
-    def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        wanted = index + len(self) if index < 0 else index
-        for part in self._parts:
-            if 0 <= wanted < len(part):
-                return part[wanted]
-            wanted -= len(part)
-        raise IndexError(index)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _encoded(row: EvalRow) -> bytes:
-    data = row.to_dict()
-    with contextlib.suppress(Exception):
-        return plain_bytes(data) + b"\n"
-    try:  # metadata a system made of other things than plain data
-        return plain_bytes(json_safe(data)) + b"\n"
-    except Exception as error:  # noqa: BLE001 - the plugin boundary: and of what cannot be plain
-        reason = f"the row cannot be written: {describe_exception(error)}"
-        bare = attrs.evolve(row, scores={}, metadata={}, missing={}, response=None, error=reason)
-        return plain_bytes(bare.to_dict()) + b"\n"
 
 
 def _failure(where: object, error: OSError) -> StoreError:

@@ -25,11 +25,13 @@ from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
-from cbcore._run.row_files import DiskRows, JoinedRows, remove_abandoned
+from cbcore._run.row_files import DiskRows, remove_abandoned
 from cbcore._run.searching import Search
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
+from cbcore._store.reading import KeptTexts, Reader, row_shelves
 from cbcore._store.records import RunRecord
+from cbcore._store.rows import GrowingRows, JoinedRows, StoredRows
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.events import RowFinished, RunFinished, RunStarted
@@ -70,7 +72,7 @@ class Run:
     _ids_are_unique: bool = False
     _failures: dict[str, str] = attrs.Factory(dict)
     _recalled: Counter[str] = attrs.Factory(Counter)
-    _rows: dict[str, list[EvalRow] | DiskRows] = attrs.Factory(dict)
+    _rows: dict[str, list[EvalRow] | DiskRows | GrowingRows] = attrs.Factory(dict)
     _timing: dict[str, float] = attrs.Factory(dict)
     # Each system with the sources as they score its rows. Made once: a scorer that is bound to a
     # system is another part, with an identity and columns of its own to be told of at the end.
@@ -94,7 +96,7 @@ class Run:
         failure: BaseException | None = None
         # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
-        self._save_record("running")
+        self._begin_record()
         self._tell(self._started())
         try:
             self._execute_systems()
@@ -105,19 +107,18 @@ class Run:
         self._tell_unread_columns()
         self._tell_missing_clusters()
         self._tell_recalled()
-        failure = self._close(failure)
+        self._close_parts()
         result = self._result(failure)
+        failure = self._close_store(result, failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
         if failure is not None:
             raise _stopped(failure, result) from failure
         return result
 
     def _execute_systems(self) -> None:
-        if self.context.store is not None:
-            remove_abandoned(self.context.store.path.parent)
         self.context.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
         for system in self.systems:
-            self._rows[system.name] = self._new_rows()
+            self._rows[system.name] = self._new_rows(system.name)
         self._look_at_ids()
         with self.opened() as opened:
             sources_of = dict(opened)
@@ -203,13 +204,13 @@ class Run:
         if self.observers.row:
             self._tell(RowFinished(self.run_id, row, len(rows) - 1))
 
-    def _new_rows(self) -> list[EvalRow] | DiskRows:
+    def _new_rows(self, system: str) -> list[EvalRow] | DiskRows | GrowingRows:
         if self.context.options.rows == "memory":
             return []
-        store = self.context.store
-        if store is None:
-            remove_abandoned(Path(tempfile.gettempdir()))
-        return DiskRows(store.path.parent if store is not None else None)
+        if self.context.keeping is not None:
+            return self.context.keeping.rows(system)
+        remove_abandoned(Path(tempfile.gettempdir()))
+        return DiskRows(system)
 
     def _identify(self) -> None:
         """Find all identities before the first call: what cannot be stored is told in time."""
@@ -264,38 +265,77 @@ class Run:
             ]
             log_info(f"rows that came from the store: {', '.join(counts)}")
 
-    def _close(self, failure: BaseException | None) -> BaseException | None:
-        """Close connections and the store. What fails now counts only if nothing did before."""
+    def _close_parts(self) -> None:
+        """Close connections. What is stored is safe before metrics get to work."""
         # Before anything is closed, which may change a component once more.
         parts = [*self.systems, *self._scoring_parts()]
         for part in parts:
             part.note_use()
         self.context.close(parts)
-        if self.context.store is not None:
-            try:
-                self._save_record(_state(failure), failure)
-                self.context.store.close()
-            except CBError as error:
-                failure = failure or error
+        self._commit_first()
+
+    def _close_store(
+        self, result: EvalResult, failure: BaseException | None
+    ) -> BaseException | None:
+        """Keep what came of the run. What fails now counts only if nothing did before."""
+        store = self.context.store
+        if store is None:
+            return failure
+        try:
+            self._save_record(result, failure)
+            store.close()
+        except CBError as error:
+            result.texts = None
+            if failure is None:
+                failure = error
+                result.config = {**self.config, **_ending(failure)}
         return failure
 
-    def _save_record(self, state: str, failure: BaseException | None = None) -> None:
+    def _begin_record(self) -> None:
+        """Write down what is needed to repeat the run, and where its results will be."""
+        store, keeping = self.context.store, self.context.keeping
+        if store is None or keeping is None or self.record is None:
+            return
+        identities = {system.name: self.context.identity(system) for system in self.systems}
+        earlier = [record for record in store.runs(self.run_id) if record.run_id == self.run_id]
+        manifest = self.record.manifest
+        manifest["identities"] = {
+            name: None if identity is None else identity.hex()
+            for name, identity in identities.items()
+        }
+        manifest["places"] = keeping.recorded(
+            identities,
+            [source.tag for source in self.sources],
+            earlier[0].manifest.get("places") if earlier else None,
+        )
+        store.save_run(self.record)
+
+    def _save_record(self, result: EvalResult, failure: BaseException | None) -> None:
         store = self.context.store
         if store is None or self.record is None:
             return
-        if state == "running":
-            self.record.manifest["identities"] = {
-                system.name: identity.hex() if (identity := self.context.identity(system)) else None
-                for system in self.systems
-            }
-        else:
-            total = errored = 0
-            for rows in self._rows.values():
-                total += len(rows)
-                errored += sum(row.error is not None for row in rows)
-            recalled = self._recalled.total()
-            self.record.finish(state, _reason(failure), total, errored, recalled)
-        store.save_run(self.record)
+        total = errored = 0
+        for rows in self._rows.values():
+            total += len(rows)
+            errored += sum(row.error is not None for row in rows)
+        recalled = self._recalled.total()
+        self.record.finish(_state(failure), _reason(failure), total, errored, recalled)
+        replaced: list[bytes] = []
+        if failure is None:
+            _, *earlier = row_shelves(self.record)
+            replaced = [name for attempt in earlier for name in attempt.values()]
+            self.record.manifest["places"]["earlier"] = []
+        store.save_run(self.record, result.without_rows(), replaced=replaced)
+
+    def _texts(self) -> KeptTexts | None:
+        """The texts behind the rows, where they are kept."""
+        store, record = self.context.store, self.record
+        if store is None or record is None or self.context.options.no_examples:
+            return None
+        reader = Reader(store.path)
+        shelves = row_shelves(record)[0]
+        rows = {name: StoredRows(name, reader, shelves[name]) for name in self._rows}
+        return KeptTexts(reader, rows, record.manifest["places"])
 
     def _started(self) -> RunStarted:
         return RunStarted(
@@ -349,10 +389,8 @@ class Run:
         found = sum_up(self._rows, self.metrics, self.context.score_field)
         if process.current != here:
             process.leave_copy("a metric")
-        config: RunConfig = {**self.config, "state": _state(failure)}
-        if reason := _reason(failure):
-            config["state_reason"] = reason
-        parts = list(self._rows.values())
+        config: RunConfig = {**self.config, **_ending(failure)}
+        parts = [p.settled() if isinstance(p, GrowingRows) else p for p in self._rows.values()]
         sections, remarks = self._sections()
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
@@ -368,6 +406,7 @@ class Run:
             estimates=found.estimates,
             undecided=found.undecided,
             verdicts=found.verdicts,
+            texts=self._texts(),
         )
 
 
@@ -399,6 +438,14 @@ def _state(failure: BaseException | None) -> RunState:
     if failure is None:
         return "finished"
     return "failed" if isinstance(failure, CBError) else "interrupted"
+
+
+def _ending(failure: BaseException | None) -> RunConfig:
+    """What a result says of how its run ended."""
+    ending: RunConfig = {"state": _state(failure)}
+    if reason := _reason(failure):
+        ending["state_reason"] = reason
+    return ending
 
 
 def _reason(failure: BaseException | None) -> str:

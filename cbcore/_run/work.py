@@ -28,8 +28,8 @@ class Work:
     """One example to be processed, with what the row will need to know of it.
 
     `problem` is set when the example cannot be processed; the row will carry it as its error.
-    `digest` is the address of its content and `key` that of its output in the store, where
-    `recalled` was found.
+    `address` is that of its content in the store, and `key` that of its output, where `recalled`
+    was found; the same, but for repeats.
     """
 
     # Who writes what, always in the thread that pulls examples and before the call is made.
@@ -42,7 +42,7 @@ class Work:
     problem: str | None = None
     repeat: int = 0
     # `Memo.recall` writes these; they stay empty without a store:
-    digest: bytes = b""
+    address: bytes = b""
     key: bytes = b""
     recalled: StoredOutput | None = None
     # `Account.take` writes these, and `Account.settle` reads them:

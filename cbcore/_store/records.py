@@ -20,12 +20,14 @@ class Manifest(TypedDict, total=False):
     """All that is needed to repeat a run, and in the end what came of it.
 
     `datasets` are their specs; `argv` and they are None where they were given from Python.
+    `places` are the shelves of the store that hold its rows and texts.
     """
 
     config: RunConfig
     argv: list[str] | None
     datasets: list[str] | None
     identities: dict[str, str | None]
+    places: dict[str, Any]
     fingerprints: dict[str, str]
     host: dict[str, Any]
     cwd: str

@@ -21,6 +21,7 @@ _COMMANDS = {
     "list-plugins": "cbcore.cli.list_plugins",
     "info": "cbcore.cli.info",
     "runs": "cbcore.cli.runs",
+    "report": "cbcore.cli.report",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
     "new": "cbcore.cli.new",

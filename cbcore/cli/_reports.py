@@ -15,6 +15,7 @@ import click
 from cbcore.cli._settings import Settings
 from cbcore.cli._streams import give_output_up
 from cbcore.cli._text import clean, echo
+from cbcore.request import DEFAULT_CACHE_DIR
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
@@ -30,17 +31,16 @@ class Output:
     shown: str = ""
 
 
-def find_result(settings: Settings, text: str) -> EvalResult:
-    """The result that a `RUN` of the command line names: the path of a saved one."""
-    from cbcore.exceptions import ResultError
-    from cbcore.results import EvalResult
+def find_result(
+    settings: Settings, text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR
+) -> EvalResult:
+    """The result that a `RUN` of the command line names: a kept run, or the path of a saved one.
 
-    if Path(text).is_file():
-        return EvalResult.load(text)
-    raise ResultError(
-        f"there is no file {text!r}, and runs are not kept yet by their ids",
-        hint="save a result with `cb run … --output json=FILE`, and name that file",
-    )
+    A run is named by its id, the beginning of only one, `latest`, or `latest~1`.
+    """
+    from cbcore.kept import open_run
+
+    return open_run(text, cache_dir)
 
 
 def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
@@ -91,8 +91,13 @@ def _try_to_write(path: Path) -> None:
                 folder.rmdir()
 
 
-def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
-    """Carry a run out and report it, also when it ends early; raise what the exit code tells."""
+def execute_and_report(
+    execute: Callable[[], EvalResult], outputs: Sequence[Output], *, resumed_by: str | None = None
+) -> None:
+    """Carry a run out and report it, also when it ends early; raise what the exit code tells.
+
+    `resumed_by` is what follows the id of the run in the command that continues it, if one does.
+    """
     from cbcore.cli._streams import output_for_reports_only
     from cbcore.exceptions import ReportError, RunStoppedError
 
@@ -104,6 +109,9 @@ def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Outp
             with contextlib.suppress(ReportError):  # which is told, and not why the run ended
                 report(stopped.result, outputs)
                 stopped.hint = stopped.hint or "the reports cover them"
+        if resumed_by and stopped.result is not None:
+            resume = f"`cb resume {stopped.result.config['run_id']}{resumed_by}` continues it"
+            stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
     report(result, outputs)
     raise_if_nothing_worked(result)

@@ -8,7 +8,7 @@ import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
-from cbcore.cli.runs import cache_option, find_run
+from cbcore.cli.runs import cache_option
 
 if TYPE_CHECKING:
     from cbcore.runconfig import RunConfig
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> None:
     """Show every component behind a result: plugin, version, digests, commit, parameters.
 
-    Then what differs from the plugins installed now. RUN is the id of a run in the store, or
-    a beginning of it, or a result file written by `--output json=FILE`.
+    Then what differs from the plugins installed now. RUN is an id, the beginning of only one,
+    `latest`, `latest~1`, or the path of a saved result.
     """
     from cbcore.cli._text import clean, echo_json
     from cbcore.plugins._changes import changes_since, components_of
@@ -64,12 +64,12 @@ def _config(run: str, cache_dir: str) -> RunConfig:
     from pathlib import Path
 
     from cbcore.exceptions import ResultError
-    from cbcore.results import EvalResult
+    from cbcore.kept import find_kept, open_run
 
     if Path(run).is_file():
-        config = EvalResult.load(run).config
+        config = open_run(run, cache_dir).config
     else:
-        config = find_run(cache_dir, run).manifest["config"]
+        config = find_kept(run, cache_dir).record.manifest["config"]
     if not isinstance(config.get("cbcore"), str):
         raise ResultError(f"{run} does not say what made it", hint="was it written by `cb run`?")
     return config

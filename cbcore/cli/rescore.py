@@ -10,13 +10,13 @@ import click
 
 from cbcore.cli._options import options
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli.runs import cache_option, find_run
+from cbcore.cli.runs import cache_option
 from cbcore.request import Invocation
 from cbcore.request._options import options_of
 
 
 @click.command("rescore", short_help="Score a finished run with other evaluators.")
-@click.argument("run_id")
+@click.argument("run")
 @click.option(
     "-e",
     "--evaluator",
@@ -30,17 +30,18 @@ from cbcore.request._options import options_of
 @cache_option
 @shared_options
 @pass_settings
-def command(settings: Settings, /, run_id: str, cache_dir: str, **chosen: Any) -> None:
+def command(settings: Settings, /, run: str, cache_dir: str, **chosen: Any) -> None:
     """Score the stored outputs of a run with evaluators installed since. No system is called.
 
-    RUN_ID may be shortened to a beginning that only one run has.
+    RUN is an id, the beginning of only one, `latest`, or `latest~1`.
     """
     from cbcore.api import rescore
     from cbcore.cli._reports import execute_and_report, make_outputs
     from cbcore.cli.run import stop_on_signals
+    from cbcore.kept import find_kept
 
     settings.configure_logging()
-    record = find_run(cache_dir, run_id)
+    record = find_kept(run, cache_dir).record
     outputs = make_outputs(settings, chosen["outputs"])
     stop_on_signals()
     scoring = functools.partial(

@@ -7,25 +7,26 @@ import os
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli.runs import cache_option, find_run
+from cbcore.cli.runs import cache_option
 
 
 @click.command("resume", short_help="Continue an interrupted run.")
-@click.argument("run_id")
+@click.argument("run")
 @cache_option
 @shared_options
 @pass_settings
-def command(settings: Settings, /, run_id: str, cache_dir: str) -> None:
+def command(settings: Settings, /, run: str, cache_dir: str) -> None:
     """Continue a run without typing its flags again: what is stored is not called again.
 
-    RUN_ID may be shortened to a beginning that only one run has.
+    RUN is an id, the beginning of only one, `latest`, or `latest~1`.
     """
     from cbcore._store.records import RESUMABLE_STATES
     from cbcore.cli import cli
     from cbcore.exceptions import UsageError
+    from cbcore.kept import find_kept
     from cbcore.secrets import HIDDEN
 
-    record = find_run(cache_dir, run_id)
+    record = find_kept(run, cache_dir).record
     if record.state not in RESUMABLE_STATES:
         raise UsageError(f"run {record.run_id} is {record.state}: there is nothing to continue")
     if record.shown_state == "running":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,7 +83,15 @@ def _run(
             ready()
             return run.execute()
 
-    execute_and_report(execute, outputs)
+    execute_and_report(execute, outputs, resumed_by=_resumed_by(request))
+
+
+def _resumed_by(request: Request) -> str | None:
+    """What follows the id in the command that continues the run; None where none can."""
+    if request.cache_dir is None:
+        return None
+    folder = str(request.cache_dir)
+    return "" if folder == DEFAULT_CACHE_DIR else f" --cache-dir {shlex.quote(folder)}"
 
 
 def stop_on_signals() -> None:

@@ -1,7 +1,8 @@
-"""`cb runs`: what was run here before."""
+"""`cb runs`: what was run here before, shown, carried elsewhere and removed."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,9 @@ from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
-    from cbcore._store.records import RunRecord
+    from collections.abc import Sequence
+
+    from cbcore.kept import KeptRun
 
 cache_option = click.option(
     "--cache-dir",
@@ -22,37 +25,8 @@ cache_option = click.option(
     help="The store to look in.",
 )
 
-
-def find_run(cache_dir: str, run_id: str) -> RunRecord:
-    """The run of that id, or of the one id that starts so."""
-    from cbcore.exceptions import UsageError
-
-    found = _records(cache_dir, run_id)
-    if not found:
-        raise UsageError(
-            f"no run in {cache_dir} has an id that starts with {run_id!r}",
-            hint="`cb runs` lists them; --cache-dir names another store",
-        )
-    if len(found) > 1:
-        listed = ", ".join(record.run_id for record in found[:5])
-        raise UsageError(
-            f"{run_id!r} stands for {len(found)} runs: {listed}", hint="write more of it"
-        )
-    return found[0]
-
-
-def _records(cache_dir: str, prefix: str = "") -> list[RunRecord]:
-    from cbcore._store.sqlite import Store
-
-    store = Store(cache_dir, read_only=True)
-    try:
-        found = store.runs(prefix)
-    finally:
-        store.close()
-    for record in found:
-        if not record.is_whole:
-            echo(f"cb: warning: the record of run {record.run_id!r} is not whole", err=True)
-    return [record for record in found if record.is_whole]
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_WIDEST_SCORES = 60
 
 
 @click.group("runs", invoke_without_command=True, short_help="List earlier runs, or show one.")
@@ -61,84 +35,247 @@ def _records(cache_dir: str, prefix: str = "") -> list[RunRecord]:
 @shared_options
 @click.pass_context
 def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
-    """List the runs of a store, newest first: id, when, systems, datasets, rows, state."""
+    """List the runs of a store, newest first: id, when, state, rows, score of each system.
+
+    Wherever a command takes a RUN, that is an id, the beginning of only one, `latest`, `latest~1`
+    for the one before it, or the path of a saved result.
+    """
     from cbcore.cli._text import echo_columns, echo_json
+    from cbcore.kept import kept_runs
 
     if ctx.invoked_subcommand is not None:
         return
-    records = _records(cache_dir)
+    runs = kept_runs(cache_dir)
     if as_json:
-        echo_json([_summary(record) for record in records])
+        echo_json([_summary(run) for run in runs])
         return
-    if not records:
+    if not runs:
         echo(f"no runs are recorded in {cache_dir}", err=True)
         return
     rows = []
-    for record in records:
-        summary = _summary(record)
-        counts = summary["rows"]
-        shown = f"{counts['ok']} / {counts['errored']} / {counts['total']}" if counts else "–"
-        rows.append(
-            (
-                *(summary["run_id"], summary["started"], summary["state"], shown),
-                *(", ".join(summary["systems"]), ", ".join(summary["datasets"])),
-            )
-        )
-    echo_columns(("RUN", "STARTED", "STATE", "OK / ERRORED / ROWS", "SYSTEMS", "DATASETS"), rows)
+    for run in runs:
+        told = _summary(run)
+        counts = told["rows"]
+        shown = f"{counts['ok']}/{counts['errored']}/{counts['total']}" if counts else "–"
+        scores = ", ".join(f"{name} {_number(told['scores'].get(name))}" for name in run.systems)
+        on = ", ".join(run.datasets)
+        when = run.record.started[:16].replace("T", " ")
+        rows.append((run.run_id, when, run.state, shown, f"{scores} on {on}"))
+    echo_columns(("RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"), rows)
+
+
+def _number(score: float | None) -> str:
+    return "–" if score is None else f"{score:.3f}"
+
+
+def _inherited(ctx: click.Context, cache_dir: str) -> str:
+    """Options given before the name of a sub-command count too."""
+    if ctx.get_parameter_source("cache_dir") is click.core.ParameterSource.DEFAULT and ctx.parent:
+        return str(ctx.parent.params["cache_dir"])
+    return cache_dir
 
 
 @command.command("show", short_help="Show one run in full.")
-@click.argument("run_id")
+@click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="The whole manifest as JSON.")
 @cache_option
 @shared_options
 @click.pass_context
-def show(ctx: click.Context, run_id: str, as_json: bool, cache_dir: str) -> None:
-    """Show what a run was made of: components, versions, machine, command, outcome.
-
-    RUN_ID may be shortened to a beginning that only one run has.
-    """
+def show(ctx: click.Context, run: str, as_json: bool, cache_dir: str) -> None:
+    """Show what a run was made of: components, versions, machine, command, outcome."""
     from cbcore.cli._text import clean, echo_json
+    from cbcore.kept import find_kept
 
-    # Options given before `show` count too.
-    before = ctx.parent.params if ctx.parent else {}
-    if ctx.get_parameter_source("cache_dir") is click.core.ParameterSource.DEFAULT:
-        cache_dir = before["cache_dir"]
-    record = find_run(cache_dir, run_id)
-    if as_json or before["as_json"]:
-        echo_json({**_summary(record), "manifest": record.manifest})
+    found = find_kept(run, _inherited(ctx, cache_dir))
+    if as_json or (ctx.parent is not None and ctx.parent.params["as_json"]):
+        echo_json({**_summary(found), "manifest": found.record.manifest})
         return
-    manifest = record.manifest
+    for label, text in _told(found).items():
+        echo(f"{label:<13} {clean(text)}")
+
+
+def _told(run: KeptRun) -> dict[str, Any]:
+    """What is to be said of a run, line by line."""
+    manifest, summary = run.record.manifest, _summary(run)
     config = manifest["config"]
     lines = {
-        "run": record.run_id,
-        "state": f"{record.shown_state} {manifest.get('reason', '')}".strip(),
-        "started": record.started,
-        "ended": record.ended or "–",
-        "rows": _summary(record)["rows"] or "–",
-        "command": "cb " + " ".join(manifest["argv"]) if manifest["argv"] else "from Python",
+        "run": run.run_id,
+        "state": f"{run.state} {manifest.get('reason', '')}".strip(),
+        "started": run.record.started,
+        "ended": run.record.ended or "–",
+        "rows": summary["rows"] or "–",
+        "command": _command(manifest["argv"]),
         "folder": manifest["cwd"],
         "commit": manifest["git_commit"] or "–",
         "machine": f"{manifest['host']['platform']}, Python {manifest['host']['python']}",
         "seed": config["seed"],
     }
+    if origin := config.get("rescored_from"):
+        lines["rescored"] = f"the outputs are those of run {origin}"
+    if config.get("no_examples"):
+        lines["texts"] = "not kept: --no-examples"
+    for system, score in summary["scores"].items():
+        lines[f"score {len([k for k in lines if k.startswith('score')]) + 1}"] = (
+            f"{system} {_number(score)} ({config.get('score_field')})"
+        )
     for kind in ("systems", "datasets", "evaluators", "metrics"):
         for position, part in enumerate(config[kind]):
             owner = f"{part['plugin']} {part['version'] or ''}".strip()
             params = "".join(f" {key}={value}" for key, value in part["params"].items())
             lines[f"{kind} {position + 1}"] = f"{part['name']} ({owner}){params}"
-    for label, text in lines.items():
-        echo(f"{label:<13} {clean(text)}")
+    return lines
 
 
-def _summary(record: RunRecord) -> dict[str, Any]:
-    config = record.manifest["config"]
+def _command(argv: Sequence[str] | None) -> str:
+    """A command as it can be pasted into a shell."""
+    import shlex
+
+    return "from Python" if argv is None else shlex.join(["cb", *argv])
+
+
+def _summary(run: KeptRun) -> dict[str, Any]:
     return {
-        "run_id": record.run_id,
-        "state": record.shown_state,
-        "started": record.started,
-        "ended": record.ended or None,
-        "systems": [part["name"] for part in config["systems"]],
-        "datasets": [part["name"] for part in config["datasets"]],
-        "rows": record.manifest.get("rows"),
+        "run_id": run.run_id,
+        "state": run.state,
+        "started": run.record.started,
+        "ended": run.record.ended or None,
+        "systems": run.systems,
+        "datasets": run.datasets,
+        "rows": run.record.manifest.get("rows"),
+        "scores": run.main_scores(),
     }
+
+
+# -- removing ----------------------------------------------------------------------------------
+
+
+@command.command("rm", short_help="Remove runs.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@cache_option
+@shared_options
+@click.pass_context
+def remove(ctx: click.Context, runs: tuple[str, ...], dry_run: bool, cache_dir: str) -> None:
+    """Remove runs, with all in the store that no other run needs, and give the space back."""
+    from cbcore.kept import find_kept
+
+    folder = _inherited(ctx, cache_dir)
+    _remove([find_kept(run, folder) for run in runs], folder, dry_run=dry_run)
+
+
+@command.command("prune", short_help="Remove old runs, or all.")
+@click.option(
+    "--older-than", metavar="AGE", help="Only runs that started longer ago: 12h, 30d, 8w."
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@cache_option
+@shared_options
+@click.pass_context
+def prune(ctx: click.Context, older_than: str | None, dry_run: bool, cache_dir: str) -> None:
+    """Remove runs that are over, with all in the store that no other run needs."""
+    from cbcore.kept import kept_runs
+
+    before = None if older_than is None else _moment_before(older_than)
+    folder = _inherited(ctx, cache_dir)
+    over = [run for run in kept_runs(folder) if run.state != "running"]
+    _remove(
+        [run for run in over if before is None or run.record.started < before],
+        folder,
+        dry_run=dry_run,
+    )
+
+
+def _moment_before(age: str) -> str:
+    """The moment that was this long ago, as runs write theirs."""
+    import time
+
+    from cbcore.exceptions import UsageError
+
+    written = re.fullmatch(r"(\d+)([smhdw])", age.strip())
+    if written is None:
+        raise UsageError(f"--older-than takes an age such as 12h, 30d or 8w, not {age!r}")
+    ago = time.time() - int(written[1]) * _SECONDS[written[2]]
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(max(ago, 0)))
+
+
+def _remove(runs: Sequence[KeptRun], cache_dir: str, *, dry_run: bool) -> None:
+    from cbcore._store.store import Store
+    from cbcore._store.sweeping import remove_runs
+    from cbcore.exceptions import UsageError
+
+    for run in runs:
+        if run.state == "running":
+            raise UsageError(
+                f"run {run.run_id} is still running, as process "
+                f"{run.record.manifest['host'].get('pid')}",
+                hint="stop it first",
+            )
+    if not runs:
+        echo("no run is to be removed", err=True)
+        return
+    store = Store(cache_dir)
+    try:
+        removed = remove_runs(store, {run.run_id for run in runs}, dry_run=dry_run)
+    finally:
+        store.close()
+    for run in runs:
+        echo(run.run_id)
+    many = f"{removed.n_runs} run{'' if removed.n_runs == 1 else 's'}"
+    room = _room(removed.n_bytes)
+    told = f"{many} would be removed, and {room} given back" if dry_run else ""
+    echo(told or f"{many} removed, {room} given back", err=True)
+
+
+def _room(n_bytes: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} GB"
+
+
+# -- carrying ----------------------------------------------------------------------------------
+
+
+@command.command("export", short_help="Write a run to one file.")
+@click.argument("run")
+@click.argument("file", type=click.Path(dir_okay=False, writable=True))
+@cache_option
+@shared_options
+@click.pass_context
+def export(ctx: click.Context, run: str, file: str, cache_dir: str) -> None:
+    """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
+    from pathlib import Path
+
+    from cbcore._store.carrying import export_run
+    from cbcore.exceptions import UsageError
+    from cbcore.kept import find_kept
+
+    found = find_kept(run, _inherited(ctx, cache_dir))
+    target = Path(file).absolute()
+    try:
+        export_run(found.path, found.record, target)
+    except OSError as error:
+        raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
+    echo(f"run {found.run_id}: {file} ({_room(target.stat().st_size)})", err=True)
+
+
+@command.command("import", short_help="Take over a run from a file.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@cache_option
+@shared_options
+@click.pass_context
+def import_(ctx: click.Context, file: str, cache_dir: str) -> None:
+    """Take over a run that `cb runs export` wrote, under its id."""
+    from pathlib import Path
+
+    from cbcore._store.carrying import import_run
+    from cbcore.exceptions import ResultError
+    from cbcore.kept import exported_run, is_exported
+
+    path = Path(file).absolute()
+    if not is_exported(path):
+        raise ResultError(f"{file} is not a run that `cb runs export` wrote")
+    found = exported_run(path)
+    import_run(found.path, found.record, _inherited(ctx, cache_dir))
+    echo(found.run_id)

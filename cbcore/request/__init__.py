@@ -48,6 +48,7 @@ class Request:
     Each list takes spec strings, `Spec`s and ready-made objects alike. `evaluators` and
     `metrics` left at None are chosen: evaluators by the tasks of each dataset, metrics by
     what they declare. Those in `added_…` join either way. `run_id` continues a recorded run;
+    `rescored_from` is the one whose outputs are scored anew;
     `argv` is how it was asked for. `extensions` are objects that add to the run, and `settings`
     what was given to the flags of plugins, by their keys.
     """
@@ -198,6 +199,12 @@ class Request:
         help=f"Where outputs and scores are stored. Default: {DEFAULT_CACHE_DIR}",
         recorded=False,
     )
+    no_examples: bool = option(
+        FLAG,
+        "--no-examples",
+        help="Keep numbers only in the store, no text of examples or outputs.",
+        default=False,
+    )
     allow_unsandboxed: bool = option(
         FLAG,
         "--allow-unsandboxed",
@@ -241,6 +248,7 @@ class Request:
     added_metrics: Sequence[Any] = ()
     host: PluginHost | None = None
     run_id: str | None = None
+    rescored_from: str | None = None
     argv: Sequence[str] | None = None
 
     def recorded(self) -> RunConfig:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.faults.bench import FAILING, LOG
 from tests.faults.forked import BENCH, Ended, Forks
+from tests.stores import values_in
 
 N = 240
 GOOD = {i for i in range(N) if i % FAILING != FAILING - 1}
@@ -123,13 +124,9 @@ def stored_ids(folder: Path) -> set[int]:
     database = sqlite3.connect(path)
     try:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-        if "outputs" not in tables:  # its tables are made all at once
-            assert not tables
-            return set()
-        values = [value for (value,) in database.execute("SELECT value FROM outputs")]
     finally:
         database.close()
+    values = values_in(path, "outputs")
     found = [int(number) for value in values for number in re.findall(rb"answer (\d+)\.", value)]
     assert len(found) == len(values) == len(set(found))
     return set(found)

@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import cbcore
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 
 MINE = '''
 """A user's own components; those that fall ill are well again when a file says so."""
@@ -25,7 +25,8 @@ import os
 import pathlib
 import signal
 
-from cbcore._store import sqlite
+from cbcore._run import memo
+from cbcore._store import store as stores
 
 
 def called(example):
@@ -80,7 +81,7 @@ def stream():
         yield {"id": i, "context": f"three words {i}", "answer": "Paris"}
 
 
-sqlite._BATCH_ROWS = 1  # a kill finds all that was done stored
+memo.MOST_VALUES, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
 '''
 
 
@@ -155,7 +156,9 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
     run(place, "-n", "3", system="py:mine:Counted,answer=Rome,name=rome")
     run(place, system="py:mine:Ill,number=9", code=-9)
     crashed, rome, first = place.json("runs")
-    assert list(first) == ["run_id", "state", "started", "ended", "systems", "datasets", "rows"]
+    keys = ["run_id", "state", "started", "ended", "systems", "datasets", "rows", "scores"]
+    assert list(first) == keys
+    assert first["scores"] == {"counted": first["scores"]["counted"]}
     assert (first["state"], first["systems"], first["datasets"]) == (
         "finished",
         ["counted"],
@@ -168,21 +171,10 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
     assert (crashed["state"], crashed["ended"], crashed["rows"]) == ("crashed", None, None)
     shown = place.cb("runs")
     header, *lines = shown.stdout.splitlines()
-    assert header.split() == [
-        "RUN",
-        "STARTED",
-        "STATE",
-        "OK",
-        "/",
-        "ERRORED",
-        "/",
-        "ROWS",
-        "SYSTEMS",
-        "DATASETS",
-    ]
+    assert header.split() == ["RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"]
     assert [line.split()[0] for line in lines] == [r["run_id"] for r in (crashed, rome, first)]
-    assert re.search(r"finished +10 / 0 / 10 +counted +data", lines[2])
-    assert re.search(r"crashed +– +ill +data", lines[0])
+    assert re.search(r"finished +10/0/10 +counted \d.\d{3} on data", lines[2])
+    assert re.search(r"crashed +– +ill – on data", lines[0])
 
 
 @pytest.mark.parametrize("arguments", [(), ("--cache-dir", "absent")])
@@ -268,7 +260,7 @@ def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
     text = place.cb("runs", "show", listed["run_id"]).stdout
     for part in (
         *(listed["run_id"], "finished", manifest["git_commit"], platform.python_version()),
-        *("cb run -s py:mine:Keyed,api_key=***", str(place.folder), "api_key=***"),
+        *("cb run -s 'py:mine:Keyed,api_key=***'", str(place.folder), "api_key=***"),
         "unit=2.0",
     ):
         assert part in text
@@ -681,9 +673,9 @@ def test_a_record_that_is_no_run_is_named_and_passed_over(place, manifest):
 LOCKING = '''
 import sqlite3
 
-from cbcore._store import sqlite
+from cbcore._store import database
 
-sqlite._LOCK_WAIT_S = 0.1
+database._LOCK_WAIT_S = 0.1
 
 
 class Locking:

@@ -440,20 +440,11 @@ def test_rows_on_disk_take_no_memory():
     assert bytes_per_row("disk") < bytes_per_row("memory") / 5
 
 
-@pytest.mark.parametrize("stored", [True, False])
-def test_the_file_of_rows_goes_with_the_result(tmp_path, monkeypatch, stored):
-    """It stands in the store's folder, or in the temporary one, while it is needed."""
+def test_the_file_of_rows_goes_with_the_result(tmp_path, monkeypatch):
+    """It stands in the temporary folder while it is needed."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    result = evaluate(
-        [Mixed()],
-        examples(200),
-        [],
-        [],
-        rows="disk",
-        cache_dir=tmp_path / "store" if stored else None,
-    )
-    folder = tmp_path / "store" if stored else tmp_path
-    assert len(list(folder.glob("cb-rows-*"))) == 1
+    result = evaluate([Mixed()], examples(200), [], [], rows="disk")
+    assert len(list(tmp_path.glob("cb-rows-*"))) == 1
     rows = result.rows
     del result
     gc.collect()
@@ -461,6 +452,18 @@ def test_the_file_of_rows_goes_with_the_result(tmp_path, monkeypatch, stored):
     del rows
     gc.collect()
     assert list(tmp_path.rglob("cb-rows-*")) == []
+
+
+def test_with_a_store_rows_on_disk_are_read_from_it(tmp_path):
+    """No other file is needed, and they are the same rows."""
+    result = evaluate([Mixed()], examples(1200), [], [], rows="disk", cache_dir=tmp_path)
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"store.sqlite3"}
+    assert [row.example_id for row in result.rows] == list(range(1200))
+    assert result.rows[700].example_id == 700
+    in_memory = evaluate([Mixed()], examples(1200), [], [])
+    assert [(r.error, r.response) for r in result.rows] == [
+        (r.error, r.response) for r in in_memory.rows
+    ]
 
 
 # -- observers ---------------------------------------------------------------------------------

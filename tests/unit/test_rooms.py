@@ -19,7 +19,7 @@ FLAT = {
     "toolbox": "attribution columns families spending identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions compose api",
+    "root": "request runfile extensions compose api kept",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""

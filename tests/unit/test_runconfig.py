@@ -19,7 +19,7 @@ import pytest
 
 from cbcore import evaluate
 from cbcore._store.records import Manifest
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.exceptions import RunStoppedError
 from cbcore.request import Request
 from cbcore.request._options import options_of
@@ -97,7 +97,7 @@ def test_a_whole_run_has_every_key_but_those_of_a_failure():
     """What is declared is there to be read."""
     result = evaluate(systems=[Answering()], dataset=DATA, progress=False)
     missing = set(get_type_hints(RunConfig)) - set(result.config)
-    assert missing == {"state_reason", "filter", "extension_plugins"}
+    assert missing == {"state_reason", "filter", "extension_plugins", "rescored_from"}
 
 
 def test_every_recorded_setting_is_a_key():

@@ -6,9 +6,9 @@ import pytest
 
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.parts import Part
-from cbcore._run.scorers import Scorer
+from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.sources import Source
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.testing import FakeDataset, FakeEvaluator, FakeSystem
 from cbcore.tokens import TokenCounter, Words
 
@@ -39,13 +39,24 @@ def test_a_part_without_identity_is_told_once_with_the_reason(store):
     assert RunContext(COUNTER, warn=pytest.fail).identity(unidentifiable()) is None
 
 
-def test_there_is_no_memo_without_a_store_or_an_identity(store):
+def test_there_is_no_memo_without_a_store(store):
     """Then everything is called."""
     source = Source("d", FakeDataset())
     assert RunContext(COUNTER).memo(Part(FakeSystem()), source) is None
-    context = RunContext(COUNTER, store=store)
-    assert context.memo(unidentifiable(), source) is None
-    assert context.memo(Part(FakeSystem()), source) is not None
+    assert RunContext(COUNTER, store=store).memo(Part(FakeSystem()), source) is not None
+
+
+def test_what_has_no_identity_is_kept_and_not_found_again(store):
+    """Its outputs can be looked at with their run, and no other run takes them for its own."""
+    source = Source("d", FakeDataset(2))
+    for _ in range(2):
+        context = RunContext(COUNTER, store=store)
+        memo = context.memo(unidentifiable(), source)
+        for work in context.works(source, memo):
+            assert work.recalled is None
+            memo.remember(Outcome(work, {"response": "x"}, 0.1))
+    store.commit()
+    assert store.count("outputs") == 4
 
 
 def test_work_comes_as_often_as_the_source_or_else_the_run_wants():

@@ -9,7 +9,7 @@ from cbcore._run.lane import Lane
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.exceptions import StoreError
 from cbcore.testing import (
     AsyncFakeSystem,

@@ -8,11 +8,12 @@ import attrs
 import pytest
 
 from cbcore._run import memo as memo_module
+from cbcore._run.keeping import Keeping
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.results import Scored
 from cbcore.secrets import remember
 
@@ -42,7 +43,8 @@ def memo(store, told):
         pairs = [(scorer, identity) for scorer, identity in evaluators]
         for secret in secrets:
             remember(secret)
-        return Memo(store, system, pairs, warn=told.append)
+        places = Keeping(store).places("system", system, "d")
+        return Memo(store, places, pairs, warn=told.append)
 
     return make
 

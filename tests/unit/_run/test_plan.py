@@ -8,7 +8,7 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._run.plan import plan
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.compose import compose
 from cbcore.exceptions import DataError
 from cbcore.request import Request

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._run.row_files import DiskRows, JoinedRows
+from cbcore._run.row_files import DiskRows
+from cbcore._store.rows import JoinedRows
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 
@@ -20,7 +21,7 @@ def row(i, **fields):
 
 
 def filled(n, folder=None):
-    rows = DiskRows(folder)
+    rows = DiskRows("system", folder)
     fill(rows, n)
     return rows
 
@@ -81,9 +82,9 @@ def test_reading_goes_on_while_rows_are_added():
 )
 def test_every_field_survives(fields):
     """Text, numbers of any size, and what is not there."""
-    rows = DiskRows()
-    rows.append(EvalRow("s", "id", **fields))
-    assert list(rows) == [EvalRow("s", "id", **fields)]
+    rows = DiskRows("system")
+    rows.append(EvalRow("system", "id", **fields))
+    assert list(rows) == [EvalRow("system", "id", **fields)]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_every_field_survives(fields):
 )
 def test_metadata_that_is_no_plain_data_is_kept_as_text(metadata, kept):
     """A row is never lost for what a system put into it."""
-    rows = DiskRows()
+    rows = DiskRows("system")
     rows.append(EvalRow("s", 1, metadata=metadata))
     assert rows[0].metadata == kept
 
@@ -116,7 +117,7 @@ def test_a_folder_that_cannot_be_used_is_an_error_of_the_store(tmp_path):
     """Named, with its exit code; not a traceback."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written to") as caught:
-        DiskRows(tmp_path / "file" / "folder")
+        DiskRows("system", tmp_path / "file" / "folder")
     assert caught.value.exit_code == 6
 
 
@@ -142,7 +143,7 @@ class Full:
 @pytest.mark.parametrize("room", [0, 1, 5000, 20_000])
 def test_a_full_disk_keeps_what_was_appended_and_goes_on_when_there_is_room(tmp_path, room):
     """The row that did not fit is refused; those before it are read back."""
-    rows = DiskRows(tmp_path)
+    rows = DiskRows("system", tmp_path)
     rows._file = full = Full(rows._file, room)
     with pytest.raises(StoreError, match="No space left on device") as caught:
         fill(rows, 1000)

@@ -11,7 +11,7 @@ from cbcore._run.run import Run
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._store.records import RunRecord
-from cbcore._store.sqlite import Store
+from cbcore._store.store import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
 from cbcore.testing import (
     AsyncFakeSystem,
@@ -158,9 +158,9 @@ def test_the_record_has_identities_first_and_the_count_in_the_end(tmp_path):
     saved = []
 
     class Watching(Store):
-        def save_run(self, record):
+        def save_run(self, record, *result, **more):
             saved.append((record.state, dict(record.manifest["identities"])))
-            super().save_run(record)
+            super().save_run(record, *result, **more)
 
     system = FakeSystem()
     record = RunRecord("r", "now", {})

@@ -19,6 +19,7 @@ def test_the_public_names():
     assert kit.__all__ == [
         "Output",
         "Settings",
+        "cache_option",
         "clean",
         "echo",
         "echo_columns",
@@ -151,9 +152,11 @@ def test_a_reader_that_goes_away_is_no_error():
 
 
 def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
-    """For now: an id is refused with what to do instead."""
+    """Or by its id in a store; what is neither is refused."""
     saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
     (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
     assert find_result(Settings(), str(tmp_path / "r.json")) == saved
-    with pytest.raises(ResultError, match="there is no file '2026', and runs are not kept yet"):
-        find_result(Settings(), "2026")
+    with pytest.raises(UsageError, match="has an id that starts with '2026'"):
+        find_result(Settings(), "2026", tmp_path)
+    with pytest.raises(ResultError, match=r"there is no file 'other.json'"):
+        find_result(Settings(), "other.json", tmp_path)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cbcore.cli.kit import Settings, find_result, pass_settings, shared_options
+from cbcore.cli.kit import Settings, cache_option, find_result, pass_settings, shared_options
 
 
 @click.command(
@@ -45,13 +45,14 @@ from cbcore.cli.kit import Settings, find_result, pass_settings, shared_options
     help="text, markdown or json; to FILE, or printed. Repeatable. Default: text.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@cache_option
 @shared_options
 @pass_settings
 def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None:
     """Compare the systems of one run pair by pair, or the same systems in two runs.
 
-    A RUN is the path of a saved result. Of two, the first is the baseline. What is worse stands
-    first, with the examples that lost most.
+    A RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
+    Of two, the first is the baseline. What is worse stands first, with the examples that lost most.
     """
     from cb_stats.comparing import compare_runs, compare_systems
     from cb_stats.outputs import check_outputs, write_outputs
@@ -75,7 +76,7 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
         detect=chosen["detect"],
         seed=chosen["seed"],
     )
-    results = [find_result(settings, run) for run in runs]
+    results = [find_result(settings, run, chosen["cache_dir"]) for run in runs]
     if len(results) == 1:
         report = compare_systems(results[0], options, baseline=chosen["baseline"])
     else:

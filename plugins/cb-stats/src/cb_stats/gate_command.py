@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli.kit import Settings, clean, find_result, pass_settings, shared_options, tool_table
+from cbcore.cli.kit import (
+    Settings,
+    cache_option,
+    clean,
+    find_result,
+    pass_settings,
+    shared_options,
+    tool_table,
+)
 
 if TYPE_CHECKING:
     from cb_stats.gating import Gate
@@ -47,13 +55,14 @@ def _rule_option(flag: str, example: str, told: str) -> Callable[..., Any]:
     help="text, markdown, junit or json; to FILE, or printed. Repeatable. Default: text.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@cache_option
 @shared_options
 @pass_settings
 def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
     """Hold a run to rules, and exit with 9 when one is broken.
 
     Rules are given by flags, in [tool.cb.gate] of pyproject.toml, or in a YAML file. RUN and the
-    baseline are paths of saved results.
+    baseline are ids, beginnings of only one, `latest`, `latest~1`, or paths of saved results.
     """
     from cb_stats.gating import check
     from cb_stats.outputs import check_outputs, write_outputs
@@ -73,8 +82,9 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
         given[kind] = assignments(chosen[kind], f"--{kind.replace('_', '-')}")
     rules = rules_of(data, where, given)
     baseline = chosen["baseline"] or data.get("baseline")
-    result = find_result(settings, run)
-    before = find_result(settings, str(baseline)) if baseline and rules.max_drop else None
+    store = chosen["cache_dir"]
+    result = find_result(settings, run, store)
+    before = find_result(settings, str(baseline), store) if baseline and rules.max_drop else None
     gate = check(result, rules, before)
     write_outputs(wanted, lambda name: FORMATS[name](gate))
     if gate.broken:

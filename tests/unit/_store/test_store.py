@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -12,10 +13,14 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import _logging, evaluate
-from cbcore._store import sqlite
-from cbcore._store.sqlite import FILE_NAME, SCHEMA_VERSION, Store
+from cbcore._store import store as stores
+from cbcore._store.batches import MOST_VALUES, packed, unpacked
+from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
+from cbcore._store.shelf import SORTS
+from cbcore._store.store import Store
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalResult
+from tests.stores import OWNER, get, key_of, put
 
 
 class Counting:
@@ -56,9 +61,9 @@ def run(tmp_path, systems=None, data=DATA, evaluators=None, **keywords):
 def test_what_was_put_is_found_again_after_closing(tmp_path):
     """Values are kept by key; absent keys are left out."""
     store = Store(tmp_path)
-    store.put("outputs", b"k", b"v")
+    put(store, "outputs", "k", b"v")
     store.close()
-    assert Store(tmp_path).get("outputs", [b"k", b"absent"]) == {b"k": b"v"}
+    assert get(Store(tmp_path), "outputs", ["k", "absent"]) == {"k": b"v"}
 
 
 def test_the_same_run_again_calls_nothing_and_gives_the_same_rows(tmp_path):
@@ -190,12 +195,12 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 def test_two_stores_on_one_file_see_each_other(tmp_path):
     """What one commits the other finds."""
     one, other = Store(tmp_path), Store(tmp_path)
-    one.put("scores", b"k", b"v")
+    put(one, "scores", "k", b"v")
     one.commit()
-    other.put("outputs", b"k", b"w")
+    put(other, "outputs", "k", b"w")
     other.commit()
-    assert other.get("scores", [b"k"]) == {b"k": b"v"}
-    assert one.get("outputs", [b"k"]) == {b"k": b"w"}
+    assert get(other, "scores", ["k"]) == {"k": b"v"}
+    assert get(one, "outputs", ["k"]) == {"k": b"w"}
     one.close()
     other.close()
 
@@ -205,17 +210,18 @@ def test_two_stores_on_one_file_see_each_other(tmp_path):
 )
 def test_the_pause_between_commits_grows_with_what_they_cost(took_s, pause_s):
     """Slow calls are safe at once; fast ones do not pay for it with more than a twentieth."""
-    assert sqlite._pause_after(took_s) == pytest.approx(pause_s)
+    assert stores._pause_after(took_s) == pytest.approx(pause_s)
 
 
 # -- damage ------------------------------------------------------------------------------------
 
 
-def changed(folder, table, change):
-    """Replace every value of a table by what `change` makes of it, behind the store's back."""
+def changed(folder, sort, column, change):
+    """Replace a column of every batch of a sort by what `change` makes of it, behind its back."""
     database = sqlite3.connect(folder / FILE_NAME)
-    for rowid, value in database.execute(f"SELECT rowid, value FROM {table}").fetchall():
-        database.execute(f"UPDATE {table} SET value = ? WHERE rowid = ?", (change(value), rowid))
+    query = f"SELECT id, {column} FROM batches WHERE substr(shelf, 1, 1) = ?"
+    for number, value in database.execute(query, (SORTS[sort],)).fetchall():
+        database.execute(f"UPDATE batches SET {column} = ? WHERE id = ?", (change(value), number))
     database.commit()
     database.close()
 
@@ -233,31 +239,33 @@ DAMAGE += [lambda value: value.decode("latin-1"), lambda value: value[::-1]]
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize(("table", "calls"), [("outputs", 10), ("scores", 0)])
-def test_a_damaged_value_is_asked_again_and_told_once(tmp_path, capsys, table, calls, damage):
+@pytest.mark.parametrize("column", ["keys", "data"])
+@pytest.mark.parametrize(("sort", "calls"), [("outputs", 10), ("scores", 0)])
+def test_a_damaged_value_is_asked_again_and_told(tmp_path, capsys, sort, calls, column, damage):
     """Neither a crash nor another number; the run after that finds all of it."""
     first = run(tmp_path)
-    changed(tmp_path, table, damage)
-    for warnings in (1, 0):
-        again = run(tmp_path)
-        assert measured(again) == measured(first)
-        assert Counting.calls == 10 + calls
-        assert capsys.readouterr().err.count("10 values were damaged") == warnings
+    changed(tmp_path, sort, column, damage)
+    again = run(tmp_path)
+    assert measured(again) == measured(first)
+    assert Counting.calls == 10 + calls
+    assert capsys.readouterr().err.count("10 values were damaged") == 1
+    again = run(tmp_path)
+    assert measured(again) == measured(first)
+    assert Counting.calls == 10 + calls
     assert [row.recalled for row in again.rows] == [True] * 10
 
 
-def test_a_value_under_the_key_of_another_is_damage(tmp_path):
-    """As when an index leads to the wrong row: the value is whole, and not what was asked for."""
+def test_a_batch_on_the_shelf_of_another_is_damage(tmp_path):
+    """As when an index leads to the wrong row: it is whole, and not what was asked for."""
     store = Store(tmp_path)
-    for key in (b"a", b"b"):
-        store.put("outputs", key, b"value of " + key)
+    put(store, "outputs", "a", b"value of a")
     store.close()
     database = sqlite3.connect(tmp_path / FILE_NAME)
-    database.execute("UPDATE outputs SET value = (SELECT value FROM outputs WHERE key = x'61')")
+    database.execute("UPDATE batches SET shelf = ?", (SORTS["scores"] + OWNER,))
     database.commit()
     database.close()
     store = Store(tmp_path)
-    assert store.get("outputs", [b"a", b"b"]) == {b"a": b"value of a"}
+    assert get(store, "scores", ["a"]) == {}
     assert store.n_damaged == 1
     store.close()
 
@@ -265,13 +273,39 @@ def test_a_value_under_the_key_of_another_is_damage(tmp_path):
 @given(st.binary(min_size=1, max_size=40), st.data())
 def test_no_flipped_bit_goes_unnoticed(value, data):
     """Wherever it is."""
-    bit = data.draw(st.integers(0, 8 * len(value) - 1))
-    damaged = bytearray(value)
-    damaged[bit // 8] ^= 1 << bit % 8
-    checksum = sqlite._pack(sqlite._checksum(b"key", value))
-    assert sqlite._unsealed(b"key", checksum + value) == value
-    assert sqlite._unsealed(b"key", checksum + damaged) is None
-    assert sqlite._unsealed(b"another", checksum + value) is None
+    ((shelf, *columns),) = packed(b"shelf", [(key_of("k"), value)])
+    n, keys, content, checksum = columns
+    assert [*unpacked(shelf, *columns).pairs()] == [(key_of("k"), value)]
+    whole = bytearray(keys + content)
+    bit = data.draw(st.integers(0, 8 * len(whole) - 1))
+    whole[bit // 8] ^= 1 << bit % 8
+    damaged = bytes(whole[: len(keys)]), bytes(whole[len(keys) :])
+    assert unpacked(shelf, n, *damaged, checksum) is None
+    assert unpacked(b"other", *columns) is None
+
+
+@given(st.lists(st.binary(max_size=2000), max_size=1200))
+def test_what_is_packed_comes_back_in_its_order(values):
+    """Whatever its size, in batches of a bounded one."""
+    pairs = [(key_of(number), value) for number, value in enumerate(values)]
+    batches = [unpacked(*columns) for columns in packed(b"shelf", pairs)]
+    assert [pair for batch in batches for pair in batch.pairs()] == pairs
+    assert all(0 < len(batch) <= MOST_VALUES for batch in batches)
+
+
+@given(st.permutations(range(40)), st.integers(1, 40))
+def test_values_are_found_in_any_order(order, n_together):
+    """In the order they were put, and in every other."""
+    store = Store(":memory:", read_only=True)
+    for number in range(40):
+        put(store, "outputs", number, str(number).encode())
+        if number % 7 == 0:
+            store.commit()
+    store.commit()
+    for start in range(0, 40, n_together):
+        some = order[start : start + n_together]
+        assert get(store, "outputs", some) == {n: str(n).encode() for n in some}
+    store.close()
 
 
 def test_a_damaged_record_of_a_run_leaves_the_others_readable(tmp_path, capsys):
@@ -314,7 +348,7 @@ def test_garbage_in_any_column_of_a_record_leaves_the_others_readable(
 def test_a_store_that_is_only_read_is_left_as_it_is(tmp_path):
     """Also where there is none: then it is empty."""
     nothing = Store(tmp_path / "none", read_only=True)
-    assert (nothing.runs(), nothing.get("outputs", [b"k"])) == ([], {})
+    assert (nothing.runs(), get(nothing, "outputs", ["k"])) == ([], {})
     nothing.close()
     assert list(tmp_path.iterdir()) == []
     result = run(tmp_path)
@@ -339,51 +373,71 @@ def test_a_store_of_an_older_schema_can_be_read_where_it_can_be_written(tmp_path
 def test_what_is_put_while_a_commit_is_under_way_waits_for_the_next(tmp_path):
     """Nobody who puts is kept waiting by the disk, and nothing is lost between two batches."""
     store = Store(tmp_path)
-    store.put("outputs", b"first", b"1")
+    put(store, "outputs", "first", b"1")
     other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")  # so that the commit has to wait
     committing = threading.Thread(target=store.commit)
     committing.start()
     while not store.is_due:
         pass
-    store.put("outputs", b"second", b"2")
+    put(store, "outputs", "second", b"2")
     other.execute("COMMIT")
     other.close()
     committing.join()
-    assert store.get("outputs", [b"first", b"second"]) == {b"first": b"1", b"second": b"2"}
+    assert get(store, "outputs", ["first", "second"]) == {"first": b"1", "second": b"2"}
     store.close()
     store = Store(tmp_path)
-    assert store.get("outputs", [b"first", b"second"]) == {b"first": b"1", b"second": b"2"}
+    assert get(store, "outputs", ["first", "second"]) == {"first": b"1", "second": b"2"}
     store.close()
 
 
-OLD_SCHEMA = """
+OLD_KEY = (OWNER + key_of("old")).hex()
+OLD_SCHEMA = f"""
     CREATE TABLE outputs (key BLOB UNIQUE, value BLOB NOT NULL);
     CREATE TABLE scores (key BLOB UNIQUE, value BLOB NOT NULL);
     CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT, ended TEXT, state TEXT,
                        manifest BLOB NOT NULL);
-    INSERT INTO outputs VALUES (x'6f6c64', x'76616c7565');
+    INSERT INTO outputs VALUES (x'{OLD_KEY}', x'76616c7565');
     INSERT INTO runs VALUES ('old', '2026-01-01T00:00:00Z', '', 'finished', x'7b7d');
     PRAGMA user_version=1;
 """
 
 
 def test_a_store_without_checksums_is_taken_over(tmp_path):
-    """What it holds stays readable, so that its runs can be scored anew; new values have one."""
+    """What it holds stays readable, so that its runs can be scored anew."""
     database = sqlite3.connect(tmp_path / FILE_NAME)
     database.executescript(OLD_SCHEMA)
     database.close()
     for _ in range(2):
         store = Store(tmp_path)
-        assert store.get("outputs", [b"old"]) == {b"old": b"value"}
+        assert get(store, "outputs", ["old"]) == {"old": b"value"}
         assert [record.run_id for record in store.runs()] == ["old"]
         store.close()
     first = run(tmp_path)
     assert run(tmp_path).rows == first.rows
     assert Counting.calls == 10
+
+
+def test_a_store_with_a_row_for_each_value_is_taken_over(tmp_path):
+    """With what is sound of it: a value with a wrong checksum is not."""
+
+    def sealed(key, value):
+        return crc32(value, crc32(key)).to_bytes(4, "little") + value
+
+    keys = [OWNER + key_of(name) for name in ("unchecked", "checked", "damaged")]
+    values = [b"1", sealed(keys[1], b"2"), sealed(keys[1], b"3")]
     database = sqlite3.connect(tmp_path / FILE_NAME)
-    assert dict(database.execute("SELECT * FROM unchecked")) == {"outputs": 1, "scores": 0}
+    database.executescript(OLD_SCHEMA.replace("user_version=1", "user_version=2"))
+    database.execute("DELETE FROM outputs")
+    database.executemany("INSERT INTO outputs VALUES (?, ?)", zip(keys, values, strict=True))
+    database.execute("CREATE TABLE unchecked (name TEXT PRIMARY KEY, last INTEGER)")
+    database.execute("INSERT INTO unchecked VALUES ('outputs', 1), ('scores', 0)")
+    database.commit()
     database.close()
+    store = Store(tmp_path)
+    names = ["unchecked", "checked", "damaged"]
+    assert get(store, "outputs", names) == {"unchecked": b"1", "checked": b"2"}
+    store.close()
 
 
 # -- what came from it -------------------------------------------------------------------------
@@ -428,7 +482,7 @@ def test_where_no_thread_can_be_started_what_is_put_waits_for_the_end(tmp_path, 
     store = Store(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refuse)
-        store.put("outputs", b"a", b"1")
-    store.put("outputs", b"b", b"2")
+        put(store, "outputs", "a", b"1")
+    put(store, "outputs", "b", b"2")
     store.close()
     assert Store(tmp_path).count("outputs") == 2

@@ -1,0 +1,99 @@
+"""Values as the store writes them: many at once, with their keys, compressed and with a checksum.
+
+A value of its own for each would be a row of a table and an entry of an index each, which takes
+longer than all that a run does beside. What was written together is mostly read together.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TypeAlias
+from zlib import compress, crc32, decompress, error
+
+import attrs
+
+KEY_BYTES = 16
+"""The length of every key: that of a digest of content."""
+LARGEST_VALUE = 900_000_000
+"""Bytes of a value at most; SQLite refuses a billion, and with it all that is written then."""
+
+MOST_VALUES = 512
+"""Values of a batch at most."""
+_MOST_BYTES = 1_000_000
+_LENGTH = "I"
+_LENGTH_BYTES = array(_LENGTH).itemsize
+_QUICK = 1
+"""The level of compression: a higher one takes several times as long for a tenth less."""
+
+Pair: TypeAlias = "tuple[bytes, bytes]"
+Packed: TypeAlias = "tuple[bytes, int, bytes, bytes, int]"
+"""A batch as it is written: its shelf, how many values, their keys, the values, the checksum."""
+
+
+@attrs.frozen
+class Batch:
+    """Values that were written together, and their keys, in order."""
+
+    keys: bytes
+    _ends: Sequence[int]
+    _values: bytes
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def key(self, place: int) -> bytes:
+        return self.keys[place * KEY_BYTES : (place + 1) * KEY_BYTES]
+
+    def value(self, place: int) -> bytes:
+        return self._values[self._ends[place] : self._ends[place + 1]]
+
+    def pairs(self) -> Iterator[Pair]:
+        return ((self.key(place), self.value(place)) for place in range(len(self)))
+
+
+def packed(shelf: bytes, pairs: Sequence[Pair]) -> Iterator[Packed]:
+    """Pairs of key and value as batches of a size that is quick to read back."""
+    for some in _portions(pairs):
+        keys = b"".join([key for key, _ in some])
+        values = [value for _, value in some]
+        lengths = array(_LENGTH, map(len, values)).tobytes()
+        data = compress(lengths + b"".join(values), _QUICK)
+        yield shelf, len(some), keys, data, _checksum(shelf, keys, data)
+
+
+def _portions(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+    for start in range(0, len(pairs), MOST_VALUES):
+        some = pairs[start : start + MOST_VALUES]
+        if sum(len(value) for _, value in some) <= _MOST_BYTES:
+            yield some
+            continue
+        begin = size = 0
+        for place, (_, value) in enumerate(some):
+            if size and size + len(value) > _MOST_BYTES:
+                yield some[begin:place]
+                begin, size = place, 0
+            size += len(value)
+        yield some[begin:]
+
+
+def unpacked(shelf: bytes, n: object, keys: object, data: object, checksum: object) -> Batch | None:
+    """A batch as it was written; None where it is not: damage can make anything of it."""
+    if type(keys) is not bytes or type(data) is not bytes or type(n) is not int:
+        return None
+    if checksum != _checksum(shelf, keys, data) or len(keys) != n * KEY_BYTES:
+        return None
+    try:
+        content = decompress(data)
+    except error:
+        return None
+    lengths = array(_LENGTH)
+    lengths.frombytes(content[: n * _LENGTH_BYTES])
+    ends = list(accumulate(lengths, initial=n * _LENGTH_BYTES))
+    return Batch(keys, ends, content) if len(lengths) == n and ends[-1] == len(content) else None
+
+
+def _checksum(shelf: bytes, keys: bytes, data: bytes) -> int:
+    """Of all three: a damaged index leads to a sound batch that is another's."""
+    return crc32(data, crc32(keys, crc32(shelf)))

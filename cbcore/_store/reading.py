@@ -1,0 +1,139 @@
+"""A kept run read back: its record, its rows, and the texts behind them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any, overload
+
+from cbcore._store.batches import KEY_BYTES, Pair
+from cbcore._store.database import failure, opened_as_it_is
+from cbcore._store.records import RunRecord
+from cbcore._store.rows import StoredRows
+from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
+from cbcore.examples import NO_TEXTS, Texts
+from cbcore.exceptions import StoreError
+from cbcore.identity import content_key
+from cbcore.plain import from_bytes
+
+LATENCY_BYTES = 8
+"""What stands in front of a stored output."""
+
+
+class Reader:
+    """The file of a store, opened for reading when something is first asked of it.
+
+    Others may write to it meanwhile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._database: sqlite3.Connection | None = None
+
+    def written(self, name: bytes) -> Written:
+        """What is on the disk of a shelf by now."""
+        if self._database is None:
+            self._database = opened_as_it_is(self.path)
+            if self._database is None:
+                raise StoreError(f"the store {self.path} cannot be read, or is gone")
+        try:
+            return Written(self._database, name)
+        except sqlite3.Error as error:
+            raise failure(self.path, "read", error) from error
+
+
+def row_shelves(record: RunRecord) -> list[dict[str, bytes]]:
+    """The shelves of a run's rows by system, of every attempt at it, the last one first."""
+    places: Any = record.manifest.get("places", {})
+    attempts = [places.get("rows", {}), *places.get("earlier", [])]
+    return [{system: ROWS + bytes.fromhex(owner) for system, owner in a.items()} for a in attempts]
+
+
+def kept_rows(reader: Reader, record: RunRecord) -> dict[str, StoredRows]:
+    """The rows of every system of a run. Where an attempt got less far than one before it, those."""
+    attempts = row_shelves(record)
+    if not attempts:
+        return {}
+    if record.state == "finished":
+        attempts = attempts[:1]
+    found: dict[str, StoredRows] = {}
+    for system in attempts[0]:
+        parts = [StoredRows(system, reader, a[system]) for a in attempts if system in a]
+        found[system] = max(parts, key=len)
+    return found
+
+
+class KeptTexts(Sequence[Texts]):
+    """The texts behind the rows of a run, at the places of the rows."""
+
+    def __init__(
+        self, reader: Reader, rows: Mapping[str, StoredRows], places: Mapping[str, Any]
+    ) -> None:
+        self._reader = reader
+        self._parts = [
+            (part, OUTPUTS + bytes.fromhex(places["outputs"][system]))
+            for system, part in rows.items()
+        ]
+        self._example_names = [EXAMPLES + bytes.fromhex(o) for o in places.get("examples", ())]
+        self._ends: list[int] = []
+        self._shelves: dict[bytes, Written] = {}
+
+    def __len__(self) -> int:
+        if not self._ends:
+            self._ends = list(accumulate(len(part) for part, _ in self._parts))
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Texts: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Texts]: ...
+    def __getitem__(self, index: int | slice) -> Texts | list[Texts]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        for (part, outputs), end in zip(self._parts, self._ends, strict=True):
+            if place < end:
+                return self._behind(part, place - (end - len(part)), outputs)
+        raise IndexError(index)
+
+    def _shelf(self, name: bytes) -> Written:
+        if name not in self._shelves:
+            self._shelves[name] = self._reader.written(name)
+        return self._shelves[name]
+
+    def _behind(self, rows: StoredRows, place: int, outputs: bytes) -> Texts:
+        content, key = self._addresses(rows, place)
+        if content is None:
+            return NO_TEXTS
+        example, output = from_bytes(content), None
+        for _, value in self._shelf(outputs).find([key]):
+            output = unpacked_output(value, example)
+        return Texts(example, output)
+
+    def _addresses(self, rows: StoredRows, place: int) -> tuple[bytes | None, bytes]:
+        """The content of the example behind a row, and the key of its output."""
+        key = rows.written.key(place)
+        if key is None or key == bytes(KEY_BYTES):
+            return None, b""
+        shelves = map(self._shelf, self._example_names)
+        found = chain.from_iterable(shelf.find([key]) for shelf in shelves)
+        content = next((value for _, value in found), None)
+        repeat = rows[place].repeat if content is not None else 0
+        # As `Memo` makes the key of an output.
+        return content, key if not repeat else content_key((content or b"") + str(repeat).encode())
+
+    def stored_outputs(self) -> list[Pair]:
+        """All that is stored of outputs, as it is stored."""
+        found: dict[bytes, bytes] = {}
+        for rows, outputs in self._parts:
+            keys = [self._addresses(rows, place)[1] for place in range(len(rows))]
+            found.update(self._shelf(outputs).find(keys))
+        return list(found.items())
+
+
+def unpacked_output(value: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
+    """What a system returned, from what is stored of it: what it handed back is the example's."""
+    own, handed_back = from_bytes(value[LATENCY_BYTES:])
+    return {**{key: example[key] for key in handed_back if key in example}, **own}

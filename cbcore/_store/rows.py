@@ -1,0 +1,171 @@
+"""Rows as the store keeps them: in their order, each system's of a run for itself."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, overload
+
+import attrs
+
+from cbcore._store.batches import Pair
+from cbcore._store.shelf import Written
+from cbcore.components import describe_exception
+from cbcore.plain import from_bytes, json_safe, plain_bytes
+from cbcore.results import ROW_FIELDS, EvalRow
+from cbcore.stats import CLUSTER
+
+if TYPE_CHECKING:
+    from cbcore._store.reading import Reader
+    from cbcore._store.shelf import Shelf
+
+_FIELDS = tuple(name for name in ROW_FIELDS if name != "system")
+_fields_of = attrgetter(*_FIELDS)
+
+
+def encoded(row: EvalRow) -> bytes:
+    """A row as it is stored: its fields in their order, to which a later version may add."""
+    data = _fields_of(row)
+    try:
+        return plain_bytes(data)
+    except TypeError:
+        pass
+    try:  # metadata a system made of other things than plain data
+        return plain_bytes(json_safe(data))
+    except Exception as error:  # noqa: BLE001 - the plugin boundary: and of what cannot be plain
+        reason = f"the row cannot be written: {describe_exception(error)}"
+        bare = attrs.evolve(row, scores={}, metadata={}, missing={}, response=None, error=reason)
+        return plain_bytes(_fields_of(bare))
+
+
+def decoded(system: str, value: bytes | None) -> EvalRow:
+    """A row that was stored; what is left of it where it was damaged."""
+    with contextlib.suppress(ValueError, TypeError):
+        if value is not None:
+            return EvalRow(system, **dict(zip(_FIELDS, from_bytes(value), strict=False)))
+    return EvalRow(system, "?", error="this row was damaged in the store")
+
+
+def without_texts(row: EvalRow) -> EvalRow:
+    """A row with its numbers only: neither what a model said nor what was noted beside."""
+    noted = {k: v for k, v in row.metadata.items() if isinstance(v, int | float) or k == CLUSTER}
+    return attrs.evolve(row, response=None, metadata=noted)
+
+
+class StoredRows(Sequence[EvalRow]):
+    """The rows of one system of a run, read from the store as they are asked for."""
+
+    def __init__(self, system: str, reader: Reader, name: bytes) -> None:
+        self._system = system
+        self._reader = reader
+        self.name = name
+        self._known: Written | None = None
+
+    @property
+    def written(self) -> Written:
+        if self._known is None:
+            self._known = self._reader.written(self.name)
+        return self._known
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        values = self.written.values(0, len(self))
+        return (decoded(self._system, value) for value in values)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
+        if isinstance(index, slice):
+            places = range(*index.indices(len(self)))
+            if places.step == 1:
+                values = self.written.values(places.start, places.stop)
+                return [decoded(self._system, value) for value in values]
+            return [self[place] for place in places]
+        place = range(len(self))[index]
+        return decoded(self._system, next(self.written.values(place, place + 1)))
+
+
+class GrowingRows(Sequence[EvalRow]):
+    """The rows of one system while its run is going on, for whoever does not want them in memory.
+
+    Whoever appends one has put it on the shelf already.
+    """
+
+    def __init__(self, system: str, shelf: Shelf, reader: Reader) -> None:
+        self._system = system
+        self._shelf = shelf
+        self._reader = reader
+        self._length = 0
+
+    def append(self, _: EvalRow) -> None:
+        self._length += 1
+
+    def settled(self) -> Sequence[EvalRow]:
+        """The same rows when no more will come: as they are on the disk, if all are there."""
+        stored, waiting = self._parts()
+        return self if waiting else stored
+
+    def __len__(self) -> int:
+        return self._length
+
+    def _parts(self) -> tuple[StoredRows, list[Pair]]:
+        """What is on the disk, and what could not be brought there."""
+        waiting = self._shelf.left_waiting()
+        return StoredRows(self._system, self._reader, self._shelf.name), waiting
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        stored, waiting = self._parts()
+        yield from stored
+        for _, value in waiting:
+            yield decoded(self._system, value)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        stored, waiting = self._parts()
+        if place < len(stored):
+            return stored[place]
+        return decoded(self._system, waiting[place - len(stored)][1])
+
+
+class JoinedRows(Sequence[EvalRow]):
+    """The rows of all systems, one after another, without copying them."""
+
+    def __init__(self, parts: Sequence[Sequence[EvalRow]]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        return itertools.chain.from_iterable(self._parts)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | list[EvalRow]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        wanted = index + len(self) if index < 0 else index
+        for part in self._parts:
+            if 0 <= wanted < len(part):
+                return part[wanted]
+            wanted -= len(part)
+        raise IndexError(index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]

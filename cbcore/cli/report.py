@@ -1,0 +1,31 @@
+"""`cb report`: a kept run in any format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cbcore.cli._options import options
+from cbcore.cli._settings import Settings, pass_settings, shared_options
+from cbcore.cli.runs import cache_option
+from cbcore.request import Invocation
+from cbcore.request._options import options_of
+
+
+@click.command("report", short_help="Report a kept run, in any format.")
+@click.argument("run", default="latest")
+@options([options_of(Invocation)["outputs"]])
+@cache_option
+@shared_options
+@pass_settings
+def command(settings: Settings, /, run: str, cache_dir: str, **chosen: Any) -> None:
+    """Report a run again, with any installed reporter. Nothing is called and nothing scored.
+
+    RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
+    """
+    from cbcore.cli._reports import find_result, make_outputs, report
+
+    settings.configure_logging()
+    outputs = make_outputs(settings, chosen["outputs"])
+    report(find_result(settings, run, cache_dir), outputs)

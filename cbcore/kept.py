@@ -1,0 +1,188 @@
+"""Runs that were kept: listed, found by how people name them, and opened again.
+
+A kept run is whole: its rows, its summary and the texts of its examples are in the store, so that
+it is read without its dataset, its plugins or a network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cbcore._build.remaking import metrics_of
+from cbcore._store.database import FILE_NAME
+from cbcore._store.reading import KeptTexts, Reader, kept_rows
+from cbcore._store.records import RunRecord
+from cbcore._store.rows import JoinedRows
+from cbcore._store.store import Store
+from cbcore.exceptions import ResultError, UsageError
+from cbcore.results import EvalResult
+from cbcore.runconfig import RunConfig
+from cbcore.summary import sum_up
+
+__all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
+
+_LATEST = re.compile(r"latest(?:~(\d+))?")
+_SQLITE = b"SQLite format 3\0"
+
+
+@attrs.frozen
+class KeptRun:
+    """One run of a store. What it has in common with a result is read when it is asked for."""
+
+    record: RunRecord
+    path: Path
+    """The file of its store."""
+
+    @property
+    def run_id(self) -> str:
+        return self.record.run_id
+
+    @property
+    def state(self) -> str:
+        """`finished`, `interrupted`, `failed`, `running`, or `crashed` where its process is gone."""
+        return self.record.shown_state
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, in the order they ran."""
+        return [part["name"] for part in self.record.manifest["config"]["systems"]]
+
+    @property
+    def datasets(self) -> list[str]:
+        return [part["name"] for part in self.record.manifest["config"]["datasets"]]
+
+    def document(self) -> dict[str, Any] | None:
+        """What came of it, without its rows, as `EvalResult.without_rows` gives it.
+
+        None where the run has not ended.
+        """
+        store = Store(self.path.parent, read_only=True, file_name=self.path.name)
+        try:
+            return store.document(self.run_id)
+        finally:
+            store.close()
+
+    def main_scores(self) -> dict[str, float | None]:
+        """The mean of the main score of each system, where the run has one."""
+        document = self.document() or {}
+        summary = document.get("summary", {})
+        return {system: values.get("mean_score") for system, values in summary.items()}
+
+    def result(self) -> EvalResult:
+        """The run as a result. Of one that did not end, what was done until now."""
+        reader = Reader(self.path)
+        parts = kept_rows(reader, self.record)
+        if not parts:
+            raise ResultError(
+                f"the rows of run {self.run_id} were not kept: it is of an older version",
+                hint="run its command again: what is stored is not asked again",
+            )
+        rows = JoinedRows(list(parts.values()))
+        document = self.document()
+        if document is not None and self.record.state != "running":
+            result = EvalResult.from_parts(document, rows)
+        else:
+            result = _partial(self, rows, parts)
+        if not result.config.get("no_examples"):
+            result.texts = KeptTexts(reader, parts, self.record.manifest["places"])
+        return result
+
+
+def _partial(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
+    """What was done of a run that has not ended, summed up."""
+    config: RunConfig = {**run.record.manifest["config"], "state": "interrupted"}
+    metrics, problems = metrics_of(config)
+    found = sum_up(parts, metrics, config.get("score_field"))
+    so_far = "is still running" if run.state == "running" else "did not end"
+    remark = f"this is partial: the run {so_far}, and {len(rows)} rows of it are kept"
+    config["state_reason"] = remark
+    return EvalResult(
+        rows=rows,
+        summary=found.summary,
+        config=config,
+        problems=[remark, *problems, *found.problems],
+        metrics=metrics,
+        estimates=found.estimates,
+        undecided=found.undecided,
+        verdicts=found.verdicts,
+    )
+
+
+def kept_runs(cache_dir: str | Path, prefix: str = "") -> list[KeptRun]:
+    """The runs of a store whose id starts with a prefix, newest first."""
+    return _runs_of(Path(cache_dir), FILE_NAME, prefix)
+
+
+def _runs_of(folder: Path, file_name: str, prefix: str = "") -> list[KeptRun]:
+    store = Store(folder, read_only=True, file_name=file_name)
+    try:
+        records = store.runs(prefix)
+    finally:
+        store.close()
+    for record in records:
+        if not record.is_whole:
+            from cbcore._logging import get_logger
+
+            get_logger().warning(f"the record of run {record.run_id!r} is not whole")
+    return [KeptRun(record, store.path) for record in records if record.is_whole]
+
+
+def find_kept(text: str, cache_dir: str | Path) -> KeptRun:
+    """The kept run that is meant: by its id, the beginning of one, `latest`, or `latest~1`."""
+    if meant := _LATEST.fullmatch(text):
+        back = int(meant[1] or 0)
+        found = kept_runs(cache_dir)
+        if back < len(found):
+            return found[back]
+        raise UsageError(
+            f"there is no run {text!r}: {cache_dir} holds {len(found)}",
+            hint="`cb runs` lists them; --cache-dir names another store",
+        )
+    found = kept_runs(cache_dir, text)
+    if not found:
+        raise UsageError(
+            f"no run in {cache_dir} has an id that starts with {text!r}",
+            hint="`cb runs` lists them; --cache-dir names another store",
+        )
+    same = [run for run in found if run.run_id == text]
+    if len(found) > 1 and not same:
+        listed = ", ".join(run.run_id for run in found[:5])
+        raise UsageError(
+            f"{text!r} stands for {len(found)} runs: {listed}", hint="write more of it"
+        )
+    return (same or found)[0]
+
+
+def open_run(text: str, cache_dir: str | Path) -> EvalResult:
+    """The result that is meant: a kept run as of `find_kept`, or the path of a saved one."""
+    path = Path(text)
+    if not path.is_file():
+        if path.suffix or "/" in text:
+            raise ResultError(
+                f"there is no file {text!r}",
+                hint="name a saved result, or a run: `cb runs` lists them",
+            )
+        return find_kept(text, cache_dir).result()
+    return exported_run(path).result() if is_exported(path) else EvalResult.load(path)
+
+
+def is_exported(path: Path) -> bool:
+    """Whether a file is one that `cb runs export` wrote."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError as error:
+        raise ResultError(f"cannot read {path}: {error.strerror}") from error
+
+
+def exported_run(path: Path) -> KeptRun:
+    """The run in a file that `cb runs export` wrote."""
+    runs = _runs_of(path.parent, path.name)
+    if len(runs) != 1:
+        raise ResultError(f"{path} holds {len(runs)} runs, where an exported one holds one")
+    return runs[0]
