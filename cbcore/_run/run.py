@@ -140,8 +140,11 @@ class Run:
             yield from self.systems
             return
         yield from self.search.in_turn(self.systems, self._rows)
-        for name in self.search.skipped:
+        skipped = self.search.skipped
+        for name in skipped:
             del self._rows[name]
+        ran = [told for told in self.config["systems"] if told["name"] not in skipped]
+        self.config["systems"] = ran
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""

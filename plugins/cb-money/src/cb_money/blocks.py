@@ -79,8 +79,14 @@ def requests_of(metadata: Mapping[str, Any]) -> list[Request]:
 
 
 def _pieces(message: str) -> Iterator[str]:
-    for start in range(0, len(message), _PIECE):
-        yield message[start : start + _PIECE]
+    """Stretches that end between two words, so that their tokens are those of the whole."""
+    start = 0
+    while start < len(message):
+        end = start + _PIECE
+        if end < len(message) and (space := message.rfind(" ", start + 1, end)) > start:
+            end = space
+        yield message[start:end]
+        start = end
 
 
 def _single(sent: Mapping[str, Any]) -> tuple[list[str], list[int]]:
