@@ -15,8 +15,8 @@ from cbcore.results import Scored
 from cbcore.texts import context_twin, with_rewritten_twin
 from cbcore.tokens import DEFAULT_ENCODING, Encoding, Words
 
-_PIECE = 256
-"""Characters, or some 64 tokens: how exactly it is told where two prompts part."""
+_PIECE, _LONG_PIECE, _FAR = 64, 256, 16_384
+"""Characters: how exactly it is told where two prompts part, and from where on less exactly."""
 _DIGITS = 10
 
 
@@ -82,7 +82,7 @@ def _pieces(message: str) -> Iterator[str]:
     """Stretches that end between two words, so that their tokens are those of the whole."""
     start = 0
     while start < len(message):
-        end = start + _PIECE
+        end = start + (_PIECE if start < _FAR else _LONG_PIECE)
         if end < len(message) and (space := message.rfind(" ", start + 1, end)) > start:
             end = space
         yield message[start:end]
