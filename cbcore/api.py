@@ -38,6 +38,7 @@ class Settings(TypedDict, total=False):
     threshold: float
     margin: float
     adaptive: bool
+    interleave: bool
     executor: Any
     repeats: int
     timeout_s: float | None

@@ -94,7 +94,23 @@ def compose(
     )
 
 
+def _check_turns(request: Request) -> None:
+    """What decides by one system what the next may do cannot have them take turns."""
+    others = {
+        "--adaptive": request.adaptive,
+        "--budget-tokens": request.budget_tokens is not None,
+        "--budget-usd": request.budget_usd is not None,
+        "--executor": request.executor is not None,
+    }
+    for flag, is_given in others.items():
+        if request.interleave and is_given:
+            raise UsageError(
+                f"--interleave and {flag} do not go together", hint="leave one of them out"
+            )
+
+
 def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
+    _check_turns(request)
     systems = swept_systems(builder, request.systems)
     if request.repeats == 1 and any("family" in part.record for part in systems):
         systems = sharing_stages(systems)

@@ -181,7 +181,10 @@ class Lane:
                 unclaimed=self._unscored,
                 gate=gate,
                 give_up=awaited.give_up,
+                announced=options.interleave,
             )
+            if options.interleave:
+                next(outcomes)  # its first calls begin now, beside those of the other systems
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
         # Threads score where they call, so what they leave lacks nothing unless judges follow.

@@ -69,6 +69,8 @@ class RowMaker:
                     row.metadata.update(self._plain(outcome.spent))
                 return row
             self._keep_output(row, work.example, output)
+            if outcome.stage_s is not None and len(outcome.stage_s) > 1:
+                row.metadata["stage_s"] = dict(outcome.stage_s)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         except KeyboardInterrupt:

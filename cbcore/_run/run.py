@@ -21,6 +21,7 @@ from cbcore._logging import log_info
 from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.ids import SeenIds, are_unique, check_ids
+from cbcore._run.interleaving import interleaved
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
@@ -121,6 +122,9 @@ class Run:
             self._rows[system.name] = self._new_rows(system.name)
         self._look_at_ids()
         with self.opened() as opened:
+            if self.context.options.interleave:
+                self._collect_interleaved(opened)
+                return
             sources_of = dict(opened)
             for system in self._in_turn():
                 sources = sources_of[system]
@@ -194,6 +198,35 @@ class Run:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
+
+    def _collect_interleaved(self, opened: Sequence[tuple[Part, list[Source]]]) -> None:
+        seen = {part: SeenIds(are_unique=self._ids_are_unique) for part, _ in opened}
+        for sources in zip(*(sources for _, sources in opened), strict=True):
+            # Pulled once and held, as all systems read them at the same time.
+            examples = list(sources[0].examples)
+            held = [attrs.evolve(source, examples=examples) for source in sources]
+            lanes = {
+                part.name: Lane(self.context, part, source, seen[part])
+                for (part, _), source in zip(opened, held, strict=True)
+            }
+            try:
+                for row in interleaved(lanes, self._timing):
+                    self._keep(row)
+                    if self._errors.limited:
+                        self._errors.count(row)
+            except BaseException:  # an early end, however it comes
+                self._commit_first()
+                for lane in lanes.values():
+                    for row in lane.salvaged():
+                        self._keep(row)
+                raise
+            finally:
+                for name, lane in lanes.items():
+                    self._recalled[name] += lane.n_recalled
+            fingerprint = next(iter(lanes.values())).fingerprint
+            if self.record is not None and fingerprint:
+                told = self.record.manifest.setdefault("fingerprints", {})
+                told[sources[0].tag] = fingerprint
 
     def _commit_first(self) -> None:
         """Before anything else is done at an early end: a second Ctrl-C may come at any time."""

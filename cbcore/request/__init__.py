@@ -128,6 +128,12 @@ class Request:
     max_workers: int | None = option(
         INTEGER, "--max-workers", metavar="N", help="Examples in flight per system.", least=1
     )
+    interleave: bool = option(
+        FLAG,
+        "--interleave",
+        help="Run the systems example by example, not one after the other.",
+        default=False,
+    )
     executor: Any = option(
         SPEC,
         "--executor",

@@ -15,10 +15,19 @@ from cbcore.stats._estimates import (
     FEW_CLUSTERS,
     Estimate,
     mean_of,
+    quantile_at,
+    quantile_of,
     rate_of,
     ratio_of,
 )
-from cbcore.stats._measured import Measured, Terms, estimate_of, measured_mean, measured_ratio
+from cbcore.stats._measured import (
+    Measured,
+    Terms,
+    estimate_of,
+    measured_mean,
+    measured_quantile,
+    measured_ratio,
+)
 from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:
@@ -50,9 +59,12 @@ __all__ = (
     "mcnemar_mid_p",
     "mean_of",
     "measured_mean",
+    "measured_quantile",
     "measured_ratio",
     "normal_quantile",
     "paired_p_value",
+    "quantile_at",
+    "quantile_of",
     "rate_of",
     "ratio_of",
     "smallest_effect",

@@ -28,6 +28,7 @@ def test_entry_points():
         "per_dataset_breakdown",
         "score_statistics",
         "spending",
+        "stage_latency",
     ]
 
 

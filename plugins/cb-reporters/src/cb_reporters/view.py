@@ -71,6 +71,8 @@ KNOWN: dict[str, Display] = {
     "net_usd_of_pass": Display("net $ / pass", formats.general, "lower"),
     "answer_agreement": Display("agreement", formats.score, "higher"),
     "latency_median": Display("latency p50", formats.duration, "lower"),
+    "first_token_median": Display("first token p50", formats.duration, "lower"),
+    "first_token_p95": Display("first token p95", formats.duration, "lower"),
     "latency_p95": Display("latency p95", formats.duration, "lower"),
     "pareto_rank": Display("pareto", formats.count, "lower"),
     "score_mean": Display("mean", formats.score, "higher"),
