@@ -6,7 +6,9 @@ The names below are the public interface; each is imported when it is first used
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cbcore.api import aevaluate as aevaluate
@@ -46,18 +48,4 @@ _HOMES = {
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'cbcore' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"cbcore.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

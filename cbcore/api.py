@@ -172,11 +172,9 @@ def rescore(
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
     settings: Mapping[str, Any] = config
-    # In the order they ran: a manifest keeps none.
-    names = [part["name"] for part in config["systems"]]
-    systems = [(name, key) for name in names if (key := identities.get(name)) is not None]
+    systems = [(dict(part), identities.get(part["name"])) for part in config["systems"]]
     request = Request(
-        systems=[StoredSystem(name, bytes.fromhex(key)) for name, key in systems],
+        systems=[StoredSystem(p["name"], bytes.fromhex(key), p) for p, key in systems if key],
         datasets=specs,
         evaluators=evaluators,
         cache_dir=cache_dir,

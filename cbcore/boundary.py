@@ -13,6 +13,8 @@ from types import TracebackType
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
 
+__all__ = ("at_boundary", "contained")
+
 
 def is_foreign(error: BaseException | None) -> bool:
     """Whether code of others raised it by its own doing, whatever it derives from."""

@@ -16,6 +16,8 @@ from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
 from cbcore.secrets import blot
 
+__all__ = ("TASKS", "TASK_SCORES", "Component", "Owner", "describe_exception")
+
 TASKS = (
     "qa",
     "multiple-choice",

@@ -14,7 +14,7 @@ import warnings
 
 import attrs
 
-__all__ = ("REMOVALS", "Removal")
+__all__ = ("REMOVALS",)
 
 
 @attrs.frozen

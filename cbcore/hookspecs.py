@@ -33,6 +33,8 @@ from cbcore.kinds import KINDS, hook_of
 if TYPE_CHECKING:  # what observers get; commands that only list never need it
     from cbcore.events import RowFinished, RunFinished, RunStarted
 
+__all__ = ("PLUGIN_API", "hookimpl")
+
 PROJECT = "cb"
 """pluggy's project name."""
 

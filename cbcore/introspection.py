@@ -12,7 +12,7 @@ import attrs
 from cbcore import records
 from cbcore.boundary import contained
 
-__all__ = ("Parameter", "parameters_of", "public_attributes", "signature_of")
+__all__ = ("parameters_of", "public_attributes", "signature_of")
 
 
 @attrs.frozen

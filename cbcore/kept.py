@@ -105,7 +105,7 @@ def _partial(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
         rows=rows,
         summary=found.summary,
         config=config,
-        problems=[remark, *problems, *found.problems],
+        problems=[*problems, *found.problems],
         metrics=metrics,
         estimates=found.estimates,
         undecided=found.undecided,

@@ -14,6 +14,8 @@ import attrs
 from cbcore import names
 from cbcore.exceptions import UsageError
 
+__all__ = ("KINDS", "Kind", "kind_of")
+
 _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import overload
 
+__all__ = ("canonical", "hint", "near_matches")
+
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")
 

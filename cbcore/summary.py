@@ -10,11 +10,14 @@ import attrs
 
 from cbcore.boundary import contained
 from cbcore.introspection import public_attributes
-from cbcore.stats import FEW_CLUSTERS, Estimate, Measured, Units, estimate_of
+from cbcore.stats import Estimate, Measured, Units, estimate_of
+from cbcore.stats._estimates import FEW_CLUSTERS
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
     from cbcore.verdicts import Verdict
+
+__all__ = ("sum_up", "summarize")
 
 Summary: TypeAlias = dict[str, dict[str, "float | None"]]
 """System → metric value. None stands for "no finite value": nothing scored, nothing passed."""

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+__all__: tuple[str, ...] = ()
+
 _ROWS_AT_ONCE = 256
 
 

@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from cbcore.stats import (
-    Difference,
-    Estimate,
-    Measured,
-    Terms,
-    Units,
-    difference_of,
-    estimate_of,
-    examples_needed,
-    holm,
-)
+from cbcore.stats import Estimate, Measured, Units, estimate_of
+from cbcore.stats._measured import Terms
+from cbcore.stats._paired import Difference, difference_of, examples_needed, holm
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
+
+__all__ = ("Verdict",)
 
 ALPHA = 0.05
 """How often chance alone may be called a difference."""

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
-from cbcore._run.parts import Part
+from cbcore._run.parts import Part, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Component, Owner
@@ -154,6 +154,8 @@ class Builder:
 
     def _given(self, kind: str, value: Any) -> Part:
         value = self._checked(kind, value, None)
+        if isinstance(value, StoredSystem):
+            return Part(value, value.record)
         if kind == "dataset":
             return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
         with contained():  # what an object holds may be unable to be gone through

@@ -81,6 +81,8 @@ class SyncCaller:
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             took = time.perf_counter() - started - _waits.taken_waits()
             return _failed(error, work, self._system, took)
+        if not waited and type(output) is dict:  # as mostly: there is nothing to look at
+            return Outcome(work, output, took)
         return _checked(output, work, took, waited)
 
 
@@ -92,7 +94,7 @@ class AsyncCaller:
         self._timeout_s = timeout_s
         self._single = system.aprocess
         self._conversation = getattr(system, "aprocess_conversation", self._single)
-        self._begun: set[int] = set()
+        self._begun: set[tuple[int, int]] = set()  # by index and repeat: of one lane, all differ
 
     async def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
@@ -129,7 +131,7 @@ class AsyncCaller:
             await over
         finally:
             timer.cancel()
-            self._begun.discard(id(work))
+            self._begun.discard((work.index, work.repeat))
             if not task.done():
                 cancel(task)  # which it may refuse, so that its end is not waited for
         if not task.done():
@@ -143,7 +145,7 @@ class AsyncCaller:
         self, call: Callable[[Any], Awaitable[Any]], example: Any, work: Work
     ) -> tuple[Any, BaseException | None]:
         """What came of it. Raised inside a task, some exceptions would end the whole loop."""
-        self._begun.add(id(work))
+        self._begun.add((work.index, work.repeat))
         started = time.monotonic()
         try:
             output = await call(example)
@@ -157,7 +159,7 @@ class AsyncCaller:
 
     def give_up(self, work: Work) -> Outcome | None:
         """What is told of a call whose event loop is blocked; None if it was not yet made."""
-        if id(work) not in self._begun:
+        if (work.index, work.repeat) not in self._begun:
             return None
         limit_s = self._timeout_s or 0.0
         told = f"{_TimeLimitError(limit_s)}: this call, or one beside it, blocks the event loop"

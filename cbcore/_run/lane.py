@@ -110,6 +110,8 @@ class Lane:
         """Whether the system has to be called for it; if so, it is ready now."""
         if work.problem is not None or work.recalled is not None:
             return False
+        with contained():  # where texts cannot be counted, the row says so
+            self._context.counter.visible(work.example)  # as a system that counts will, measured
         self._context.warm_up(self._part)
         return True
 

@@ -18,8 +18,9 @@ from cbcore.secrets import blot
 class StoredSystem:
     """Stands for a system of an earlier run: its stored outputs, and nothing else."""
 
-    def __init__(self, name: str, stored_identity: bytes) -> None:
+    def __init__(self, name: str, stored_identity: bytes, record: dict[str, Any]) -> None:
         self.name = name
+        self.record = record
         self._stored_identity = stored_identity
 
     @property

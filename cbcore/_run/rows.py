@@ -216,6 +216,7 @@ class RowMaker:
                 self._keep_reason(row, scorer, reason)
                 return
         others: Collection[str] = self._declared if scorer.automatic else ()
+        kept = row.scores
         for name, value in scores.items():
             if type(name) is not str:
                 shown = described_value(name)
@@ -223,7 +224,7 @@ class RowMaker:
                 continue
             key = name
             # A name is whose evaluator declares it, or who comes first.
-            if name in row.scores or (name in others and name not in scorer.emits):
+            if name in kept or (name in others and name not in scorer.emits):
                 key = f"{scorer.part.name}.{name}"
             if type(value) is not float:
                 try:
@@ -235,7 +236,7 @@ class RowMaker:
                     row.missing[key] = f"the evaluator returned {shown}, not a number"
                     continue
             if value - value == 0.0:  # finite: NaN and infinity minus themselves are NaN
-                row.scores[key] = value
+                kept[key] = value
             else:
                 row.missing[key] = f"the evaluator returned {value}"
 

@@ -115,10 +115,11 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
     output = outcome.output
     if output is not None:
-        example = outcome.work.example
-        known = outcome.known_scores
+        work = outcome.work
+        example = work.example
+        known = None if work.recalled is None else work.recalled.scores
         for scorer in scorers:
-            if known and scorer.key in known:
+            if known is not None and scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:

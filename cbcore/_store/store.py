@@ -324,6 +324,10 @@ class Store:
             try:
                 self.commit()
             finally:
+                with contextlib.suppress(sqlite3.Error):
+                    # Into the one file, unless somebody is reading: nobody waits for that.
+                    self._database.execute("PRAGMA busy_timeout=0").fetchall()
+                    self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 self._database.close()
 
 

@@ -109,7 +109,7 @@ def execute_and_report(
             with contextlib.suppress(ReportError):  # which is told, and not why the run ended
                 report(stopped.result, outputs)
                 stopped.hint = stopped.hint or "the reports cover them"
-        if resumed_by and stopped.result is not None:
+        if resumed_by is not None and stopped.result is not None:
             resume = f"`cb resume {stopped.result.config['run_id']}{resumed_by}` continues it"
             stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
@@ -124,9 +124,9 @@ def report(result: EvalResult, outputs: Sequence[Output]) -> None:
     """
     from cbcore.exceptions import ReportError
 
-    failures = {id(output): _failure(result, output) for output in outputs}
-    failed = [output for output in outputs if failures[id(output)] is not None]
-    gone = [f for f in failures.values() if isinstance(f, BrokenPipeError)]
+    failures = [_failure(result, output) for output in outputs]
+    failed = [o for o, failure in zip(outputs, failures, strict=True) if failure is not None]
+    gone = [failure for failure in failures if isinstance(failure, BrokenPipeError)]
     if len(failed) > len(gone):
         names = ", ".join(f"{o.reporter.name} ({o.shown or 'standard output'})" for o in failed)
         raise ReportError(

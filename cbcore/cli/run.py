@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,21 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
 
+_READY = "cbcore.ready"
+"""Where a command's context has what is called when the run is put together."""
+
+
 class RunCommand(click.Command):
     """`cb run` with the flags that plugins bring, as their entry points name them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Knowing the flags already imports most of what a run needs.
+        ctx.meta[_READY] = ctx.with_resource(preparing())
+        with ExitStack() as unless_parsed:
+            unless_parsed.callback(ctx.close)  # which click does only for a context that it made
+            left = super().parse_args(ctx, args)
+            unless_parsed.pop_all()
+        return left
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         from cbcore.cli._brought import with_brought
@@ -48,8 +62,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
     cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
     """
-    with preparing() as ready:
-        _run(settings, run_file, flags, ready)
+    _run(settings, run_file, flags, click.get_current_context().meta[_READY])
 
 
 def _run(
@@ -58,8 +71,10 @@ def _run(
     from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
     from cbcore.compose import compose
+    from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
+    begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
     if flags["locked"]:
         from cbcore._manage.lockfile import FILE_NAME, require_locked
 

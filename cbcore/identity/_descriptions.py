@@ -245,8 +245,10 @@ def _reduced(value: Any, at: _At, name: str) -> Any:
 
 # -- what changes while it is used ---------------------------------------------------------------
 
-_state: dict[int, tuple[weakref.ref[Any], dict[str, tuple[Any, Any]]]] = {}
-"""For objects that were used: the attributes that this changed, as they were before and after."""
+_used: list[tuple[weakref.ref[Any], dict[str, tuple[Any, Any]]]] = []
+"""Objects that were used, with the attributes that this changed, as they were before and after.
+
+They are few, and looked for one by one: some cannot be hashed."""
 _ABSENT = object()
 
 
@@ -258,24 +260,29 @@ def note_use(parts: list[Seen]) -> None:
             at = attrs.evolve(part.at, seen=[])
             is_class = isinstance(obj, type)
             after = _class_members(obj, at) if is_class else _attributes(obj, at, part.record)
-            reference = weakref.ref(obj, functools.partial(_forget, id(obj)))
+            reference = weakref.ref(obj, _forget)
         except (UnidentifiableError, TypeError):
             continue
         pairs = {k: (before.get(k, _ABSENT), after.get(k, _ABSENT)) for k in {*before, *after}}
         changed = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
         if changed:
-            earlier = _state[id(obj)][1] if id(obj) in _state else {}
-            _state[id(obj)] = (reference, {**earlier, **changed})
+            earlier = _changed_by_use(obj)
+            _used[:] = [used for used in _used if used[0]() is not obj]
+            _used.append((reference, {**earlier, **changed}))
 
 
-def _forget(key: int, _: object) -> None:
-    _state.pop(key, None)
+def _forget(gone: weakref.ref[Any]) -> None:
+    _used[:] = [used for used in _used if used[0] is not gone]
+
+
+def _changed_by_use(obj: Any) -> dict[str, tuple[Any, Any]]:
+    return next((changed for reference, changed in _used if reference() is obj), {})
 
 
 def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
     """The attributes, those as they were before that are still as the last use left them."""
-    reference, changed = _state.get(id(obj), (None, {}))
-    if reference is None or reference() is not obj:
+    changed = _changed_by_use(obj)
+    if not changed:
         return described
     before = {
         key: earlier

@@ -14,6 +14,7 @@ _COMPUTED_IMPORTS = {
     "__import__",
     "exec_module",
     "import_module",
+    "lazy_names",
     "load_module",
     "run_module",
     "run_path",

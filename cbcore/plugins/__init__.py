@@ -12,7 +12,9 @@ The names below are the public interface; each is imported when it is first used
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cbcore.plugins._host import PluginHost as PluginHost
@@ -34,14 +36,4 @@ _HOMES = {
 }
 
 __all__ = [*sorted(_HOMES)]  # noqa: PLE0604
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'cbcore.plugins' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"cbcore.plugins.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -106,6 +106,8 @@ def are_known() -> bool:
 def blot(text: str) -> str:
     """A text without the values that are known to be secret."""
     known = _known
+    if not known.texts:  # as mostly: every row passes here
+        return text
     for same, pattern in known.patterns:
         if same in text:
             text = pattern.sub(HIDDEN, text)

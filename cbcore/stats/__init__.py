@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cbcore.stats._distributions import normal_quantile, t_quantile, t_two_sided
+from cbcore.stats._distributions import t_quantile, t_two_sided
 from cbcore.stats._estimates import (
-    CONFIDENCE,
-    FEW_CLUSTERS,
     Estimate,
     mean_of,
     quantile_at,
@@ -22,7 +20,6 @@ from cbcore.stats._estimates import (
 )
 from cbcore.stats._measured import (
     Measured,
-    Terms,
     estimate_of,
     measured_mean,
     measured_quantile,
@@ -32,36 +29,26 @@ from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:
     from cbcore.stats._paired import (
-        Difference,
-        difference_of,
         examples_needed,
         holm,
         lower_bound_of,
-        mcnemar_mid_p,
         paired_p_value,
         smallest_effect,
     )
 
 __all__ = (
     "CLUSTER",
-    "CONFIDENCE",
-    "FEW_CLUSTERS",
-    "Difference",
     "Estimate",
     "Measured",
-    "Terms",
     "Units",
-    "difference_of",
     "estimate_of",
     "examples_needed",
     "holm",
     "lower_bound_of",
-    "mcnemar_mid_p",
     "mean_of",
     "measured_mean",
     "measured_quantile",
     "measured_ratio",
-    "normal_quantile",
     "paired_p_value",
     "quantile_at",
     "quantile_of",

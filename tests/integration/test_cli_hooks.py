@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from cbcore.plugins._host import HOOKS
+from cbcore.plugins._hook_checks import HOOKS
 from tests.fake_distributions import Workplace, write_hooks, write_system
 
 OBSERVER = """

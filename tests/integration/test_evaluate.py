@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
-import inspect
 import json
 import threading
 import tracemalloc
@@ -16,9 +14,10 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_baselines import Truncate, tokenizers
 from cb_metrics import Latency, MeanScore, PassRate, PerDatasetBreakdown
-from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate, tokens
+from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate
 from cbcore.chains import chain
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
+from cbcore.tokens import _encoders
 
 
 def examples(n=20):
@@ -798,14 +797,15 @@ def test_a_system_whose_outputs_are_stored_is_not_warmed_up(tmp_path, events):
 
 
 def test_tokenizers_are_loaded_before_the_first_call(monkeypatch):
-    """The run's own, and those of systems: whichever comes first is not charged for it."""
-    events = []
+    """The run's own, and those of systems, with the text of the first call: none is charged."""
+    events, counted = [], []
 
     class Lazy:
         name = "lazy"
 
         def count(self, text):
             events.append("count")
+            counted.append(text)
             return 1
 
     class Noting(Constant):
@@ -815,11 +815,16 @@ def test_tokenizers_are_loaded_before_the_first_call(monkeypatch):
             events.append("call")
             return super().process(example)
 
-    load = tokens._find_encoder
-    fresh = functools.lru_cache(inspect.unwrap(tokens._load_encoder))
-    monkeypatch.setattr(tokens, "_load_encoder", fresh)
-    monkeypatch.setattr(tokens, "_find_encoder", lambda name: events.append("load") or load(name))
+    load = _encoders._find_encoder
+    monkeypatch.setattr(_encoders, "_loaded", {})
+    monkeypatch.setattr(
+        _encoders, "_find_encoder", lambda name: events.append("load") or load(name)
+    )
     tokenizers.load.cache_clear()
-    evaluate([chain([Noting(), Truncate(4)])], examples(1), [], [], tokenizer=Lazy())
-    assert events[: events.index("call")] == ["load", "count"]
+    truncate = Truncate(4, tokenizer="cl100k_base")  # which has no way without loading
+    (example,) = examples(1)
+    evaluate([chain([Noting(), truncate])], [example], [], [], tokenizer=Lazy())
+    before = events[: events.index("call")]
+    assert set(before) == {"load", "count"}
+    assert {example["context"], example["question"]} <= set(counted[: before.count("count")])
     assert "load" not in events[events.index("call") :]

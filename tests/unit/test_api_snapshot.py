@@ -1,7 +1,7 @@
 """The public interface is what `tests/api.json` says, and changes only with its version.
 
-The snapshot is flat: one line per module, name, parameter, field, hook, command, option, JSON
-key and exit code. A line that is gone or different breaks somebody, and so does a new parameter
+The snapshot is flat: one line per module, name, parameter, field, hook, command, option and
+exit code, and in `tests/json_keys.json` one per key of JSON. A line that is gone or different breaks somebody, and so does a new parameter
 that must be given; other new lines do not. docs/explanation/compatibility.md says which release
 may do what.
 
@@ -36,6 +36,7 @@ from tests.fake_distributions import Workplace
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOT = ROOT / "tests" / "api.json"
+JSON_KEYS = ROOT / "tests" / "json_keys.json"
 KNOWN = ROOT / "cbcore" / "plugins" / "known_plugins.json"
 SHARED = {
     "--help",
@@ -52,6 +53,9 @@ FREE_FORM = {
     "conformance",
 }
 """JSON keys whose content is named by users, plugins or the kit."""
+NAMED = {"estimates": 2}
+"""JSON keys below which others name things, so many levels deep, and then we do."""
+_JSON = "JSON of "
 
 Interface = dict[str, str]
 
@@ -92,7 +96,7 @@ def module_lines(module: Any) -> Interface:
     """The public names of a module: those it lists, or those it defines."""
     lines: Interface = {}
     listed = getattr(module, "__all__", None)
-    for name in listed or vars(module):
+    for name in vars(module) if listed is None else listed:
         value = getattr(module, name)
         path = f"{module.__name__}.{name}"
         if listed is not None and module.__name__ == "cbcore":
@@ -210,7 +214,7 @@ def json_lines(place: Workplace) -> Interface:
         documents[f"cb {command}"] = json.loads(place.cb(*command.split(), "--json").stdout)
     lines: Interface = {}
     for name, document in documents.items():
-        lines |= {f"JSON of {name}: {path}": "" for path in key_paths(document)}
+        lines |= {f"{_JSON}{name}: {path}": "" for path in key_paths(document)}
     return lines
 
 
@@ -225,9 +229,42 @@ def key_paths(value: Any, path: str = "") -> set[str]:
         here = f"{path}.{key}".lstrip(".")
         by_kind = key == "components" and isinstance(item, dict)
         found.add(here)
+        below = item
+        for _ in range(NAMED.get(key, 0)):
+            here, below = f"{here}.*", _joined(below)
         if not by_kind and key not in (*FREE_FORM, "manifest"):
-            found |= key_paths(item, here)
+            found |= key_paths(below, here)
     return found
+
+
+def _joined(values: Any) -> dict[str, Any]:
+    """What stands under any of the names, as if under one."""
+    return {key: item for value in values.values() for key, item in value.items()}
+
+
+# -- where it is kept --------------------------------------------------------------------------
+
+
+def read_snapshot() -> tuple[str, Interface]:
+    """The version that was written down, and its interface."""
+    snapshot = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    keys = json.loads(JSON_KEYS.read_text(encoding="utf-8"))
+    lines = {f"{_JSON}{name}: {path}": "" for name, paths in keys.items() for path in paths}
+    return snapshot["cbcore"], dict(sorted((snapshot["interface"] | lines).items()))
+
+
+def write_snapshot(lines: Interface) -> None:
+    """What is imported and typed in one file, what is read from JSON in another."""
+    keys: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith(_JSON):
+            name, _, path = line.removeprefix(_JSON).partition(": ")
+            keys.setdefault(name, []).append(path)
+    others = {line: text for line, text in lines.items() if not line.startswith(_JSON)}
+    snapshot = {"cbcore": cbcore.__version__, "interface": others}
+    for path, content in ((SNAPSHOT, snapshot), (JSON_KEYS, keys)):
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(f"written: {path}")
 
 
 # -- what a change takes -----------------------------------------------------------------------
@@ -273,16 +310,15 @@ def difference(old: Interface, new: Interface) -> str:
 
 def test_the_public_interface_is_what_the_snapshot_says(workplace: Workplace) -> None:
     """A change is a decision: what it takes is said, and how to write it down."""
-    snapshot = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    version, before = read_snapshot()
     now = interface(workplace)
 
-    assert now == snapshot["interface"], (
-        f"{difference(snapshot['interface'], now)}\n\nThis takes a "
-        f"{needed_bump(snapshot['interface'], now)} release after {snapshot['cbcore']}: raise "
-        "cbcore.__version__ if that one is out, then run "
+    assert now == before, (
+        f"{difference(before, now)}\n\nThis takes a {needed_bump(before, now)} release after "
+        f"{version}: raise cbcore.__version__ if that one is out, then run "
         "`python -m tests.unit.test_api_snapshot --update`."
     )
-    assert snapshot["cbcore"] == cbcore.__version__
+    assert version == cbcore.__version__
 
 
 OLD = {"f": "-> int", "f(a)": "required, position 0: int", "cb run": "", "cb run --x": ""}
@@ -362,15 +398,13 @@ def main() -> int:
         known, new = known_plugins(place), interface(place)
     KNOWN.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     if SNAPSHOT.exists():
-        old = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
-        bump = needed_bump(old["interface"], new)
-        print(difference(old["interface"], new))
-        if is_released(old["cbcore"]) and not is_enough(bump, old["cbcore"], cbcore.__version__):
-            print(f"refused: {old['cbcore']} is released, and this takes a {bump} release")
+        version, old = read_snapshot()
+        bump = needed_bump(old, new)
+        print(difference(old, new))
+        if is_released(version) and not is_enough(bump, version, cbcore.__version__):
+            print(f"refused: {version} is released, and this takes a {bump} release")
             return 1
-    snapshot = {"cbcore": cbcore.__version__, "interface": new}
-    SNAPSHOT.write_text(json.dumps(snapshot, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"written: {SNAPSHOT}, {len(new)} lines")
+    write_snapshot(new)
     return 0
 
 

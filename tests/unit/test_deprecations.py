@@ -9,7 +9,8 @@ import pytest
 import cbcore
 from cbcore import deprecations, hookspecs
 from cbcore.deprecations import REMOVALS, Removal, announce
-from cbcore.plugins._host import HOOKS, PluginHost
+from cbcore.plugins._hook_checks import HOOKS
+from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.plugins._versions import satisfies

@@ -14,7 +14,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection records plain runconfig secrets texts stats verdicts "
+    "boundary deprecations introspection lazy records plain runconfig secrets texts stats verdicts "
     "examples",
     "toolbox": "attribution columns families spending identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",

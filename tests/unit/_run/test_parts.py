@@ -81,7 +81,7 @@ def test_an_identity_that_fails_is_its_reason():
 
 def test_a_stored_system_has_an_identity_and_nothing_else():
     """It answers for an earlier run; what is not stored it cannot say."""
-    system = StoredSystem("old", b"\x01" * 16)
+    system = StoredSystem("old", b"\x01" * 16, {})
     assert Part(system).identity == b"\x01" * 16
     with pytest.raises(ProcessError, match="no output is stored for this example"):
         system.process({"context": "c"})

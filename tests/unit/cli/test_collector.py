@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 
 import pytest
+from click.testing import CliRunner
 
+from cbcore.cli import run
 from cbcore.cli._collector import preparing
 
 
@@ -53,3 +56,23 @@ def test_what_a_run_is_made_of_is_set_aside_once():
     assert set_aside
     assert gc.get_freeze_count() <= set_aside
     assert len(made_later) == 100
+
+
+@pytest.mark.parametrize("arguments", [["--no-such-flag"], ["--help"], []])
+def test_no_garbage_is_looked_for_while_flags_are_read(arguments, monkeypatch):
+    """Which imports most of a run; and however reading them ends, the collector works again."""
+    enabled = []
+    monkeypatch.setattr(run, "preparing", lambda: watched(enabled))
+    CliRunner().invoke(run.command, arguments)
+    assert enabled == [False, True]
+
+
+@contextlib.contextmanager
+def watched(enabled):
+    """As `preparing`, noting the state of the collector inside and after."""
+    try:
+        with preparing() as ready:
+            enabled.append(gc.isenabled())
+            yield ready
+    finally:
+        enabled.append(gc.isenabled())

@@ -19,8 +19,11 @@ from cbcore.exceptions import (
     UnknownComponentError,
 )
 from cbcore.kinds import KINDS
-from cbcore.plugins._host import HOOKS, LivePluginHost, Plugin, PluginHost, called_by_name
+from cbcore.plugins._hook_checks import HOOKS
+from cbcore.plugins._host import LivePluginHost, PluginHost
+from cbcore.plugins._loading import called_by_name
 from cbcore.plugins._metadata import scan
+from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,

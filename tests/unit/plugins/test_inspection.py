@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from cbcore.plugins import _inspection
-from cbcore.plugins._host import Plugin, PluginHost
+from cbcore.plugins._host import PluginHost
 from cbcore.plugins._inspection import check, enrich
 from cbcore.plugins._metadata import scan
+from cbcore.plugins._plugin import Plugin
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import normal_quantile, t_quantile, t_two_sided
-from cbcore.stats._distributions import binomial_half_cdf, incomplete_beta, normal_cdf
+from cbcore.stats._distributions import (
+    binomial_half_cdf,
+    incomplete_beta,
+    normal_cdf,
+    normal_quantile,
+    t_quantile,
+    t_two_sided,
+)
 
 
 @pytest.mark.parametrize(

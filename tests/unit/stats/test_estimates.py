@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cbcore.results import EvalRow
 from cbcore.stats import (
-    Terms,
     Units,
     estimate_of,
     mean_of,
@@ -19,6 +18,7 @@ from cbcore.stats import (
     rate_of,
     ratio_of,
 )
+from cbcore.stats._measured import Terms
 
 
 def ones(k, n):

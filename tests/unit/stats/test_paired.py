@@ -8,16 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import (
-    Terms,
-    Units,
-    difference_of,
-    examples_needed,
-    holm,
-    mcnemar_mid_p,
-    paired_p_value,
-    smallest_effect,
-)
+from cbcore.stats import Units, examples_needed, holm, paired_p_value, smallest_effect
+from cbcore.stats._measured import Terms
+from cbcore.stats._paired import difference_of, mcnemar_mid_p
 
 MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 

@@ -3,7 +3,9 @@
 What is named here is imported when it is first used: settings are light, a client is not.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_openai.client import ChatClient as ChatClient
@@ -45,17 +47,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cb_openai' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"cb_openai.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -6,7 +6,9 @@ none can move the cursor, break a table, become markup or start a formula.
 A reporter is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_reporters.data import Csv as Csv
@@ -28,17 +30,4 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cb_reporters' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"cb_reporters.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

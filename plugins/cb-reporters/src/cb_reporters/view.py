@@ -350,6 +350,10 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
         yield "missing", f"{missing:,}"
     if config.get("score_field"):
         yield "score", str(config["score_field"])
+    if config.get("rescored_from"):
+        yield "rescored from", str(config["rescored_from"])
+    if config.get("no_examples"):
+        yield "texts", "not kept"
     if config.get("run_id"):
         yield "run", str(config["run_id"])
 

@@ -32,14 +32,11 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cb_stats' has no attribute {name!r}")
-    import importlib
+    from cbcore.lazy import lazy_names  # here: every session of pytest imports this package
 
-    value = getattr(importlib.import_module(f"cb_stats.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    find, _ = lazy_names(__name__, _HOMES)
+    return find(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOMES})

