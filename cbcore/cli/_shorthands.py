@@ -49,11 +49,11 @@ def proxies(settings: Settings, said: Invocation) -> list[Spec]:
 
 def caching(said: Invocation) -> tuple[list[Spec], list[Spec]]:
     """The evaluator and the metric that `--cache-model` asks for."""
-    from cbcore.specs import Spec
+    from cbcore.specs import Spec, parse
 
     if said.cache_model is None:
         return [], []
-    return [Spec("prompt_blocks")], [Spec("net_cost", said.cache_model)]
+    return [Spec("prompt_blocks")], [parse(f"net_cost:{said.cache_model}")]
 
 
 def judges(said: Invocation) -> tuple[list[Spec], list[Spec]]:

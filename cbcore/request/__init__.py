@@ -343,7 +343,7 @@ class Invocation:
     cache_model: str | None = option(
         TEXT,
         "--cache-model",
-        metavar="NAME|FILE",
+        metavar="NAME[,price_in=X,price_out=Y]",
         help="Also say what a provider would bill with its prompt cache: openai, anthropic, …",
         after="metrics",
     )

@@ -11,9 +11,6 @@ from cbcore.attribution import Attribution, attribute
 from cbcore.results import EvalRow, Section
 
 COLUMNS = ("examples", "kept", "dropped", "misread", "lost", "unable", "gained")
-_TITLE = (
-    "What was lost: dropped evidence, misread although it was kept, unable even with full context"
-)
 
 
 @attrs.frozen
@@ -49,7 +46,7 @@ class LossAttribution:
             del columns["lost"]
         told = [{"name": f"no cause is known: {reason}"} for reason in missing]
         return Section(
-            title=f"{_TITLE} ({self.score_field} ≥ {self.threshold:g} is right)",
+            title=f"What was lost ({self.score_field} ≥ {self.threshold:g} is right)",
             lines=[*(_line(one) for one in found if not one.missing), *told],
             header="system",
             columns=columns if len(told) < len(found) or not told else {},

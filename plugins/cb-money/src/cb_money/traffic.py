@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,12 +13,13 @@ from cbcore.exceptions import DataError
 from cbcore.texts import joined_turns
 
 Each = Literal["session", "request"]
+SAMPLE = "sample"
 
 
 class Traffic:
     """Recorded requests as examples: a session, or a request, of the log of a proxy each.
 
-    `path` is a JSONL file of OpenAI-style requests, alone or as proxies log them (`messages`, or
+    `path` is `sample`, a few invented sessions that come with this package, or a JSONL file of OpenAI-style requests, alone or as proxies log them (`messages`, or
     a `body`, `request` or `input` that holds them; `response` or `output` with the reply).
     Requests of one session are told by its id, or by beginning with what an earlier one said.
 
@@ -28,10 +30,11 @@ class Traffic:
     """
 
     tasks = ("multi-turn",)
+    configs = ("sample",)
     main_score = "f1"
     published = "None: it is your own data; answers are compared with those of the log."
 
-    def __init__(self, path: str, *, each: Each = "session", n: int | None = None) -> None:
+    def __init__(self, path: str = SAMPLE, *, each: Each = "session", n: int | None = None) -> None:
         if each not in get_args(Each):
             raise ValueError(f"each is {each!r}: it must be session or request")
         self.path = path
@@ -51,7 +54,7 @@ class Traffic:
 
     def _read(self) -> tuple[list[Logged], list[DataError]]:
         try:
-            lines = Path(self.path).expanduser().read_text("utf-8").splitlines()
+            lines = self._lines()
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(
                 f"{self.path} cannot be read: {error}", hint="traffic:LOG.jsonl names a file"
@@ -67,6 +70,11 @@ class Traffic:
         if not found and not errors:
             raise DataError(f"{self.path} is empty")
         return found, errors
+
+    def _lines(self) -> list[str]:
+        if self.path == SAMPLE:
+            return files("cb_money").joinpath("sample.jsonl").read_text("utf-8").splitlines()
+        return Path(self.path).expanduser().read_text("utf-8").splitlines()
 
     def _examples(self, number: int, session: Sequence[Logged]) -> Iterator[dict[str, Any]]:
         known = session[0].session or f"session-{number}"
