@@ -68,10 +68,8 @@ class KeptRun:
             store.close()
 
     def main_scores(self) -> dict[str, float | None]:
-        """The mean of the main score of each system, where the run has one."""
-        document = self.document() or {}
-        summary = document.get("summary", {})
-        return {system: values.get("mean_score") for system, values in summary.items()}
+        """The mean of the main score of each system; empty where the run has not ended."""
+        return self.record.manifest.get("scores", {})
 
     def result(self) -> EvalResult:
         """The run as a result. Of one that did not end, what was done until now."""

@@ -64,6 +64,10 @@ class Verdict:
         if self.n == 0:
             return f"{self.system} shares no scored example with {self.baseline}"
         cost = "" if self.tokens is None else f" at {_percent(self.tokens)} of its tokens"
+        if self.difference == self.low == self.high == 0:
+            # No interval: of what was never seen to differ, equal scores do not tell how much.
+            each = "the one example" if self.n == 1 else f"each of {examples}"
+            return f"{self.system} scores as {self.baseline} does on {each}{cost}"
         if self.kept is not None:
             bounds = _bounds(self.kept_low, self.kept_high, 100, 0) or " [unbounded]"
             share = _percent(self.kept) + bounds
@@ -77,7 +81,7 @@ class Verdict:
         if self.outcome != "undecided":
             return f"the {'gain' if self.outcome == 'better' else 'loss'} is real"
         if not self.difference:
-            return f"no difference is seen in {examples}"
+            return f"{examples} do not tell which is better"
         kind = "gain" if self.difference > 0 else "loss"
         would = "" if self.needed is None else f" (about {_about(self.needed)} would)"
         return f"{examples} do not tell whether the {kind} is real{would}"
@@ -241,6 +245,8 @@ def _verdict(
         needed = examples_needed(difference.stderr, difference.n, difference.value)
     low, high = difference.interval or (None, None)
     bounds = kept.interval if kept is not None and kept.is_bounded else None
+    if not difference.stderr:
+        bounds = None
     return Verdict(
         system=system,
         baseline=base,

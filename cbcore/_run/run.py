@@ -356,6 +356,9 @@ class Run:
             errored += sum(row.error is not None for row in rows)
         recalled = self._recalled.total()
         self.record.finish(_state(failure), _reason(failure), total, errored, recalled)
+        self.record.manifest["scores"] = {
+            system: values.get("mean_score") for system, values in result.summary.items()
+        }
         replaced: list[bytes] = []
         if failure is None:
             _, *earlier = row_shelves(self.record)

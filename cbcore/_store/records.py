@@ -20,7 +20,8 @@ class Manifest(TypedDict, total=False):
     """All that is needed to repeat a run, and in the end what came of it.
 
     `datasets` are their specs; `argv` and they are None where they were given from Python.
-    `places` are the shelves of the store that hold its rows and texts.
+    `places` are the shelves of the store that hold its rows and texts, and `scores` the mean of
+    the main score of each system.
     """
 
     config: RunConfig
@@ -34,6 +35,7 @@ class Manifest(TypedDict, total=False):
     git_commit: str | None
     plugins: dict[str, str]
     rows: dict[str, int]
+    scores: dict[str, float | None]
     reason: str
 
 

@@ -107,10 +107,9 @@ def test_too_few_examples_say_how_many_would_do():
 def test_systems_that_never_differ_are_said_to():
     """No loss, no gain, and nothing that more examples of this kind would show."""
     found = summed_up(a=rows("a", [1.0, 0.0, 1.0]), b=rows("b", [1.0, 0.0, 1.0], 40))
-    assert found.verdicts[1].sentence == (
-        "b keeps 100% [unbounded] of a's f1 at 40% of its tokens; "
-        "no difference is seen in 3 examples"
-    )
+    verdict = found.verdicts[1]
+    assert verdict.sentence == "b scores as a does on each of 3 examples at 40% of its tokens"
+    assert (verdict.kept, verdict.kept_low, verdict.kept_high) == (1.0, None, None)
 
 
 @pytest.mark.parametrize(
