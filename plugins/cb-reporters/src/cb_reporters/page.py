@@ -14,6 +14,7 @@ import attrs
 from cb_reporters import chart, distribution, formats
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.rows_table import rows_section
+from cb_reporters.section_charts import drawn
 from cb_reporters.sections import SectionLine, SectionView
 from cb_reporters.view import Column, View, components
 from cbcore.plain import json_safe
@@ -189,8 +190,11 @@ def _section(section: SectionView) -> Markup:
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="section")
     return join(
         tag("h2", tag("bdi", section.title)),
+        drawn(section.chart),
         tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=section.title),
-        tag("p", "Value ± standard error; n: examples scored.", class_="caption"),
+        tag("p", "Value ± standard error; n: examples scored.", class_="caption")
+        if section.n_described
+        else None,
     )
 
 

@@ -47,6 +47,7 @@ class SectionView:
     of_scores: frozenset[int]
     one_system: bool
     lines: tuple[SectionLine, ...]
+    chart: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, section: Section, systems: Sequence[str]) -> SectionView | None:
@@ -72,6 +73,7 @@ class SectionView:
                 for node in nodes
                 for line in _lines(node, list(columns), systems)
             ),
+            chart=section.chart if isinstance(section.chart, Mapping) else None,
         )
 
 
