@@ -5,10 +5,12 @@ BIN     := $(VENV)/bin
 PLUGINS := $(sort $(wildcard plugins/cb-*))
 PIP     := $(BIN)/pip --disable-pip-version-check --quiet
 EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
+FRONTEND := plugins/cb-reporters/frontend
+NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=error
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit soak bench docs site clean
+.PHONY: help demo demo-llm test lint types unit soak bench frontend pictures docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,14 +23,15 @@ demo-llm: .make/model ## The same with a real language model on this machine, of
 
 test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
 
-lint: .make/dev ## Check style and formatting.
+lint: .make/dev .make/page ## Check style and formatting.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@[ ! -d $(FRONTEND)/node_modules ] || npm --prefix $(FRONTEND) run --silent check
 
 types: .make/dev ## Check types, strictly.
 	$(BIN)/mypy cbcore $(PLUGINS:%=%/src)
 
-unit: .make/dev ## Run the tests, wheels and real environments included.
+unit: .make/dev .make/page ## Run the tests, wheels and real environments included.
 	$(BIN)/pytest -n 2 --dist loadscope
 
 soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what was done to them.
@@ -36,6 +39,14 @@ soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what wa
 
 bench: .make/dev ## Measure start-up and overhead beside other tools; results in benchmarks/results.
 	$(BIN)/python -m benchmarks
+
+frontend: .make/dev ## Build the HTML report's script and style from their sources; needs node.
+	cd $(FRONTEND) && $(NPM_INSTALL)
+	npm --prefix $(FRONTEND) run --silent check
+	npm --prefix $(FRONTEND) run --silent build
+
+pictures: .make/dev .make/page ## Take the pictures of the HTML report anew; needs chromium.
+	$(BIN)/python docs/pictures.py
 
 docs: .make/dev ## Write the generated reference pages anew.
 	$(BIN)/python docs/generate.py
@@ -67,3 +78,15 @@ $(BIN)/python:
 	@$(PIP) install -c constraints.txt -r requirements-dev.txt
 	@$(PIP) install -c constraints.txt --no-deps -r requirements-data.txt
 	@touch $@
+
+# What the tests of the HTML report need beyond Python: a browser, and the tools its script is built
+# with. Where they cannot be had, the tests that want them say so and are left out.
+.make/page: $(FRONTEND)/package.json
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  echo "installing chromium …"; \
+	  apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1 \
+	  || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1 \
+	  || echo "chromium cannot be installed here: the report is not tried in a browser"; }
+	@{ command -v npm >/dev/null && cd $(FRONTEND) && $(NPM_INSTALL) >/dev/null 2>&1; } \
+	  || echo "no npm, or no packages for it: the report's script is not built anew"
+	@mkdir -p .make && touch $@

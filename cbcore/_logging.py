@@ -57,6 +57,22 @@ def log_info(message: str) -> None:
         get_logger().info(message)
 
 
+def is_verbose() -> bool:
+    """Whether more than usual is to be told."""
+    return settings.threshold < LogSettings().threshold
+
+
+def is_quiet() -> bool:
+    """Whether nothing but errors is to be told."""
+    return settings.threshold > LogSettings().threshold
+
+
+def log_progress(message: str) -> None:
+    """Tell how far something is; whoever wants to know nothing has asked for no progress."""
+    if not is_quiet():
+        get_logger(anyway=True).info(message)
+
+
 class _StandardError:
     """Standard error as it is now. Where a line cannot be written, nothing else comes to harm."""
 
@@ -69,11 +85,14 @@ class _StandardError:
             sys.stderr.flush()
 
 
-def get_logger() -> Any:
-    """The logger of `cb`. structlog is imported here, so that light commands never pay for it."""
+def get_logger(*, anyway: bool = False) -> Any:
+    """The logger of `cb`; with `anyway`, one that leaves out no line.
+
+    structlog is imported here, so that light commands never pay for it.
+    """
     import structlog
 
-    processors: list[Any] = [_drop_quiet, _redact]
+    processors: list[Any] = [_redact] if anyway else [_drop_quiet, _redact]
     if settings.as_json:
         processors += [
             structlog.processors.TimeStamper(fmt="iso"),

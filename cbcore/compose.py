@@ -323,6 +323,7 @@ def _with_plugins(observers: Observers, host: PluginHost) -> Observers:
         started=[*observers.started, *host.observers("cb_run_started")],
         row=[*observers.row, *host.observers("cb_row_finished")],
         finished=[*observers.finished, *host.observers("cb_run_finished")],
+        watched=observers.watched,
     )
 
 

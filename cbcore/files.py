@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from cbcore.boundary import contained
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import near_matches
 
@@ -19,6 +20,10 @@ _Row: TypeAlias = "dict[str, Any] | DataError"
 
 _MOST_UNREADABLE_AT_FIRST = 1000
 """So many rows may be unreadable before the first that is not."""
+
+
+_MOST_BYTES_TO_COUNT = 64 * 2**20
+"""A larger file would take longer to count than anybody wants to wait for a run to begin."""
 
 
 class FileDataset:
@@ -53,6 +58,19 @@ class FileDataset:
             yield row
         if row is None:
             raise DataError(f"{self.path}: the file is empty, it has no rows")
+
+    def __length_hint__(self) -> int:
+        """How many rows there are, where that can be known without reading all that they hold."""
+        suffix = self.path.suffix.lower()
+        with contained():  # what is wrong with the file is told when it is read
+            if suffix == ".parquet":
+                import pyarrow.parquet
+
+                return int(pyarrow.parquet.read_metadata(self.path).num_rows)
+            if suffix == ".jsonl" and self.path.stat().st_size <= _MOST_BYTES_TO_COUNT:
+                with self.path.open("rb") as lines:
+                    return sum(1 for line in lines if not line.isspace())
+        return NotImplemented  # type: ignore[no-any-return]
 
     def rows(self) -> Iterator[dict[str, Any] | DataError]:
         """The rows, read anew each time; in place of one that cannot be read, why not.

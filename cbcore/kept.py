@@ -20,7 +20,7 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.results import EvalResult
+from cbcore.results import EvalResult, EvalRow
 from cbcore.runconfig import RunConfig
 from cbcore.summary import sum_up
 
@@ -70,6 +70,10 @@ class KeptRun:
     def main_scores(self) -> dict[str, float | None]:
         """The mean of the main score of each system; empty where the run has not ended."""
         return self.record.manifest.get("scores", {})
+
+    def rows(self) -> Sequence[EvalRow]:
+        """Its rows, read when they are asked for; of a run that goes on, those on the disk by now."""
+        return JoinedRows(list(kept_rows(Reader(self.path), self.record).values()))
 
     def result(self) -> EvalResult:
         """The run as a result. Of one that did not end, what was done until now."""

@@ -13,6 +13,7 @@ import attrs
 
 from cbcore.examples import Example, PickedTexts, Texts, side_by_side
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
+from cbcore.flat_rows import FlatColumns
 from cbcore.names import hint
 from cbcore.plain import json_safe
 from cbcore.runconfig import RunConfig
@@ -141,7 +142,7 @@ class Section:
     chart: dict[str, Any] | None = None
 
 
-@attrs.define
+@attrs.define(repr=False)
 class EvalResult:
     """All rows of a run and what the metrics made of them.
 
@@ -206,11 +207,7 @@ class EvalResult:
             if all(getattr(row, name) == value for name, value in wanted.items()):
                 kept.append(row)
                 positions.append(position)
-        if not self.metrics and any(self.summary.values()):
-            raise ResultError(
-                "this result was read from a file and does not carry its metrics",
-                hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
-            )
+        self._require_metrics()
         config: RunConfig = {
             **self.config,
             "filter": {**self.config.get("filter", {}), **wanted},
@@ -227,6 +224,48 @@ class EvalResult:
         left.verdicts = found.verdicts
         left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
+
+    def _require_metrics(self) -> None:
+        """Make the metrics again where this was read from a file."""
+        if self.metrics or not any(self.summary.values()):
+            return
+        if not self.config.get("metrics"):
+            raise ResultError(
+                "this result was read from a file and does not say what its metrics were",
+                hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
+            )
+        from cbcore import metrics_of
+
+        self.metrics = metrics_of(self.config)
+
+    def __repr__(self) -> str:
+        from cbcore.glance import three_lines
+
+        return three_lines(self)
+
+    def _repr_html_(self) -> str:
+        """The summary as a table, for notebooks."""
+        from cbcore.glance import table
+
+        return table(self)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The page of the installed reporter `html`; written to `path` as well where one is given."""
+        from cbcore import render
+
+        document = render(self, "html")
+        if path is not None:
+            try:
+                Path(path).write_text(document, encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise ResultError(f"cannot write {path}: {error.strerror}") from error
+        return document
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to a file that `load` reads back, with the texts behind its rows."""
+        from cbcore.saved import write
+
+        write(self, path)
 
     def examples(self) -> Iterator[Example]:
         """Every example with the rows of all systems side by side, and its texts where kept."""
@@ -265,7 +304,9 @@ class EvalResult:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
-        """Read a result that `to_json` wrote."""
+        """Read a result that `to_json` or `save` wrote."""
+        from cbcore.saved import read_texts
+
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -277,6 +318,7 @@ class EvalResult:
             result.rows = [EvalRow(**row) for row in data["rows"]]
         except TypeError as error:
             raise ResultError(f"a row of this result cannot be read: {error}") from error
+        result.texts = read_texts(data.get("texts"), len(result.rows))
         return result
 
     @classmethod
@@ -298,7 +340,7 @@ class EvalResult:
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
-        """Read a result file."""
+        """Read a file that `save`, or `--output json`, wrote. It filters like a fresh result."""
         try:
             text = Path(path).read_bytes()
         except OSError as error:
@@ -309,27 +351,13 @@ class EvalResult:
             raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One line per row. Scores get a column each, metadata `metadata.<key>`.
-
-        A score whose name would clash with one of those columns becomes `scores.<name>`.
-        """
+        """One line per row, with the columns of `cbcore.flat_rows`, as in CSV and Parquet."""
         try:
             import pandas
         except ImportError as error:
             raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
-        core = [name for name in ROW_FIELDS if name not in ("scores", "metadata")]
-        return pandas.DataFrame(list(self._flat_rows()), columns=None if self.rows else core)
-
-    def _flat_rows(self) -> Iterator[dict[str, Any]]:
-        for row in self.rows:
-            flat = row.to_dict()
-            scores, metadata = flat.pop("scores"), flat.pop("metadata")
-            flat["missing"] = "; ".join(f"{name}: {why}" for name, why in row.missing.items())
-            for name, value in scores.items():
-                clashes = name in ROW_FIELDS or name.startswith(("scores.", "metadata."))
-                flat[f"scores.{name}" if clashes else name] = value
-            flat.update((f"metadata.{key}", value) for key, value in metadata.items())
-            yield flat
+        columns = FlatColumns.of(self.rows)
+        return pandas.DataFrame(map(columns.line, self.rows), columns=columns.names)
 
 
 def _written(estimate: Estimate) -> dict[str, Any]:
@@ -382,7 +410,17 @@ def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
     sections = data.get("sections", {})
     if not isinstance(sections, dict):
         raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
-    known = {"schema", "config", "summary", "timing", "problems", "rows", "sections", "verdicts"}
+    known = {
+        "schema",
+        "config",
+        "summary",
+        "timing",
+        "problems",
+        "rows",
+        "sections",
+        "verdicts",
+        "texts",
+    }
     for name in sorted(data.keys() - known):
         lines = data[name]
         if isinstance(lines, list) and lines and all(isinstance(line, dict) for line in lines):

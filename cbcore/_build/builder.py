@@ -21,10 +21,11 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.plain import json_safe
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
-from cbcore.secrets import Secret, can_be_blotted, names_secret, notice_parameters
+from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.tables import as_dataset
 from cbcore.trust import Stranger
@@ -71,7 +72,9 @@ class Builder:
         if wanted.name == "py":
             if stranger is not None and stranger.parameters is None:
                 raise stranger.error(f"'{wanted}' names code")
-            return self._own_code(kind, wanted, extra, stranger)
+            part = self._own_code(kind, wanted, extra, stranger)
+            part.record["spec"] = blot(str(wanted))
+            return part
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
         value, given = self._made(kind, wanted, target, extra, component.plugin, stranger)
@@ -79,6 +82,9 @@ class Builder:
         name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
         record = provenance.describe(described, name=name, component=component, given=given)
+        record["spec"] = blot(str(wanted))
+        if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
+            record["emits"] = json_safe(list(emits))
         return Part(value, record, component)
 
     def _notice_secrets(self, spec: Spec) -> None:
@@ -197,7 +203,10 @@ class Builder:
             if len(parts) == 1:
                 return parts[0]
             value = chain([part.value for part in parts], self._chain_name(stages))
-            return Part(value, provenance.describe_chain(value, [p.record for p in parts]))
+            record = provenance.describe_chain(value, [part.record for part in parts])
+            if all("spec" in part.record for part in parts):
+                record["spec"] = " | ".join(part.record["spec"] for part in parts)
+            return Part(value, record)
         return self.build("system", stages)
 
     @staticmethod
@@ -211,7 +220,7 @@ class Builder:
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
         return [
-            self.build("evaluator", Spec(component.qualified_name))
+            self._chosen("evaluator", component)
             for component in self._installed("evaluator")
             if self._is_chosen(component, lambda d: bool({"*", *tasks} & set(d.applies_to)))
         ]
@@ -219,10 +228,18 @@ class Builder:
     def automatic_metrics(self, occasions: Collection[str], extra: Mapping[str, Any]) -> list[Part]:
         """Installed metrics that declare themselves automatic on one of these occasions."""
         return [
-            self.build("metric", Spec(component.qualified_name), extra)
+            self._chosen("metric", component, extra)
             for component in self._installed("metric")
             if self._is_chosen(component, lambda d: d.automatic in occasions)
         ]
+
+    def _chosen(
+        self, kind: str, component: Component, extra: Mapping[str, Any] | None = None
+    ) -> Part:
+        """A component that nobody asked for by name: its record has no spec."""
+        part = self.build(kind, Spec(component.qualified_name), extra)
+        part.record.pop("spec", None)
+        return part
 
     def _installed(self, kind: str) -> list[Component]:
         """Every component once, although a plugin may offer it under two names."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cbcore._build.builder import Builder
-from cbcore.exceptions import CBError
+from cbcore.components import Component
+from cbcore.exceptions import CBError, ResultError
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.runconfig import RunConfig
 from cbcore.specs import Spec
+from cbcore.trust import Stranger
+
+_HINT = "set them by hand: result.metrics = [MeanScore(score_field='f1'), …]"
 
 
 def metrics_of(config: RunConfig, host: PluginHost | None = None) -> tuple[list[Any], list[str]]:
@@ -16,14 +21,51 @@ def metrics_of(config: RunConfig, host: PluginHost | None = None) -> tuple[list[
     builder = Builder(host or default_host())
     made, problems = [], []
     for record in config.get("metrics", ()):
-        name = str(record.get("component") or record.get("name"))
-        if record.get("plugin") == "python" or name == "py":
-            # Whose code that is, the file of a stranger must not decide.
-            problems.append(f"the metric {name!r} is left out: it is nobody's plugin")
-            continue
-        params = {k: v for k, v in dict(record.get("params", {})).items() if v is not None}
         try:
-            made.append(builder.build("metric", Spec(name, params=params)).value)
-        except CBError as error:
-            problems.append(f"the metric {name!r} is left out: {error.message}")
+            made.append(remade_metric(builder, record))
+        except ResultError as error:
+            problems.append(f"left out: {error.message}")
     return made, problems
+
+
+def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
+    """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`.
+
+    A record gives values and names no program: a result may come from anywhere.
+    """
+    name, plugin = record.get("name"), record.get("plugin")
+    if plugin == "python":
+        raise ResultError(
+            f"the metric {name!r} of this result is code of whoever ran it", hint=_HINT
+        )
+    try:
+        component = _component(builder, record)
+        if component is None:
+            raise ResultError(
+                f"the metric {name!r} of this result comes from {plugin}, which does not offer "
+                "it here",
+                hint=f"install {plugin}, or {_HINT}",
+            )
+        spec = Spec(component.qualified_name, params=dict(record.get("params") or {}))
+        stranger = Stranger("this result", hint=_HINT)
+        return builder.build("metric", spec, stranger=stranger).value
+    except ResultError:
+        raise
+    except CBError as error:
+        raise ResultError(
+            f"the metric {name!r} of this result cannot be made again: {error.message}", hint=_HINT
+        ) from error
+
+
+def _component(builder: Builder, record: Mapping[str, Any]) -> Component | None:
+    """The component that a record is of: by its name, or by its class where it was an object."""
+    offered = [c for c in builder.host.components("metric") if c.plugin == record.get("plugin")]
+    wanted = record.get("component")
+    for component in offered:
+        if component.name == wanted:
+            return component
+    for component in offered:
+        target = component.load()
+        if f"{target.__module__}.{getattr(target, '__qualname__', '')}" == wanted:
+            return component
+    return None

@@ -16,6 +16,7 @@ from cbcore._run.memo import Memo
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
+from cbcore.tracebacks import Raised
 
 
 @attrs.frozen
@@ -104,4 +105,4 @@ class Judging:
 
 
 def _failed(work: Work, error: BaseException) -> Outcome:
-    return Outcome(work, None, 0.0, describe_exception(error))
+    return Outcome(work, None, 0.0, describe_exception(error), raised=Raised.by(error))

@@ -22,6 +22,7 @@ from cbcore.exceptions import CBError, ProcessError, RunError
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
+from cbcore.tracebacks import Raised
 
 if TYPE_CHECKING:
     import asyncio
@@ -279,7 +280,9 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:
     spent = error.spent if isinstance(error, ProcessError) else {}
-    return Outcome(work, None, max(0.0, latency), _explain(error, work, system), spent=spent)
+    told = _explain(error, work, system)
+    raised = None if isinstance(error, _TimeLimitError) else Raised.by(error)
+    return Outcome(work, None, max(0.0, latency), told, spent=spent, raised=raised)
 
 
 def _explain(error: BaseException, work: Work, system: Any) -> str:

@@ -25,6 +25,7 @@ from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
+from cbcore.tracebacks import Raised
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
@@ -45,12 +46,13 @@ class Lane:
         self._seen = seen
         self._memo = context.memo(part, source)
         self._budget = context.budget.account(part) if context.budget.limited else None
-        self._make_row = RowMaker(
+        self._row_maker = RowMaker(
             *(part.name, context.counter),
             scorers=source.scorers,
             score_field=source.expected_score(context.score_field),
             cluster_column=context.options.cluster_column,
-        ).row
+        )
+        self._make_row = self._row_maker.row
         self._waiting = [s for s in source.scorers if hasattr(s.evaluator, "ascore")]
         self._direct = [s for s in source.scorers if not hasattr(s.evaluator, "ascore")]
         self._scoring_takes_long = False
@@ -144,6 +146,11 @@ class Lane:
     def fingerprint(self) -> str:
         """A digest of the examples this lane has seen; empty without a store."""
         return self._memo.fingerprint if self._memo is not None else ""
+
+    @property
+    def raised(self) -> Raised | None:
+        """What the call behind the last errored row raised."""
+        return self._row_maker.raised
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""

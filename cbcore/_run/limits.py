@@ -8,6 +8,7 @@ import attrs
 
 from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
+from cbcore.tracebacks import Raised
 
 _ROWS_BEFORE_A_SHARE_COUNTS = 20
 
@@ -31,16 +32,20 @@ class ErrorLimit:
         """Whether there is any limit to keep."""
         return self.fail_fast or self.max_errors is not None
 
-    def count(self, row: EvalRow) -> None:
-        """Take one row into account; raises `RunError` when the limit is passed."""
+    def count(self, row: EvalRow, raised: Raised | None = None) -> None:
+        """Take one row into account; raises `RunError` when the limit is passed.
+
+        That is chained to what an errored row `raised`.
+        """
         self._rows += 1
         if row.error is None:
             return
         self._errors += 1
+        cause = raised.cause() if raised is not None else None
         if self.fail_fast:
             raise RunError(
                 f"system {row.system!r} failed on example {row.example_id!r}: {row.error}"
-            )
+            ) from cause
         if self.max_errors is not None and self._errors > self._allowed():
             shown = str(self.max_errors)
             if isinstance(self.max_errors, float):
@@ -48,7 +53,7 @@ class ErrorLimit:
             raise RunError(
                 f"stopped after {self._errors} errored rows (max_errors is {shown}); "
                 f"the last: {row.error}"
-            )
+            ) from cause
 
     def _allowed(self) -> float:
         if not isinstance(self.max_errors, float):

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from cbcore._run.tally import Watched
 from cbcore.boundary import contained
 from cbcore.events import RowFinished, RunFinished, RunStarted
 
@@ -16,11 +17,15 @@ Listener: TypeAlias = tuple[str, Callable[[Any], Any]]
 
 @attrs.define
 class Observers:
-    """Who is told what happens. A listener that raises is reported once and left out."""
+    """Who is told what happens. A listener that raises is reported once and left out.
+
+    `watched` looks at the rows by itself, now and then, instead of being told of each.
+    """
 
     started: Sequence[Listener] = ()
     row: Sequence[Listener] = ()
     finished: Sequence[Listener] = ()
+    watched: Watched | None = None
     _silenced: list[Callable[[Any], Any]] = attrs.Factory(list)
 
     def tell(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore.causes import alike
 from cbcore.names import near_matches
 
 if TYPE_CHECKING:
@@ -80,12 +81,11 @@ def told(result: EvalResult, score: str) -> str:
         if reason is None and score not in row.scores:
             reason = next(iter(row.missing.values()), unsaid)
         if reason is not None:
-            # Reasons that differ only in the example they name are told once.
-            alike = reason.replace(f"example {row.example_id!r}", "example")
-            first.setdefault(alike, reason)
-            counted[alike] += 1
+            key = alike(reason, row.example_id)
+            first.setdefault(key, reason)
+            counted[key] += 1
     common = counted.most_common(_MOST_REASONS)
-    lines = [f"{count} × {first[alike]}" for alike, count in common]
+    lines = [f"{count} × {first[key]}" for key, count in common]
     if rest := counted.total() - sum(count for _, count in common):
         lines.append(f"{rest} × other reasons")
     return "\n".join(lines)

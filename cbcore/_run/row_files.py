@@ -16,6 +16,7 @@ from typing import Any, overload
 
 from cbcore._store.owned import abandoned, entries, hold
 from cbcore._store.rows import decoded, encoded
+from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 
@@ -43,6 +44,7 @@ class DiskRows(Sequence[EvalRow]):
         self._starts = array("Q")
         self._written = 0
         self._buffered: list[bytes] = []
+        self.tally = Tally()
         # Not with the run: a result keeps its rows for as long as somebody keeps the result.
         weakref.finalize(self, _remove, self._file, self._folder)
 
@@ -51,6 +53,7 @@ class DiskRows(Sequence[EvalRow]):
         if len(self._buffered) >= _BUFFERED_ROWS:
             self._write()
         self._buffered.append(encoded(row) + b"\n")
+        self.tally.add(row)
 
     def _write(self) -> None:
         data = memoryview(b"".join(self._buffered))

@@ -16,6 +16,7 @@ from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visibl
 from cbcore.stats import CLUSTER
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
+from cbcore.tracebacks import TRACEBACK, Raised, traceback_of
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
@@ -28,7 +29,8 @@ class RowMaker:
     """Builds the rows of one system.
 
     `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
-    example has in the `cluster_column` is kept as the row's cluster.
+    example has in the `cluster_column` is kept as the row's cluster. `raised` is what the call
+    behind the last errored row raised.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class RowMaker:
         self._score_field = score_field
         self._cluster_column = cluster_column or CLUSTER
         self._unscored = Unscored(score_field or "", scorers)
+        self.raised: Raised | None = None
 
     # May be called twice for one outcome: a budget wants to know what a call took before it is
     # scored. So it changes nothing of the outcome.
@@ -67,10 +70,12 @@ class RowMaker:
                 row.example_id = hide(row.example_id)
                 if outcome.spent:
                     row.metadata.update(self._plain(outcome.spent))
+                self.raised = outcome.raised
+                if self.raised is not None:
+                    _keep_traceback(row, self.raised.traceback)
                 return row
             self._keep_output(row, work.example, output)
-            if outcome.stage_s is not None and len(outcome.stage_s) > 1:
-                row.metadata["stage_s"] = dict(outcome.stage_s)
+            _keep_stages(row, outcome)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         except KeyboardInterrupt:
@@ -207,6 +212,7 @@ class RowMaker:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
                 self._keep_reason(row, scorer, _reason(scores))
+                _keep_traceback(row, traceback_of(scores))
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -252,6 +258,18 @@ class RowMaker:
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):
             row.missing[name] = redact(reason)
+
+
+def _keep_traceback(row: EvalRow, text: str) -> None:
+    """Note where code of others failed; one after another where several evaluators did."""
+    if text:
+        before = row.metadata.get(TRACEBACK)
+        row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
+
+
+def _keep_stages(row: EvalRow, outcome: Outcome) -> None:
+    if outcome.stage_s is not None and len(outcome.stage_s) > 1:
+        row.metadata["stage_s"] = dict(outcome.stage_s)
 
 
 def _added_up(usage: Any) -> Mapping[str, Any]:

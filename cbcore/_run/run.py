@@ -10,8 +10,9 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +80,12 @@ class Run:
     # system is another part, with an identity and columns of its own to be told of at the end.
     _bound: list[tuple[Part, list[Source]]] = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
+    _expected: int | None = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         options = self.context.options
-        self._errors = ErrorLimit(options.max_errors, options.fail_fast, self.expected_rows())
+        self._expected = self.expected_rows()
+        self._errors = ErrorLimit(options.max_errors, options.fail_fast, self._expected)
         self._bound = [
             (system, [source.for_system(system.name) for source in self.sources])
             for system in self.systems
@@ -98,6 +101,8 @@ class Run:
         # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
         self._begin_record()
+        if self.observers.watched is not None:
+            self.observers.watched.rows = self._rows
         self._tell(self._started())
         try:
             self._execute_systems()
@@ -113,7 +118,7 @@ class Run:
         failure = self._close_store(result, failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
         if failure is not None:
-            raise _stopped(failure, result) from failure
+            raise _stopped(failure, result) from _cause(failure)
         return result
 
     def _execute_systems(self) -> None:
@@ -185,7 +190,7 @@ class Run:
             for row in lane.rows():
                 keep(row)
                 if limited:
-                    self._errors.count(row)
+                    self._errors.count(row, lane.raised)
         except BaseException:  # an early end, however it comes
             self._commit_first()
             # Not counted as errors any more: the run has ended, and for one reason only.
@@ -382,7 +387,7 @@ class Run:
             self.config,
             systems=tuple(system.name for system in self.systems),
             datasets=tuple(source.tag for source in self.sources),
-            total=self.expected_rows(),
+            total=self._expected,
         )
 
     def expected_rows(self) -> int | None:
@@ -450,13 +455,11 @@ class Run:
 
 
 def _length(examples: Iterable[Any]) -> int | None:
-    """How many there are; None where nobody knows, or where asking fails."""
-    if not isinstance(examples, Sized):
-        return None
-    try:
-        return len(examples)
-    except Exception:  # noqa: BLE001 - the plugin boundary
-        return None
+    """How many there are, or about; None where nobody knows, or where asking fails."""
+    with contained():
+        known = length_hint(examples, -1)
+        return known if known >= 0 else None
+    return None
 
 
 def _unexpected(error: BaseException) -> CBError:
@@ -489,6 +492,11 @@ def _ending(failure: BaseException | None) -> RunConfig:
 
 def _reason(failure: BaseException | None) -> str:
     return redact(failure.message) if isinstance(failure, CBError) else ""
+
+
+def _cause(failure: BaseException) -> BaseException:
+    """What an early end is chained to: where one row ended the run, what that row raised."""
+    return failure.__cause__ or failure if type(failure) is RunError else failure
 
 
 def _stopped(failure: BaseException, result: EvalResult) -> RunStoppedError:

@@ -13,6 +13,7 @@ from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
 from cbcore.results import Scored
 from cbcore.spending import Spent, metered
+from cbcore.tracebacks import Raised, noted
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}
@@ -82,6 +83,7 @@ class Outcome:
     spent: Mapping[str, Any] = _NOTHING_SPENT
     # What each stage of a chain took; not stored, as an output is known by what it says.
     stage_s: Mapping[str, float] | None = None
+    raised: Raised | None = None
     # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
     # whether a secret was taken out of that, and how many of the scores are stored.
     payload: bytes = b""
@@ -127,7 +129,7 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # noqa: BLE001 - the plugin boundary
-                    scores = error
+                    scores = noted(error)
                 outcome.scores.append((scorer, scores))
     return outcome
 
@@ -168,7 +170,7 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 except BaseException as error:  # the plugin boundary
                     if is_cancelled(error):
                         raise
-                    scores = error
+                    scores = noted(error)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))
     return outcome

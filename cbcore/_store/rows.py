@@ -12,6 +12,7 @@ import attrs
 
 from cbcore._store.batches import Pair
 from cbcore._store.shelf import Written
+from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.plain import from_bytes, json_safe, plain_bytes
 from cbcore.results import ROW_FIELDS, EvalRow
@@ -101,10 +102,10 @@ class GrowingRows(Sequence[EvalRow]):
         self._system = system
         self._shelf = shelf
         self._reader = reader
-        self._length = 0
+        self.tally = Tally()
 
-    def append(self, _: EvalRow) -> None:
-        self._length += 1
+    def append(self, row: EvalRow) -> None:
+        self.tally.add(row)
 
     def settled(self) -> Sequence[EvalRow]:
         """The same rows when no more will come: as they are on the disk, if all are there."""
@@ -112,7 +113,7 @@ class GrowingRows(Sequence[EvalRow]):
         return self if waiting else stored
 
     def __len__(self) -> int:
-        return self._length
+        return self.tally.rows
 
     def _parts(self) -> tuple[StoredRows, list[Pair]]:
         """What is on the disk, and what could not be brought there."""

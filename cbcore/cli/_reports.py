@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from cbcore.cli._causes import tell_causes
 from cbcore.cli._settings import Settings
 from cbcore.cli._streams import give_output_up
 from cbcore.cli._text import clean, echo
@@ -19,7 +20,10 @@ from cbcore.request import DEFAULT_CACHE_DIR
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
+    from cbcore._build.builder import Builder
     from cbcore.results import EvalResult
+
+_DEFAULT = "table"
 
 
 @attrs.frozen
@@ -44,31 +48,51 @@ def find_result(
 
 
 def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
-    """Reporters and where they write, made before anything is spent."""
+    """Reporters and where they write, made before anything is spent.
+
+    Files are written beside the table on the terminal, unless `--quiet` asks for none.
+    """
     from cbcore._build.builder import Builder
-    from cbcore.exceptions import UsageError
-    from cbcore.specs import parse_output
+    from cbcore.exceptions import UnknownComponentError
 
     builder = Builder(settings.host())
-    outputs = []
-    for text in wanted or ("table",):
-        spec, file = parse_output(text)
-        path = None
-        reporter = builder.build("reporter", spec).value
-        if file:
-            try:
-                # Now: components may go to another folder.
-                path = Path(file).absolute()
-                _try_to_write(path)
-            except OSError as error:
-                raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
-        if path is None and not hasattr(reporter, "render"):
-            raise UsageError(
-                f"the format {reporter.name!r} is not text and needs a file",
-                hint=f"--output {reporter.name}=FILE",
-            )
-        outputs.append(Output(reporter, path, file or ""))
+    outputs = [_output(builder, text) for text in wanted or ()]
+    is_shown = any(output.path is None for output in outputs)
+    if not outputs or not (is_shown or settings.verbosity < 0):
+        try:
+            outputs.insert(0, _output(builder, _DEFAULT))
+        except UnknownComponentError:
+            if not outputs:
+                raise
+    builder.descriptions.remember()
     return outputs
+
+
+def _output(builder: Builder, text: str) -> Output:
+    from cbcore.cli._endings import written_as
+    from cbcore.exceptions import UsageError
+    from cbcore.specs import Spec, parse_output
+
+    file: str | None
+    if format_name := written_as(text, builder, first=_DEFAULT):
+        spec, file = Spec(format_name), text
+    else:
+        spec, file = parse_output(text)
+    path = None
+    reporter = builder.build("reporter", spec).value
+    if file:
+        try:
+            # Now: components may go to another folder.
+            path = Path(file).absolute()
+            _try_to_write(path)
+        except OSError as error:
+            raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
+    if path is None and not hasattr(reporter, "render"):
+        raise UsageError(
+            f"the format {reporter.name!r} is not text and needs a file",
+            hint=f"--output {reporter.name}=FILE",
+        )
+    return Output(reporter, path, file or "")
 
 
 def _try_to_write(path: Path) -> None:
@@ -125,6 +149,7 @@ def report(result: EvalResult, outputs: Sequence[Output]) -> None:
     from cbcore.exceptions import ReportError
 
     failures = [_failure(result, output) for output in outputs]
+    tell_causes(result)
     failed = [o for o, failure in zip(outputs, failures, strict=True) if failure is not None]
     gone = [failure for failure in failures if isinstance(failure, BrokenPipeError)]
     if len(failed) > len(gone):

@@ -350,8 +350,9 @@ class Invocation:
     outputs: Sequence[str] = option(
         TEXT,
         *("-o", "--output"),
-        metavar="FORMAT[=FILE]",
-        help="Report to print, or to write to FILE. Repeatable. Default: table.",
+        metavar="FORMAT|FILE",
+        help="Report to print, or FILE to write, by its ending or as FORMAT=FILE. The table is "
+        "printed too, unless another is. Repeatable.",
         key="output",
         default=(),
         many=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -200,7 +201,7 @@ def test_several_datasets_and_systems_bring_their_metrics(cb, data):
 
 
 def test_outputs_go_to_files_and_only_results_to_stdout(cb, data, tmp_path):
-    """Every format is written; what was written is said on standard error."""
+    """Every format is written beside the table; what was written is said on standard error."""
     formats = {
         "json": "r.json",
         "html": "out/r.html",
@@ -211,11 +212,54 @@ def test_outputs_go_to_files_and_only_results_to_stdout(cb, data, tmp_path):
     outputs = [arg for name, file in formats.items() for arg in ("-o", f"{name}={file}")]
     process = cb("run", "-s", "py:mine:Echo", "-d", data, "-n", "3", *outputs)
     assert process.returncode == 0, process.stderr
-    assert process.stdout == ""
+    assert process.stdout.startswith("echo-Paris on capitals\n")
     for file in formats.values():
         assert (tmp_path / file).stat().st_size > 0
         assert file in process.stderr
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_file_is_written_in_the_format_of_its_ending(cb, data, tmp_path):
+    """Beside the table; a printed report takes its place, and with --quiet there is none."""
+    run = ("run", "-s", "py:mine:Echo", "-d", data, "-n", "2", "--no-cache")
+    done = cb(*run, "-o", "r.HTML", "-o", "out/rows.csv", "-o", "r.md")
+    assert done.returncode == 0, done.stderr
+    assert "┌" in done.stdout
+    assert (tmp_path / "r.HTML").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "out" / "rows.csv").read_text().startswith("system,")
+    assert (tmp_path / "r.md").read_text().startswith("#")
+    assert cb(*run, "-o", "jsonl", "-o", "r.csv").stdout.startswith('{"system"')
+    assert cb(*run, "-q", "-o", "r.csv").stdout == ""
+
+
+def test_an_ending_that_nobody_writes_is_refused_before_anything_runs(cb, data):
+    """With those that are known."""
+    done = cb("run", "-s", "py:mine:Echo", "-d", data, "-o", "r.docx")
+    assert done.returncode == 2
+    assert "no installed reporter writes files that end in .docx: 'r.docx'" in done.stderr
+    assert ".csv, .html" in done.stderr
+
+
+def test_a_run_that_errs_says_why_at_its_end(cb, data, tmp_path):
+    """Each reason once with its count and its first example; with -v also where it was raised."""
+    (tmp_path / "picky.py").write_text(
+        "class Picky:\n    name = 'picky'\n\n    def process(self, example):\n"
+        "        if 'Paris' in str(example):\n            return 1 / 0\n"
+        "        raise ValueError('never mind\\x1b[31m')\n"
+    )
+    run = ("run", "-s", "py:picky:Picky", "-s", "py:mine:Echo", "-d", data, "--no-cache")
+    plain, verbose = cb(*run), cb(*run, "-v")
+    assert re.search(r"^\d+ of \d+ rows errored:$", plain.stderr, re.MULTILINE)
+    where = r"\(first: example '?\w+'? of capitals, picky\)$"
+    told = re.findall(rf"^  \d+ × (\w+: [^(]*) {where}", plain.stderr, re.MULTILINE)
+    assert sorted(told) == [
+        "ValueError: never mind\\x1b[31m",
+        "ZeroDivisionError: division by zero",
+    ]
+    assert "Traceback" not in plain.stderr
+    assert verbose.stderr.count("Traceback (most recent call last)") == 2
+    assert "return 1 / 0" in verbose.stderr
+    assert "errored:" not in cb(*run, "-q").stderr
 
 
 def test_a_run_file_gives_the_same_and_flags_override_it(cb, data, tmp_path):
@@ -359,7 +403,7 @@ def test_a_broken_line_is_one_errored_row(cb, tmp_path):
     problem = "torn.jsonl, line 8: not valid JSON: Expecting value at column 1"
     assert [row["error"] for row in rows] == [None] * 7 + [problem] + [None] * 2
     assert rows[7]["example_id"] == "#7"
-    assert process.stderr.count(problem) == 1
+    assert process.stderr.count(problem) == 2  # when it is met, and at the end
 
 
 @pytest.mark.parametrize("limit", [("--fail-fast",), ("--max-errors", "0")])

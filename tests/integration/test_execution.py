@@ -576,7 +576,7 @@ def test_plugins_observe_the_runs_of_the_command_line(workplace):
     done = workplace.cb("run", "-s", "identity", "-d", "data.jsonl", "--no-cache")
     assert done.returncode == 7, done.stderr
     told = (workplace.folder / "events.log").read_text()
-    assert told == "started None;row 0;row 1;finished;"
+    assert told == "started 6;row 0;row 1;finished;"
     assert done.stderr.count("an observer of 'cb-watcher' failed") == 1
 
 

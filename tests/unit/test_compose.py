@@ -137,3 +137,29 @@ def test_a_component_is_bound_once(monkeypatch):
     asked = ["bm25", "extractive", "hotpotqa", "answer_quality", "hotpot_joint", "mean_score"]
     assert sorted(bound) == sorted([*asked, "o200k_base"])
     assert run.config["systems"][0]["stages"][0]["params"]["max_tokens"] == 150
+
+
+def test_a_result_records_how_components_were_asked_for():
+    """The spec of each, those of a chain's stages joined; nothing for what was chosen by itself."""
+    run = composed(
+        systems=["truncate:max_tokens=5,keep=tail | extractive:name=short", "identity", Says()],
+        datasets=["hotpotqa:sample"],
+        metrics=["mean_score:score_field=f1"],
+    )
+    specs = [system.get("spec") for system in run.config["systems"]]
+    assert specs == ["truncate:max_tokens=5,keep=tail | extractive:name=short", "identity", None]
+    assert [data["spec"] for data in run.config["datasets"]] == ["hotpotqa:sample"]
+    assert [metric["spec"] for metric in run.config["metrics"]] == ["mean_score:score_field=f1"]
+    assert not any("spec" in evaluator for evaluator in run.config["evaluators"])
+
+
+def test_a_recorded_spec_has_no_secret():
+    """A key that was written out is replaced."""
+    run = composed(systems=["openai:http://localhost:1,model=m,api_key=sk-verysecret123"])
+    assert "verysecret" not in run.config["systems"][0]["spec"]
+
+
+def test_the_record_of_an_evaluator_says_what_it_emits():
+    """So that a report can tell which evaluators had a part in the scores."""
+    run = composed(evaluators=["answer_quality"])
+    assert run.config["evaluators"][0]["emits"] == ["f1", "exact_match", "recall", "contains"]

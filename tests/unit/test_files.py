@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import sys
 
 import pyarrow
@@ -279,3 +280,18 @@ def test_a_path_may_begin_with_the_home_directory(write, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert list(FileDataset("~/mine.jsonl")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "known"),
+    [
+        ("a.jsonl", '{"a": 1}\n\n  \n{"a": 2}\n{"a": 3}', 3),
+        ("a.csv", "a\n1\n2\n", -1),
+        ("a.json", "[{}]", -1),
+        ("a.parquet", "not parquet", -1),
+    ],
+)
+def test_how_many_rows_there_are_is_told_where_that_is_cheap(tmp_path, name, content, known):
+    """A run shows a total by it. A file that is damaged says so when it is read, not now."""
+    (tmp_path / name).write_text(content)
+    assert operator.length_hint(FileDataset(str(tmp_path / name)), -1) == known

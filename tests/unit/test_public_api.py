@@ -39,6 +39,8 @@ def test_the_public_names_are_these():
         "aevaluate",
         "evaluate",
         "hookimpl",
+        "metrics_of",
+        "render",
     ]
 
 

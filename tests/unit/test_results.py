@@ -288,7 +288,7 @@ def test_filtering_by_an_unknown_attribute_is_an_error(name, hint):
 def test_a_result_from_a_file_is_filtered_once_it_has_metrics():
     """Without them no summary could be made, and an old one would be wrong."""
     read = EvalResult.from_json(made([Mean()]).to_json())
-    with pytest.raises(ResultError, match="does not carry its metrics"):
+    with pytest.raises(ResultError, match="does not say what its metrics were"):
         read.filter(system="a")
     read.metrics = [Mean()]
     assert read.filter(system="a").summary == {"a": {"mean": 0.75}}

@@ -15,11 +15,11 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection lazy records plain runconfig secrets texts stats verdicts "
-    "examples",
+    "examples tracebacks causes flat_rows saved glance",
     "toolbox": "attribution columns families spending identity tokens timing chains tables usercode trust bounded_yaml files "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions compose api kept",
+    "root": "request runfile extensions compose api kept afterwards",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""

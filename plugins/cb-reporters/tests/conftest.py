@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 from cbcore.results import EvalResult, EvalRow
@@ -21,6 +24,25 @@ HOSTILE = (
     "{{ 7*7 }} ${7*7}",
     "lone \ud800 surrogate",
 )
+
+
+@pytest.fixture(scope="session")
+def load_beside():
+    """Loads a module that stands beside the tests."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def pages(load_beside):
+    """Results to look at."""
+    return load_beside("pages")
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
-"""The HTML page, read by an HTML parser."""
+"""The HTML page, read by an HTML parser; `test_page_browser` looks at it in a browser."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import json
 import re
-from collections import Counter
 from html.parser import HTMLParser
 from importlib import resources
 
@@ -17,7 +18,7 @@ from cbcore.results import EvalResult, EvalRow
 from cbcore.texts import visible
 
 VOID = {"meta", "input", "br"}
-HARMFUL = {"a", "base", "embed", "form", "iframe", "image", "img", "link", "object", "use", "video"}
+HARMFUL = {"base", "embed", "form", "iframe", "image", "img", "link", "object", "use", "video"}
 
 
 class Page(HTMLParser):
@@ -47,9 +48,34 @@ class Page(HTMLParser):
     def attributes(self, name):
         return [attributes for found, attributes in self.elements if found == name]
 
+    def scripts(self):
+        """Every script element: its attributes and its text."""
+        return list(zip(self.attributes("script"), self.inside("script"), strict=True))
+
+    def head(self):
+        (text,) = [text for told, text in self.scripts() if told.get("id") == "head"]
+        return json.loads(text)
+
+    def columns(self):
+        (text,) = [text for told, text in self.scripts() if told.get("id") == "columns"]
+        return unpacked(text)
+
+    def examples(self):
+        """All embedded examples, opened; each chunk begins where it says."""
+        found = []
+        for told, text in self.scripts():
+            if told.get("class") == "texts":
+                assert int(told["data-from"]) == len(found)
+                found += unpacked(text)
+        return found
+
+
+def unpacked(text):
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
 
 def asset(name):
-    return (resources.files("cb_reporters") / name).read_text(encoding="utf-8")
+    return (resources.files("cb_reporters.page") / "assets" / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=["result", "stopped", "hostile"])
@@ -57,21 +83,25 @@ def rendered(request):
     return Html().render(request.getfixturevalue(request.param))
 
 
-def test_only_our_own_script_and_style(rendered):
-    """The page holds one script and one style, and both are the packaged files."""
+def test_only_our_own_script_and_style_run(rendered):
+    """One script and one style are the packaged files; the other blocks are data."""
     page = Page(rendered)
-    assert page.inside("script") == [asset("page.js")]
-    assert page.inside("style") == [asset("page.css")]
+    run = [text for told, text in page.scripts() if "type" not in told]
+    assert run == [asset("page.js")]
+    assert page.inside("style") == [asset("style.css")]
+    kinds = {told["type"] for told, _ in page.scripts() if "type" in told}
+    assert kinds <= {"application/json", "application/gzip"}
 
 
-def test_nothing_is_loaded_or_linked(rendered):
-    """No element can load, link, embed, submit or run anything."""
+def test_nothing_is_loaded(rendered):
+    """No element can load, embed, submit or run anything; links lead inside the page only."""
     page = Page(rendered)
     names = {name for name, _ in page.elements}
     attributes = {key for _, found in page.elements for key in found}
     assert not names & HARMFUL
     assert not {a for a in attributes if a.startswith("on")}
-    assert not attributes & {"src", "href", "srcset", "action", "data", "xlink:href", "style"}
+    assert not attributes & {"src", "srcset", "action", "data", "xlink:href", "style"}
+    assert all(link["href"].startswith("#") for link in page.attributes("a"))
 
 
 def test_content_security_policy(result):
@@ -80,7 +110,7 @@ def test_content_security_policy(result):
     (policy,) = [m["content"] for m in page.attributes("meta") if "http-equiv" in m]
     script, style = (
         base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode()
-        for name in ("page.js", "page.css")
+        for name in ("page.js", "style.css")
     )
     assert policy == (
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
@@ -88,10 +118,11 @@ def test_content_security_policy(result):
     )
 
 
-def test_assets_fetch_nothing():
-    """Neither style nor script refers to another resource or writes markup."""
-    assert not re.search(r"url\(|@import|https?:", asset("page.css"))
-    assert not re.search(r"https?:|fetch|import|eval|innerHTML|insertAdjacent", asset("page.js"))
+def test_assets_name_no_other_place():
+    """Style and script hold no address but those that name XML vocabularies."""
+    assert not re.search(r"url\(|@import|https?:", asset("style.css"))
+    addresses = set(re.findall(r"https?://[\w./-]+", asset("page.js")))
+    assert all(address.startswith("http://www.w3.org/") for address in addresses)
 
 
 def test_hostile_text_is_shown_as_text(hostile):
@@ -99,25 +130,42 @@ def test_hostile_text_is_shown_as_text(hostile):
     page = Page(Html().render(hostile))
     shown = set(page.inside("bdi"))
     assert {visible(system, keep="\n\t") for system in hostile.systems} <= shown
-    everything = "".join(text for _, text in page.texts)
+    everything = "".join(text for parent, text in page.texts if parent != "script")
     assert not set(everything) & set("\x1b\x07\r\u2028\u202e\ud800")
 
 
-def test_sections(result):
-    """Comparison, chart, datasets, details, rows and provenance are there."""
+def test_embedded_text_cannot_end_its_block(pages):
+    """Whatever the texts are, data blocks hold letters that end no element, and read back."""
+    result = pages.hostile()
     page = Page(Html().render(result))
-    assert page.inside("h2") == [
-        "Comparison",
-        "Quality against tokens kept",
-        "By dataset",
-        "Distribution of ",
-        "More metrics",
-        "Rows",
-        "Provenance",
+    examples = page.examples()
+    assert {example["question"] for example in examples} == set(pages.HOSTILE)
+    for told, text in page.scripts():
+        if told.get("type") == "application/gzip":
+            assert re.fullmatch(r"[A-Za-z0-9+/=]+", text)
+
+
+def test_the_verdict_comes_first(pages):
+    """Then the systems, what went wrong, charts, examples, and how to get it again."""
+    page = Page(Html().render(pages.small()))
+    ids = [found["id"] for name, found in page.elements if name == "section"]
+    assert ids == [
+        *("verdict", "systems", "errors", "missing", "frontier", "datasets"),
+        *("distributions", "latency", "examples", "reproduce"),
     ]
-    assert page.inside("bdi")[0] == "2 systems on a, b"
-    assert "512" in "".join(page.inside("td"))
-    assert "0123456789ab" in page.inside("code")
+    links = [link["href"].removeprefix("#") for link in page.attributes("a")]
+    assert {"verdict", "systems", "errors", "examples", "reproduce"} <= set(links)
+
+
+def test_each_verdict_is_one_sentence(pages):
+    """Of every system against the baseline, with what was concluded."""
+    result = pages.small()
+    page = Page(Html().render(result))
+    told = " ".join(text for parent, text in page.texts if parent in ("bdi", "p", "strong"))
+    assert "is the baseline" in told
+    for verdict in result.verdicts:
+        assert verdict.sentence.removeprefix(verdict.system).strip() in told
+    assert len([found for found in page.attributes("li") if found.get("class") == "worse"]) == 2
 
 
 def test_best_values_are_bold(result):
@@ -127,66 +175,90 @@ def test_best_values_are_bold(result):
 
 
 def test_status_and_problems(stopped):
-    """An unfinished run and its problems are announced at the top."""
+    """An unfinished run and its problems are announced; reasons of missing scores have a table."""
     page = Page(Html().render(stopped))
     assert any(
         text.startswith("Run interrupted: stopped by the user.") for text in page.inside("p")
     )
-    assert page.inside("li") == [
-        "metric 'novelty' failed: ValueError: no",
-        "f1 is missing in 1 row: no gold answer",
-    ]
+    assert page.inside("li") == ["metric 'novelty' failed: ValueError: no"]
+    assert "no gold answer" in page.inside("span")
 
 
-def test_rows_show_errors_and_reasons(result):
-    """A row says what went wrong, and an unmeasured number is a dash."""
+def test_errors_are_grouped_by_cause(pages):
+    """Each cause stands there once, with its count and a link to an example of it."""
+    page = Page(Html().render(pages.small()))
+    assert "4 of 120 rows failed. They have no scores and count in no mean." in page.inside("p")
+    reasons = [text for text in page.inside("span") if text.startswith("TimeoutError")]
+    assert reasons == ["TimeoutError: no answer in 30 s for example 'sample-04'"]
+    links = [link["href"] for link in page.attributes("a")]
+    assert "#example=sample-04&of=ships&system=rewriter&status=error" in links
+
+
+def test_every_drawing_has_words_and_a_table(pages):
+    """For those who do not see it: a label, and the same numbers as a table in the same figure."""
+    result = pages.many_systems()
     page = Page(Html().render(result))
-    assert "TimeoutError: no answer in 30 s" in page.inside("span")
-    assert ": no gold answer" in page.inside("p")
-    assert {"error", "no f1"} <= set(page.inside("strong"))
+    plots = [found for found in page.attributes("div") if found.get("class") == "plot"]
+    drawn = [found["data-chart"] for found in plots]
+    assert drawn == [
+        *("frontier-kept", "frontier-usd", "frontier-latency", "families", "datasets"),
+        *("distribution-0", "distribution-1", "latency"),
+    ]
+    assert all(found["role"] == "img" and found["aria-label"] for found in plots)
+    tables = [found for found in page.attributes("details") if found.get("class") == "data"]
+    assert len(tables) == len(plots)
 
 
-def test_rows_are_limited(result):
-    """Only so many rows are shown, and the page says so."""
-    page = Page(Html(max_rows=2).render(result))
-    assert "The first 2 of 5 rows; the json, jsonl and csv reports hold all." in page.inside("p")
-    assert sum(a.get("class") == "id" for a in page.attributes("th")) == 2
-
-
-def test_long_responses_open():
-    """A long response shows its beginning and opens to the whole of it."""
-    row = EvalRow("s", 1, {"f1": 1.0}, response="word " * 100)
-    page = Page(Html().render(EvalResult([row])))
-    (preview,) = page.inside("summary")
-    assert len(preview) < 130
-    assert "word " * 100 in page.inside("div")
-
-
-def test_very_long_responses_are_cut():
-    """A response beyond the limit says how much is left out."""
-    row = EvalRow("s", 1, {"f1": 1.0}, response="x" * 10_000)
-    assert any(
-        "6,000 more characters" in t for t in Page(Html().render(EvalResult([row]))).inside("div")
-    )
-
-
-def test_tables_are_accessible(result):
-    """Every header cell has a scope, and each drawing a title and a description."""
+def test_headers_have_a_scope(result):
+    """Every header cell says what it is the header of."""
     page = Page(Html().render(result))
     assert {th.get("scope") for th in page.attributes("th")} == {"col", "row"}
-    ids = Counter(a["id"] for _, a in page.elements if "id" in a)
-    assert max(ids.values()) == 1
-    assert len(page.attributes("svg")) == 2
-    for svg in page.attributes("svg"):
-        assert svg["role"] == "img"
-        assert set(svg["aria-labelledby"].split()) <= set(ids)
+    ids = [found["id"] for _, found in page.elements if "id" in found]
+    assert len(ids) == len(set(ids))
 
 
-def test_a_chart_needs_two_systems():
-    """One point compares nothing, so no chart is drawn."""
-    one = {"mean_score": 0.5, "compression_ratio": 0.5}
-    assert "<svg" not in Html().render(EvalResult([], {"a": one}))
-    assert "<svg" in Html().render(EvalResult([], {"a": one, "b": one}))
+def test_every_row_of_every_system_is_there(pages):
+    """As columns for filters, and opened with all that is known."""
+    result = pages.small()
+    page = Page(Html().render(result))
+    columns, examples = page.columns(), page.examples()
+    assert len(columns["system"]) == len(result.rows) == 120
+    assert [example["id"] for example in examples] == columns["ids"]
+    assert {row["system"] for example in examples for row in example["rows"]} == {0, 1, 2}
+    assert columns["texts"][0] == examples[0]["question"]
+
+
+def test_without_kept_texts_the_responses_are_there():
+    """A result whose texts were not kept still shows rows, responses and scores."""
+    rows = [EvalRow("s", 1, {"f1": 1.0}, response="word " * 100)]
+    (example,) = Page(Html().render(EvalResult(rows))).examples()
+    assert (example["kept"], example["question"], example["context"]) == (False, "", None)
+    assert example["rows"][0]["response"] == "word " * 100
+
+
+def test_too_many_rows_are_sampled_and_that_is_said(pages):
+    """Of every system, errors and missing scores among them; the numbers rest on all."""
+    page = Page(Html(max_rows=30).render(pages.small()))
+    (told,) = [text for text in page.inside("p") if text.startswith("A sample of ")]
+    assert told.startswith("A sample of 10 of 40 examples")
+    columns = page.columns()
+    assert set(columns["system"]) == {0, 1, 2}
+    assert sum(columns["errored"]) > 0
+    assert page.head()["examples"] == 10
+
+
+def test_the_size_is_limited(pages):
+    """Texts that would make the page too large are sampled as well."""
+    whole, cut = (len(Page(Html(max_mb=mb).render(pages.small())).examples()) for mb in (24, 0.004))
+    assert whole == 40
+    assert 0 < cut < whole
+
+
+def test_a_very_long_text_is_cut():
+    """A text beyond a million characters says how much is left out."""
+    rows = [EvalRow("s", 1, {"f1": 1.0}, response="x" * 1_000_500)]
+    (example,) = Page(Html().render(EvalResult(rows))).examples()
+    assert example["rows"][0]["response"].endswith("\n… 500 more characters")
 
 
 @pytest.mark.parametrize("bad", [-1, 1.5, True])
@@ -194,6 +266,13 @@ def test_bad_max_rows(bad):
     """A number of rows that makes no sense is refused."""
     with pytest.raises(ValueError, match="max_rows must be a whole number of at least 0"):
         Html(max_rows=bad)
+
+
+@pytest.mark.parametrize("bad", [0, -1, True, "much"])
+def test_bad_max_mb(bad):
+    """A size that makes no sense is refused."""
+    with pytest.raises(ValueError, match="max_mb must be a number above 0"):
+        Html(max_mb=bad)
 
 
 def test_tag_escapes_everything_that_is_not_markup():

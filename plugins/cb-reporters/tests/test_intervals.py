@@ -86,9 +86,10 @@ def test_a_page_has_all_of_it(sure):
     """The standard error too, where the mouse rests on a number."""
     page = Html().render(sure)
     assert 'title="standard error 0.04, 40 examples"' in page
-    assert "0.780 [0.70, 0.86] ≈" in page
-    assert "far|er keeps 38% [30, 45] of " in page
-    assert "the examples do not tell it from the best" in page
+    assert ">0.780<span" in page
+    assert '>≈</span><span class="interval"> [0.70, 0.86]</span>' in page
+    assert "</strong> keeps 38% [30, 45] of " in page
+    assert "≈: not distinguishable from the best with these examples." in page
 
 
 def test_without_estimates_a_report_is_as_it_was(sure):

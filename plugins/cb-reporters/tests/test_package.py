@@ -54,7 +54,10 @@ def test_unusual_results_are_rendered(name, unusual):
 
 def test_parameters_have_types_a_spec_can_convert():
     """Specs convert by annotation, so annotations resolve."""
-    assert [(p.name, p.type) for p in parameters_of(Html)] == [("max_rows", "int")]
+    assert [(p.name, p.type) for p in parameters_of(Html)] == [
+        ("max_rows", "int"),
+        ("max_mb", "float"),
+    ]
     assert signature_of(Table).parameters["width"].annotation == (int | None)
 
 

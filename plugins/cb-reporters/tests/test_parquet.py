@@ -7,8 +7,9 @@ import json
 import pyarrow.parquet
 import pytest
 
-from cb_reporters import Parquet
+from cb_reporters import Csv, JsonLines, Parquet
 from cbcore.exceptions import MissingExtraError
+from cbcore.flat_rows import FlatColumns
 from cbcore.results import EvalResult, EvalRow
 
 
@@ -18,9 +19,29 @@ def test_rows_read_back(result, tmp_path):
     Parquet().write(result, path)
     found = pyarrow.parquet.read_table(path).to_pylist()
     assert [row["system"] for row in found] == [row.system for row in result.rows]
-    assert [row["scores.f1"] for row in found] == [row.scores.get("f1") for row in result.rows]
+    assert [row["f1"] for row in found] == [row.scores.get("f1") for row in result.rows]
     assert [row["latency"] for row in found] == [row.latency for row in result.rows]
-    assert [json.loads(row["missing"]) for row in found] == [row.missing for row in result.rows]
+
+
+def test_columns_are_those_of_csv_data_frames_and_json(tmp_path):
+    """By the same names and in the same order; in JSON, scores and metadata are objects."""
+    rows = [
+        EvalRow("s", 1, {"f1": 1.0, "latency": 2.0}, metadata={"cost": 2, "f1": [1]}),
+        EvalRow("s", 2, {}, metadata={"cost": 0.5, "late": True}, missing={"f1": "no gold"}),
+    ]
+    result = EvalResult(rows)
+    Parquet().write(result, tmp_path / "rows.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "rows.parquet")
+    header = Csv().render(result).splitlines()[0].split(",")
+    assert table.column_names == header == list(result.to_dataframe().columns)
+    in_json = [json.loads(line) for line in JsonLines().render(result).splitlines()]
+    nested = {"scores", "metadata", "missing"}
+    assert set(in_json[0]) - nested == set(FlatColumns.of([]).fields)
+    assert table["metadata.cost"].to_pylist() == [2.0, 0.5]
+    assert table["metadata.late"].to_pylist() == [None, True]
+    assert table["metadata.f1"].to_pylist() == ["[1]", None]
+    assert table["scores.latency"].to_pylist() == [2.0, None]
+    assert table["missing"].to_pylist() == ["", "f1: no gold"]
 
 
 def test_many_rows_are_written_in_batches(tmp_path):
@@ -29,7 +50,7 @@ def test_many_rows_are_written_in_batches(tmp_path):
     Parquet().write(EvalResult(rows), tmp_path / "rows.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "rows.parquet")
     assert table.num_rows == 25_000
-    assert table["scores.late"].null_count == 15_001
+    assert table["late"].null_count == 15_001
 
 
 def test_hostile_text_and_no_rows(hostile, tmp_path):

@@ -69,8 +69,9 @@ def test_every_system_sees_every_source_and_a_generator_is_pulled_once():
         ([source([{}] * 5)], {}, 10),
         ([source([{}] * 5)], {"max_examples": 3}, 6),
         ([source([{}] * 5, repeats=4)], {"repeats": 2}, 40),
-        ([source(iter(()))], {}, None),
-        ([source(iter(()))], {"max_examples": 3}, 6),
+        ([source(_ for _ in ())], {}, None),
+        ([source(iter([{}] * 5))], {}, 10),
+        ([source(_ for _ in ())], {"max_examples": 3}, 6),
     ],
 )
 def test_the_number_of_rows_is_expected_where_the_data_can_tell(sources, options, expected):

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from cb_reporters.data import Csv as Csv
     from cb_reporters.data import Json as Json
     from cb_reporters.data import JsonLines as JsonLines
+    from cb_reporters.html import Html as Html
     from cb_reporters.markdown import Markdown as Markdown
-    from cb_reporters.page import Html as Html
     from cb_reporters.parquet import Parquet as Parquet
     from cb_reporters.table import Table as Table
 
 _HOMES = {
     "Csv": "data",
-    "Html": "page",
+    "Html": "html",
     "Json": "data",
     "JsonLines": "data",
     "Markdown": "markdown",

@@ -12,14 +12,14 @@ from typing import Any
 
 import attrs
 
+from cbcore.flat_rows import FlatColumns
 from cbcore.plain import json_safe
-from cbcore.results import ROW_FIELDS, EvalResult, EvalRow
+from cbcore.results import EvalResult
 from cbcore.texts import visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _AFTER_SEMICOLON = re.compile(r";(?=\s*[=@＝＠]|[+-]\w)")
 """Where a spreadsheet that splits lines at `;` would find a formula."""
-_OWN_COLUMNS = ("scores", "metadata", "missing")
 
 
 @attrs.frozen
@@ -61,7 +61,7 @@ def _lines(result: EvalResult) -> Iterator[str]:
 
 @attrs.frozen
 class Csv:
-    """One line per row, with a column for every score and metadata key.
+    """One line per row, with the columns of `cbcore.flat_rows`: one for every score and metadata key.
 
     Text that a spreadsheet would take for a formula gets a leading apostrophe, and control
     characters other than tabs and newlines are written out.
@@ -72,35 +72,14 @@ class Csv:
 
     def render(self, result: EvalResult) -> str:
         """A header line, then the rows in the order of the result."""
-        scores = sorted({name for row in result.rows for name in row.scores})
-        metadata = sorted({str(key) for row in result.rows for key in row.metadata})
-        fields = [name for name in ROW_FIELDS if name not in _OWN_COLUMNS]
-        headers = [
-            *fields,
-            *(f"scores.{name}" if name in ROW_FIELDS else name for name in scores),
-            *(f"metadata.{key}" for key in metadata),
-            "missing",
-        ]
+        columns = FlatColumns.of(result.rows)
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(map(_cell, headers))
+        writer.writerow(map(_cell, columns.names))
         for row in result.rows:
-            values = _values(row, fields, scores, metadata)
-            writer.writerow([_cell(json_safe(value)) for value in values])
+            line = columns.line(row)
+            writer.writerow([_cell(json_safe(line.get(name))) for name in columns.names])
         return out.getvalue()
-
-
-def _values(
-    row: EvalRow, fields: list[str], scores: list[str], metadata: list[str]
-) -> Iterator[Any]:
-    by_key = {str(key): value for key, value in row.metadata.items()}
-    for field in fields:
-        yield getattr(row, field)
-    for name in scores:
-        yield row.scores.get(name)
-    for key in metadata:
-        yield by_key.get(key)
-    yield "; ".join(f"{name}: {why}" for name, why in row.missing.items())
 
 
 def _cell(value: Any) -> str | int | float | None:

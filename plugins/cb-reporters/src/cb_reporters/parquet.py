@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,27 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import MissingExtraError
+from cbcore.flat_rows import FlatColumns
 from cbcore.plain import json_safe
 from cbcore.results import EvalResult, EvalRow
 
 _ROWS_PER_BATCH = 10_000
+_TEXTS = ("system", "example_id", "dataset", "error", "response")
+_TYPES = {
+    **dict.fromkeys(_TEXTS, "string"),
+    **dict.fromkeys(("input_tokens", "output_tokens", "response_tokens", "repeat"), "int64"),
+    "latency": "float64",
+    "recalled": "bool",
+}
+_LARGEST_INTEGER = 2**63
 
 
 @attrs.frozen
 class Parquet:
-    """One row per system and example, with a column for every score; needs a file.
+    """One row per system and example, with the columns of `cbcore.flat_rows`; needs a file.
 
-    Ids are text. `metadata` and `missing` are JSON objects as text, because their keys differ
-    from row to row.
+    Ids are text. Metadata are numbers or true and false where every row has such, and otherwise
+    text: strings as they are, all else as JSON.
     """
 
     name = "parquet"
@@ -34,41 +44,62 @@ class Parquet:
             import pyarrow.parquet
         except ImportError as error:
             raise MissingExtraError("parquet", "pyarrow", "cb-reporters[parquet]") from error
-        scores = sorted({name for row in result.rows for name in row.scores})
-        schema = pyarrow.schema(
-            [
-                *((name, pyarrow.string()) for name in ("system", "example_id", "dataset")),
-                *((name, pyarrow.int64()) for name in _INTEGERS),
-                ("latency", pyarrow.float64()),
-                ("recalled", pyarrow.bool_()),
-                *((name, pyarrow.string()) for name in ("error", "response")),
-                *((_column(name), pyarrow.float64()) for name in scores),
-                *((name, pyarrow.string()) for name in ("missing", "metadata")),
-            ]
-        )
+        columns = FlatColumns.of(result.rows)
+        types = {
+            **dict.fromkeys(columns.names, "string"),
+            **{column: _TYPES[column] for column in columns.fields},
+            **dict.fromkeys(columns.scores.values(), "float64"),
+            **_metadata_types(result.rows, columns),
+        }
+        by_name = {
+            "string": pyarrow.string(),
+            "int64": pyarrow.int64(),
+            "float64": pyarrow.float64(),
+            "bool": pyarrow.bool_(),
+        }
+        schema = pyarrow.schema([(_storable(name), by_name[kind]) for name, kind in types.items()])
         rows = iter(result.rows)
         with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             while batch := list(islice(rows, _ROWS_PER_BATCH)):
-                flat = [_flat(row, scores) for row in batch]
+                flat = [_flat(columns.line(row), types) for row in batch]
                 writer.write_table(pyarrow.Table.from_pylist(flat, schema=schema))
 
 
-_INTEGERS = ("repeat", "input_tokens", "output_tokens", "response_tokens")
+def _metadata_types(rows: Iterable[EvalRow], columns: FlatColumns) -> dict[str, str]:
+    """What each metadata column can be, from the values that rows have in it."""
+    found: dict[str, set[str]] = {key: set() for key in columns.metadata}
+    for row in rows:
+        for key, value in row.metadata.items():
+            found[str(key)].add(_kind(value))
+    return {columns.metadata[key]: _together(kinds - {""}) for key, kinds in found.items()}
 
 
-def _flat(row: EvalRow, scores: list[str]) -> dict[str, Any]:
-    flat = {name: getattr(row, name) for name in (*_INTEGERS, "latency", "recalled")}
-    for name in ("system", "example_id", "dataset", "error", "response"):
-        value = getattr(row, name)
-        flat[name] = None if value is None else _storable(str(value))
-    flat |= {_column(name): row.scores.get(name) for name in scores}
-    flat["missing"] = json.dumps(row.missing)
-    flat["metadata"] = json.dumps(json_safe(row.metadata))
-    return flat
+def _kind(value: Any) -> str:
+    if value is None:
+        return ""
+    if type(value) is int and -_LARGEST_INTEGER <= value < _LARGEST_INTEGER:
+        return "int64"
+    return {bool: "bool", float: "float64"}.get(type(value), "string")
 
 
-def _column(score: str) -> str:
-    return _storable(f"scores.{score}")
+def _together(kinds: set[str]) -> str:
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return "float64" if kinds == {"int64", "float64"} else "string"
+
+
+def _flat(line: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
+    return {
+        _storable(name): _storable(_text(value)) if types[name] == "string" else value
+        for name, value in line.items()
+        if value is not None
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    return json.dumps(json_safe(value))
 
 
 def _storable(text: str) -> str:

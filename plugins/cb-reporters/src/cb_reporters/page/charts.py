@@ -1,0 +1,223 @@
+"""What the charts of the page show; `figures` writes the same as tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import attrs
+
+from cb_reporters.page.distributions import ScoreSpread, latencies, score_spreads
+from cb_reporters.page.families import Family, families_of
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.view import View, components
+from cbcore.results import EvalResult, Section
+
+Estimate: TypeAlias = "tuple[float, float | None, float | None]"
+"""A value with the bounds of its 95 % interval, where they are known."""
+
+_MOST_GROUPS = 40
+_TWO_SIDED = 1.96
+
+
+@attrs.frozen
+class Axis:
+    """What a system costs, as one axis of the first chart."""
+
+    key: str
+    label: str
+    unit: str
+
+
+@attrs.frozen
+class Point:
+    """A system, its quality, and what it costs by each axis."""
+
+    system: str
+    quality: Estimate
+    costs: dict[str, Estimate]
+
+
+@attrs.frozen
+class Placed:
+    """The value of a system in one place: a dataset, or a group of a suite."""
+
+    place: str
+    system: str
+    value: Estimate
+
+
+@attrs.frozen
+class Group:
+    """The chart of a section: one metric in several places."""
+
+    id: str
+    title: str
+    metric: str
+    lines: list[Placed]
+
+
+@attrs.frozen
+class Charts:
+    """Everything that is drawn. What would have nothing to compare is left out."""
+
+    quality: str
+    axes: list[Axis]
+    points: list[Point]
+    families: list[tuple[Family, dict[str, Estimate]]]
+    datasets: list[Placed]
+    groups: list[Group]
+    spreads: list[ScoreSpread]
+    latency: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, result: EvalResult, view: View, index: ExampleIndex) -> Charts:
+        quality = _estimates(result, "mean_score")
+        axes, points = _frontier(result, quality)
+        column = view.first("mean_score")
+        families = families_of(components(result.config, "systems"))
+        return cls(
+            quality=column.header if column else "quality",
+            axes=axes,
+            points=points,
+            families=[
+                (family, quality)
+                for family in families
+                if all(system in quality for _, system in family.systems)
+            ],
+            datasets=_datasets(result) if len(view.datasets) > 1 else [],
+            groups=list(_groups(result)),
+            spreads=score_spreads(index),
+            latency=latencies(index),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As the page wants it; what is not there has no key."""
+        spreads = [drawn for spread in self.spreads if (drawn := spread.drawn())]
+        found: dict[str, Any] = {
+            "frontier": self.axes and {"axes": _plain(self.axes), "points": _plain(self.points)},
+            "families": [
+                {
+                    "family": family.name,
+                    "parameter": family.parameter,
+                    "points": [
+                        {"system": system, "at": at, "quality": quality[system]}
+                        for at, system in family.systems
+                    ],
+                }
+                for family, quality in self.families
+            ],
+            "datasets": _plain(self.datasets),
+            "groups": _plain(self.groups),
+            "distributions": spreads,
+            "latency": self.latency,
+        }
+        return {"quality": self.quality, **{key: value for key, value in found.items() if value}}
+
+
+def _plain(records: Sequence[Any]) -> list[dict[str, Any]]:
+    return [attrs.asdict(record) for record in records]
+
+
+def _estimates(result: EvalResult, key: str) -> dict[str, Estimate]:
+    """A metric of every system that has a finite value of it."""
+    found: dict[str, Estimate] = {}
+    for system in result.systems:
+        value = result.summary.get(system, {}).get(key)
+        if value is None or not math.isfinite(value):
+            continue
+        estimate = result.estimates.get(system, {}).get(key)
+        low, high = None, None
+        if estimate is not None and estimate.interval is not None and estimate.is_bounded:
+            low, high = estimate.interval
+        found[system] = (value, low, high)
+    return found
+
+
+def _frontier(
+    result: EvalResult, quality: Mapping[str, Estimate]
+) -> tuple[list[Axis], list[Point]]:
+    """The axes by which at least two systems can be told apart, and the systems on them."""
+    kept = {
+        system: (1 - saved, *(None if b is None else 1 - b for b in (high, low)))
+        for system, (saved, low, high) in _estimates(result, "compression_ratio").items()
+    }
+    known: list[tuple[Axis, Mapping[str, Any]]] = [
+        (Axis("kept", "tokens kept", "share"), kept),
+        (Axis("usd", "cost per example", "usd"), _mean_costs(result)),
+        (
+            Axis("latency", "median latency", "seconds"),
+            _estimates(result, "latency_median"),
+        ),
+    ]
+    shown = [
+        (axis, values) for axis, values in known if sum(system in quality for system in values) > 1
+    ]
+    points = [
+        Point(system, value, {axis.key: costs[system] for axis, costs in shown if system in costs})
+        for system, value in quality.items()
+    ]
+    return [axis for axis, _ in shown], points if shown else []
+
+
+def _mean_costs(result: EvalResult) -> dict[str, Estimate]:
+    """What an example costs, of the systems all of whose rows tell it."""
+    costs: dict[str, list[float]] = {}
+    unknown: set[str] = set()
+    for row in result.rows:
+        cost = row.metadata.get("cost_usd")
+        if isinstance(cost, int | float) and math.isfinite(cost):
+            costs.setdefault(row.system, []).append(cost)
+        elif row.error is None:
+            unknown.add(row.system)
+    return {
+        system: (math.fsum(values) / len(values), None, None)
+        for system, values in costs.items()
+        if system not in unknown and any(values)
+    }
+
+
+def _datasets(result: EvalResult) -> list[Placed]:
+    keys = dict.fromkeys(
+        key for values in result.summary.values() for key in values if key.startswith("dataset:")
+    )
+    return [
+        Placed(key.removeprefix("dataset:"), system, value)
+        for key in keys
+        for system, value in _estimates(result, key).items()
+    ]
+
+
+def _groups(result: EvalResult) -> Iterator[Group]:
+    for number, section in enumerate(result.sections.values()):
+        found = list(_section_scores(section))
+        if not found:
+            continue
+        (metric, _), *_ = Counter(metric for metric, _ in found).most_common(1)
+        lines = [placed for of, placed in found if of == metric]
+        places = dict.fromkeys(placed.place for placed in lines)
+        if 1 < len(places) <= _MOST_GROUPS:
+            yield Group(f"group-{number}", str(section.title), metric, lines)
+
+
+def _section_scores(section: Section) -> Iterator[tuple[str, Placed]]:
+    for line in section.lines:
+        name = str(line.get("alias") or line.get("name") or "")
+        for score in line.get("scores") or ():
+            values = score.get("values") if isinstance(score, Mapping) else None
+            for system, told in values.items() if isinstance(values, Mapping) else ():
+                estimate = _with_stderr(told)
+                if estimate is not None:
+                    yield str(score.get("metric") or ""), Placed(name, str(system), estimate)
+
+
+def _with_stderr(told: Any) -> Estimate | None:
+    value = told.get("value") if isinstance(told, Mapping) else None
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    error = told.get("stderr")
+    if not isinstance(error, int | float) or not math.isfinite(error):
+        return (value, None, None)
+    return (value, value - _TWO_SIDED * error, value + _TWO_SIDED * error)

@@ -1,0 +1,170 @@
+"""The document around the data: everything that reads without a script, and what scripts need."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+from cb_reporters.markup import Markup, join, tag
+from cb_reporters.page.causes import causes_of
+from cb_reporters.page.charts import Charts
+from cb_reporters.page.embedding import Embedded, embedded
+from cb_reporters.page.figures import figures
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.overview import comparison_section, headline, verdict_section
+from cb_reporters.page.problems import errors_section, missing_section
+from cb_reporters.page.reproduction import reproduce_section
+from cb_reporters.view import View
+from cbcore.plain import json_safe
+from cbcore.results import EvalResult
+
+MAX_ROWS = 100_000
+MAX_MB = 24.0
+
+_CHAPTERS = {
+    "verdict": "Verdict",
+    "systems": "Systems",
+    "errors": "Errors",
+    "missing": "Missing scores",
+    "frontier": "Charts",
+    "examples": "Examples",
+    "reproduce": "Reproduce",
+}
+
+
+def render(
+    result: EvalResult,
+    index: ExampleIndex | None = None,
+    *,
+    remote: bool = False,
+    live: bool = False,
+    max_rows: int = MAX_ROWS,
+    max_mb: float = MAX_MB,
+) -> str:
+    """The whole page of a result.
+
+    With `remote` it asks the server that it came from for examples, otherwise it holds them:
+    all, or where they have more than `max_rows` rows or `max_mb` megabytes a sample of them.
+    `live` says that the run is still going. `index` spares going through the rows once more.
+    """
+    index = ExampleIndex.of(result) if index is None else index
+    view = View.of(result)
+    charts = Charts.of(result, view, index)
+    held = Embedded(Markup(""), len(index.keys), len(index.keys))
+    if not remote:
+        held = embedded(result, index, max_rows, max_mb)
+    sections = dict(_sections(result, view, index, charts, held))
+    head = _head(result, index, charts, held, "remote" if remote else "inline", live)
+    body = tag(
+        "body",
+        tag("a", "Skip to the examples", href="#examples", class_="skip"),
+        tag("header", headline(view), _chapters(sections), id="top", data_live=True),
+        tag("main", *(_placed(name, section) for name, section in sections.items())),
+        tag("script", Markup(_json(head)), type="application/json", id="head"),
+        held.markup,
+        tag("script", _asset("page.js")),
+    )
+    policy = ("connect-src 'self'; " if remote else "") + "base-uri 'none'; form-action 'none'"
+    return f"<!doctype html>\n{tag('html', _document_head(view.title, policy), body, lang='en')}\n"
+
+
+def _sections(
+    result: EvalResult, view: View, index: ExampleIndex, charts: Charts, held: Embedded
+) -> Iterator[tuple[str, Markup]]:
+    errors, missing = causes_of(result.rows)
+    written = [
+        ("verdict", verdict_section(result, view)),
+        ("systems", comparison_section(result, view)),
+        ("errors", errors_section(errors, len(index.system_of))),
+        ("missing", missing_section(missing)),
+        *figures(charts, view),
+        ("examples", _explorer(held) if index.keys else None),
+        ("reproduce", reproduce_section(result)),
+    ]
+    for name, section in written:
+        if section:
+            yield name, section
+
+
+def _placed(name: str, section: Markup) -> Markup:
+    # What a running run changes is replaced as a whole; the explorer asks again by itself.
+    return tag("section", section, id=name, data_live=name != "examples")
+
+
+def _chapters(sections: dict[str, Markup]) -> Markup:
+    links = [
+        tag("a", title, href=f"#{name}") for name, title in _CHAPTERS.items() if name in sections
+    ]
+    return tag("nav", *links, class_="chapters", aria_label="On this page")
+
+
+def _explorer(held: Embedded) -> Markup:
+    told = None
+    if held.shown < held.total:
+        told = (
+            f"A sample of {held.shown:,} of {held.total:,} examples, taken evenly from every "
+            "system's errors, missing scores, and low and high scores. All numbers above rest "
+            "on all rows."
+        )
+    return join(
+        tag("h2", "Examples"),
+        tag("p", told, class_="lead sampled") if told else None,
+        tag(
+            "div",
+            tag("p", "Exploring examples needs scripts, which are not run here.", class_="caption"),
+            id="explorer",
+        ),
+    )
+
+
+def _head(
+    result: EvalResult, index: ExampleIndex, charts: Charts, held: Embedded, mode: str, live: bool
+) -> dict[str, Any]:
+    baseline = next((v.system for v in result.verdicts if v.outcome == "baseline"), None)
+    return {
+        "mode": mode,
+        "live": live,
+        "systems": list(index.systems),
+        "datasets": list(index.datasets),
+        "scores": list(index.scores),
+        "score": index.main_score,
+        "baseline": baseline or next(iter(index.systems), None),
+        "examples": held.shown,
+        "charts": charts.to_json(),
+    }
+
+
+def _document_head(title: str, policy: str) -> Markup:
+    style, script = _asset("style.css"), _asset("page.js")
+    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content=f"default-src 'none'; {allowed}; {policy}",
+        ),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{title} · cb"),
+        tag("style", style),
+    )
+
+
+def _json(data: Any) -> str:
+    """JSON that cannot end the element it stands in."""
+    return json.dumps(json_safe(data)).replace("<", "\\u003c")
+
+
+def _asset(name: str) -> Markup:
+    return Markup((resources.files("cb_reporters.page") / "assets" / name).read_text("utf-8"))
+
+
+def _hash(content: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,140 @@
+"""Examples inside the page: columns of numbers for all rows, texts in compressed chunks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from cb_reporters.markup import Markup, join, tag
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.opening import opened
+from cb_reporters.page.reading import beginning
+from cb_reporters.page.sampling import sampled
+from cbcore.results import EvalResult
+
+_CHUNK = 512_000
+"""Characters of JSON that are inflated together when one of their examples is opened."""
+_PROBED = 200
+_LEVEL = 6
+_COMPRESSING = 2
+_MANY = 500
+
+
+@attrs.frozen
+class Embedded:
+    """The data blocks of a page, and how many of the examples they hold."""
+
+    markup: Markup
+    shown: int
+    total: int
+
+
+def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: float) -> Embedded:
+    """As many examples as the limits allow, as data blocks that no browser runs.
+
+    Base64 holds no character that ends a block, whatever the texts are.
+    """
+    total = len(index.keys)
+    rows_each = len(index.system_of) / total if total else 1
+    most = min(int(max_rows / rows_each), _fitting(result, index, max_mb))
+    chosen = sampled(index, most)
+    if not chosen:
+        return Embedded(Markup(""), 0, total)
+    texts: list[str] = []
+    chunks = [
+        tag("script", Markup(packed), type="application/gzip", class_="texts", data_from=str(start))
+        for start, packed in _all_packed(_chunks(result, index, chosen, texts), len(chosen))
+    ]
+    columns = tag(
+        "script",
+        Markup(_packed(json.dumps(_columns(index, chosen, texts)))),
+        type="application/gzip",
+        id="columns",
+    )
+    return Embedded(join(columns, *chunks), len(chosen), total)
+
+
+def _fitting(result: EvalResult, index: ExampleIndex, max_mb: float) -> int:
+    """How many examples fit into so many megabytes, told from some of them."""
+    total = len(index.keys)
+    step = max(1, total // _PROBED)
+    probed = [json.dumps(opened(result, index, i)) for i in range(0, total, step)]
+    if not probed:
+        return total
+    each = len(_packed("[" + ",".join(probed) + "]")) / len(probed)
+    return int(max_mb * 1e6 / max(each, 1))
+
+
+def _chunks(
+    result: EvalResult, index: ExampleIndex, chosen: Sequence[int], texts: list[str]
+) -> Iterator[tuple[int, str]]:
+    """The chosen examples opened, in chunks with the number of their first one.
+
+    How each begins is added to `texts`.
+    """
+    held: list[str] = []
+    size = start = 0
+    for number, example in enumerate(chosen):
+        one = opened(result, index, example)
+        one["example"] = number
+        texts.append(beginning(one["question"] or one["context"] or ""))
+        held.append(json.dumps(one))
+        size += len(held[-1])
+        if size >= _CHUNK:
+            yield start, f"[{','.join(held)}]"
+            held, size, start = [], 0, number + 1
+    if held:
+        yield start, f"[{','.join(held)}]"
+
+
+def _all_packed(chunks: Iterator[tuple[int, str]], n_examples: int) -> list[tuple[int, str]]:
+    """Every chunk compressed, which lets go of the interpreter: many are in threads of their own."""
+    if n_examples < _MANY:
+        return [(start, _packed(text)) for start, text in chunks]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_COMPRESSING) as threads:
+        pending = [(start, threads.submit(_packed, text)) for start, text in chunks]
+        return [(start, packed.result()) for start, packed in pending]
+
+
+def _packed(text: str) -> str:
+    # In the format of gzip, which a browser inflates, and without a time: the same result gives
+    # the same page.
+    deflating = zlib.compressobj(_LEVEL, wbits=zlib.MAX_WBITS | 16)
+    packed = deflating.compress(text.encode("ascii")) + deflating.flush()
+    return base64.b64encode(packed).decode("ascii")
+
+
+def _columns(index: ExampleIndex, chosen: Sequence[int], texts: Sequence[str]) -> dict[str, Any]:
+    """The numbers of the chosen examples' rows, one list for each."""
+    positions = [position for example in chosen for position in index.rows_of[example]]
+    numbers = [number for number, example in enumerate(chosen) for _ in index.rows_of[example]]
+    keys = [index.keys[example] for example in chosen]
+    return {
+        "systems": list(index.systems),
+        "datasets": list(index.datasets),
+        "score": index.main_score,
+        "scores": {
+            name: [_number(values[p]) for p in positions] for name, values in index.scores.items()
+        },
+        "system": [index.system_of[p] for p in positions],
+        "example": numbers,
+        "output_tokens": [index.output_tokens[p] for p in positions],
+        "latency": [_number(index.latency[p], 6) for p in positions],
+        "errored": [index.errored[p] for p in positions],
+        "ids": [example_id for _, example_id, _ in keys],
+        "dataset": [dataset for dataset, _, _ in keys],
+        "repeat": [repeat for _, _, repeat in keys],
+        "texts": list(texts),
+    }
+
+
+def _number(value: float, digits: int = 9) -> float | None:
+    return round(value, digits) if math.isfinite(value) else None

@@ -1,0 +1,173 @@
+"""The upper part of the page: what was run, what to make of it, and the numbers behind that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cb_reporters import formats
+from cb_reporters.markup import Markup, join, tag
+from cb_reporters.page.tables import cell, header, name, systems_table, table
+from cb_reporters.sections import SectionLine, SectionView
+from cb_reporters.view import View
+from cbcore.results import EvalResult
+from cbcore.verdicts import Verdict
+
+_DEEPEST = 6
+_BAR = 150
+_OUTCOMES = {
+    "baseline": "baseline",
+    "better": "gain",
+    "worse": "loss",
+    "undecided": "not distinguishable",
+}
+
+
+def headline(view: View) -> Markup:
+    """Title, facts, and what has to be known before any number is read."""
+    facts = (
+        tag("div", tag("dt", label), tag("dd", tag("bdi", text))) for label, text in view.facts
+    )
+    return join(
+        tag("p", "Context benchmark", class_="kicker"),
+        tag("h1", tag("bdi", view.title)),
+        tag("dl", *facts, class_="facts"),
+        tag("p", view.status, class_="status", role="status") if view.status else None,
+    )
+
+
+def verdict_section(result: EvalResult, view: View) -> Markup | None:
+    """One sentence for each system, the baseline first."""
+    if not view.systems:
+        return tag("p", "The result has no rows and no systems.", class_="lead")
+    if not result.verdicts:
+        quality = view.first("mean_score")
+        if quality is None or len(view.systems) != 1:
+            return None
+        told = f"{quality.header}: {quality.cells[0]}"
+        return join(tag("h2", "Verdict"), tag("p", told, class_="single"))
+    widest = max(1.0, *(v.kept or 0.0 for v in result.verdicts))
+    return join(
+        tag("h2", "Verdict"),
+        tag("ul", *(_verdict(v, widest) for v in result.verdicts), class_="verdicts"),
+        tag(
+            "p",
+            "Bars: the share of the baseline's score that is kept, with its 95% interval; "
+            "the thin mark is the share of its tokens.",
+            class_="caption",
+        ),
+    )
+
+
+def _verdict(verdict: Verdict, widest: float) -> Markup:
+    rest = verdict.sentence.removeprefix(verdict.system)
+    told = join(tag("strong", tag("bdi", verdict.system)), f"{rest}.")
+    if rest == verdict.sentence:  # the name is not where it was expected
+        told = join(verdict.sentence, ".")
+    return tag(
+        "li",
+        tag("span", _OUTCOMES[verdict.outcome], class_="badge"),
+        _bar(verdict, widest),
+        tag("p", told),
+        class_=verdict.outcome,
+    )
+
+
+def _bar(verdict: Verdict, widest: float) -> Markup:
+    """What is kept, drawn; the sentence beside it says the same."""
+
+    def at(share: float) -> float:
+        return 6 + (_BAR - 12) * min(max(share / widest, 0.0), 1.0)
+
+    kept = 1.0 if verdict.outcome == "baseline" else verdict.kept
+    tokens = 1.0 if verdict.outcome == "baseline" else verdict.tokens
+    parts = [tag("line", x1=at(0), x2=at(1), y1=9, y2=9, class_="whole")]
+    if verdict.kept_low is not None and verdict.kept_high is not None:
+        parts.append(
+            tag("line", x1=at(verdict.kept_low), x2=at(verdict.kept_high), y1=9, y2=9, class_="ci")
+        )
+    if tokens is not None:
+        parts.append(tag("line", x1=at(tokens), x2=at(tokens), y1=2, y2=16, class_="tokens"))
+    if kept is not None:
+        parts.append(tag("circle", cx=at(kept), cy=9, r=4.5, class_="kept"))
+    return tag("svg", *parts, viewBox=f"0 0 {_BAR} 18", class_="bar", aria_hidden="true")
+
+
+def comparison_section(result: EvalResult, view: View) -> Markup | None:
+    """The systems by every metric, with intervals and what cannot be told apart."""
+    if not view.systems:
+        return None
+    return join(
+        tag("h2", "Systems"),
+        systems_table("Comparison of systems", view.systems, (*view.columns, *view.counts)),
+        tag("p", legend, class_="caption") if (legend := _legend(view)) else None,
+        tag("ul", *(tag("li", str(note), dir="auto") for note in result.problems), class_="notes")
+        if result.problems
+        else None,
+        _details(view),
+    )
+
+
+def _legend(view: View) -> str:
+    told = []
+    if any(column.best for column in view.columns):
+        told.append("Bold: best in its column.")
+    if any(column.alike for column in view.columns):
+        told.append("≈: not distinguishable from the best with these examples.")
+    if any("[" in text for column in view.columns for text in column.cells):
+        told.append("Brackets: 95% interval.")
+    return " ".join(told)
+
+
+def _details(view: View) -> Markup | None:
+    if not view.details:
+        return None
+    inner = systems_table("More metrics", view.systems, view.details)
+    return tag("details", tag("summary", "More metrics"), inner, class_="more")
+
+
+def datasets_table(view: View) -> Markup:
+    """The quality of each system on each dataset."""
+    head = (header("dataset", number=False), *(header(system) for system in view.systems))
+    body = (
+        tag(
+            "tr",
+            name(column.header),
+            *(cell(column, i) for i in range(len(view.systems))),
+        )
+        for column in view.datasets
+    )
+    return table("Quality by dataset", head, body)
+
+
+def section_table(section: SectionView) -> Markup:
+    """The table that an extension of the run added: its tree, with every score."""
+    head = [header(section.header, number=False)]
+    head += [
+        header(text, number=i >= section.n_described) for i, text in enumerate(section.headers)
+    ]
+    body = (_section_line(line, section) for line in section.lines)
+    # Sorting would tear members from their groups, so these lines stay as they are.
+    return join(
+        table(section.title, head, body, kind="section"),
+        tag("p", "Value ± standard error; n: examples scored.", class_="caption"),
+    )
+
+
+def _section_line(line: SectionLine, section: SectionView) -> Markup:
+    indent = f"depth-{min(line.depth, _DEEPEST)}"
+    text = tag("strong", line.name) if line.group else line.name
+    label = tag("bdi", text) if line.named else None
+    cells: Sequence[Markup]
+    if line.note:
+        cells = [tag("td", line.note, class_="text", colspan=str(len(section.headers)))]
+    else:
+        cells = [
+            tag("td", text, class_="num" if i >= section.n_described else None)
+            for i, text in enumerate(line.cells)
+        ]
+    return tag("tr", tag("th", label, scope="row", class_=indent), *cells)
+
+
+def figure_number(value: float | None, write: formats.Format) -> str:
+    """A number as its kind is written; the sign for none where there is none."""
+    return formats.ABSENT if value is None else write(value)

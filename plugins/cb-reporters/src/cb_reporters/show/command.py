@@ -1,0 +1,148 @@
+"""`cb show`: look at the examples of a run without a browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cbcore.cli.kit import Settings, cache_option, find_result, pass_settings, shared_options
+
+if TYPE_CHECKING:
+    from cb_reporters.show.choosing import Chosen
+    from cbcore.results import EvalResult, EvalRow
+
+
+@click.command("show", short_help="Look at examples: what each system kept, dropped and answered.")
+@click.argument("run")
+@click.argument("example", required=False)
+@click.option(
+    "--worst", type=click.IntRange(1), metavar="N", help="The N examples with the lowest scores."
+)
+@click.option("--lost-by", metavar="NAME", help="Examples on which this system scores less …")
+@click.option("--kept-by", metavar="NAME", help="… than this one; those that lose most first.")
+@click.option("--errors", is_flag=True, help="Examples on which a system failed.")
+@click.option(
+    "--system", "systems", multiple=True, metavar="NAME", help="This system only. Repeatable."
+)
+@click.option("--dataset", metavar="NAME", help="Examples of this dataset only.")
+@click.option("--score", metavar="NAME", help="The score to go by. Default: that of the run.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=10, show_default=True, help="At most N."
+)
+@cache_option
+@click.option("--full", is_flag=True, help="Long texts whole.")
+@shared_options
+@pass_settings
+def command(settings: Settings, /, run: str, example: str | None, **chosen: Any) -> None:
+    """Show examples of a RUN: question, gold, each response, and what was dropped of the context.
+
+    RUN is the id of a kept run or its beginning, `latest`, or a saved result. With neither an
+    EXAMPLE nor a choice, examples are listed. Where there are no colours (NO_COLOR, or no
+    terminal), what was dropped stands in [- -] and what was added in {+ +}.
+
+    \b
+    cb show latest --worst 5 --system bm25
+    cb show latest --lost-by bm25 --kept-by identity
+    cb show latest sample-03 --full
+    """
+    from cb_reporters.show.choosing import known_system, looked_up
+    from cb_reporters.show.looks import Look, listed
+    from cb_reporters.show.painting import Paint
+
+    settings.configure_logging()
+    _check(example, chosen)
+    result = find_result(settings, run, chosen["cache_dir"])
+    names = [known_system(result, name) for name in chosen["systems"]] or None
+    found = _choose(result, example, names, chosen)
+    paint = Paint.of_output()
+    if not found.keys:
+        paint.echo("no example fits")
+        return
+    score = chosen["score"] or result.config.get("score_field")
+    opens = example is not None or chosen["worst"] or chosen["lost_by"] or chosen["errors"]
+    if opens:
+        look = Look(paint, chosen["full"], score)
+        shown = names or _compared(result, chosen)
+        for position, one in enumerate(looked_up(result, found.keys)):
+            if position:
+                paint.echo("\n")
+            for line in look.lines(one, shown):
+                paint.echo(line)
+    else:
+        for one in looked_up(result, found.keys):
+            paint.echo(listed(one, score, paint, names))
+    if found.total > len(found.keys):
+        option = "--worst" if chosen["worst"] else "-n"
+        told = f"{len(found.keys):,} of {found.total:,} examples; {option} shows more"
+        paint.echo(f"\n{paint(told, 'faint')}")
+
+
+def _check(example: str | None, chosen: dict[str, Any]) -> None:
+    from cbcore.exceptions import UsageError
+
+    if (chosen["lost_by"] is None) != (chosen["kept_by"] is None):
+        raise UsageError(
+            "--lost-by and --kept-by name the two systems to compare: one of them is missing",
+            hint="cb show RUN --lost-by A --kept-by B",
+        )
+    ways = {
+        "an EXAMPLE": example is not None,
+        "--worst": chosen["worst"] is not None,
+        "--lost-by": chosen["lost_by"] is not None,
+        "--errors": chosen["errors"],
+    }
+    given = [way for way, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} choose examples in different ways: give one")
+
+
+def _choose(
+    result: EvalResult, example: str | None, names: list[str] | None, chosen: dict[str, Any]
+) -> Chosen:
+    from cb_reporters.show import choosing
+    from cb_reporters.show.choosing import known_system
+
+    dataset = chosen["dataset"]
+
+    def keep(row: EvalRow) -> bool:
+        return dataset in (None, row.dataset) and (names is None or row.system in names)
+
+    if example is not None:
+        return choosing.by_id(result, example, dataset)
+    if chosen["errors"]:
+        return choosing.first(
+            result, chosen["limit"], lambda row: row.error is not None and keep(row)
+        )
+    if chosen["lost_by"] is not None:
+        loser, keeper = (known_system(result, chosen[side]) for side in ("lost_by", "kept_by"))
+        score = _score(result, chosen)
+        return choosing.lost(result, chosen["limit"], score, loser, keeper, dataset)
+    if chosen["worst"]:
+        return choosing.worst(result, chosen["worst"], _score(result, chosen), keep)
+    return choosing.first(result, chosen["limit"], keep)
+
+
+def _compared(result: EvalResult, chosen: dict[str, Any]) -> list[str] | None:
+    from cb_reporters.show.choosing import known_system
+
+    if chosen["lost_by"] is None:
+        return None
+    return [known_system(result, chosen[side]) for side in ("lost_by", "kept_by")]
+
+
+def _score(result: EvalResult, chosen: dict[str, Any]) -> str:
+    """The score to go by; an error where no row has it."""
+    from cbcore.exceptions import UsageError
+    from cbcore.names import hint
+
+    wanted: str = chosen["score"] or result.config.get("score_field") or "f1"
+    known: dict[str, None] = {}
+    for row in result.rows:
+        if wanted in row.scores:
+            return wanted
+        known |= dict.fromkeys(row.scores)
+    raise UsageError(
+        f"no row of this run has a score {wanted!r}",
+        hint=hint(wanted, list(known), f"--score one of {', '.join(known)}") if known else None,
+    )

@@ -1,0 +1,351 @@
+"""The page in a real browser: what a reader can do, see and hear."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from cb_reporters import Html
+from cb_reporters.page import ExampleIndex, Query, find, opened, render
+from cbcore.texts import visible
+
+AXE = Path(__file__).parents[1] / "frontend/node_modules/axe-core/axe.min.js"
+IS_OPEN = "return document.getElementById('opened').open"
+
+
+@pytest.fixture(scope="module")
+def browser(load_beside):
+    with load_beside("browser").started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def written(pages, tmp_path_factory):
+    """The pages as files: an address for each."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def address(name):
+        file = folder / f"{name}.html"
+        if not file.exists():
+            file.write_text(Html().render(getattr(pages, name)()), encoding="utf-8")
+        return file.as_uri()
+
+    return address
+
+
+def test_it_opens_from_disk_and_asks_for_nothing(browser, written):
+    """The file alone is loaded, and the console stays empty."""
+    browser.open(written("small"))
+    assert set(browser.requests()) == {written("small")}
+    assert browser.complaints() == []
+    assert len(browser.listed()) == 40
+    plots = browser.run("return document.querySelectorAll('.plot').length")
+    assert browser.run("return document.querySelectorAll('.plot svg').length") == plots == 7
+
+
+def test_filters_and_searches(browser, written):
+    """By system, outcome, state, dataset, score and text; the address keeps them."""
+    browser.open(written("small"))
+    browser.choose("system", "rewriter")
+    browser.choose("status", "error")
+    assert browser.listed() == ["sample-04", "sample-13", "sample-22", "sample-31"]
+    assert browser.driver.current_url.endswith("#system=rewriter&status=error")
+    browser.choose("status", "")
+    browser.choose("outcome", "worse")
+    lost = browser.listed()
+    assert 0 < len(lost) < 40
+    browser.choose("dataset", "ships")
+    assert set(browser.listed()) < set(lost)
+    browser.find(".filters .quiet").click()
+    browser.until("return document.querySelectorAll('.examples tbody a').length === 40")
+    browser.choose("q", '"judge\'s answer" (17)')
+    assert browser.listed() == ["sample-17"]
+    assert browser.texts(".told") == ["1 of 40 examples"]
+    browser.choose("q", "nothing has this")
+    assert browser.texts(".told") == ["0 of 40 examples"]
+
+
+def test_an_example_opens_side_by_side(browser, written):
+    """Question, gold, what was dropped, rewritten and added, evidence, scores, reasons, costs."""
+    browser.open(written("small") + "#example=sample-00")
+    browser.until(IS_OPEN)
+    assert browser.texts("#opened h3") == ["full context", "bm25 150", "rewriter"]
+    assert browser.texts("#opened .gold") == ["Bruna Keel"]
+    shown = browser.texts("#opened article")
+    assert "all of it, unchanged" in shown[0]
+    assert "6 of 12 sentences kept · 6 dropped" in shown[1]
+    assert "gold evidence: 1 of 2 kept" in shown[1]
+    assert "the answer is still there" in shown[1]
+    assert "2 rewritten" in shown[2]
+    assert "the work of" in "".join(browser.texts("#opened article:nth-child(3) ins"))
+    assert "Mount Skeld" in "".join(browser.texts("#opened article:nth-child(2) del"))
+    assert set(browser.texts("#opened article .context mark")) == {"Bruna Keel"}
+    assert "The answer Bruna Keel is compared." in shown[2]
+    assert "$0.000144" in shown[1]
+    browser.find("#with-dropped").click()
+    assert browser.texts("#opened .context del") == []
+
+
+def test_an_error_is_shown_with_its_traceback(browser, written):
+    """Where the link from the table of causes leads."""
+    browser.open(written("small"))
+    browser.find("#errors tbody a").click()
+    browser.until(IS_OPEN)
+    assert browser.texts("#opened-title") == ["sample-04"]
+    assert "TimeoutError" in browser.texts("#opened .failed p")[0]
+    assert browser.texts("#opened pre") == [
+        'Traceback (most recent call last):\n  File "mine.py", line 3'
+    ]
+
+
+def test_a_link_shows_the_same_to_somebody_else(browser, written):
+    """Filter, order and open example are in the address; going back closes it."""
+    browser.open(written("small"))
+    browser.choose("system", "bm25 150")
+    browser.choose("sort", "difference")
+    browser.find(".examples tbody tr:nth-child(3) td.text").click()
+    browser.until(IS_OPEN)
+    title, address = browser.texts("#opened-title"), browser.driver.current_url
+    assert browser.texts("#opened .where") == ["ships · 3 of 40"]
+    assert browser.texts("#opened h3") == ["full context", "bm25 150"]
+    browser.open(address)
+    assert browser.texts("#opened-title") == title
+    assert browser.texts("#opened .where") == ["ships · 3 of 40"]
+    assert browser.find("[name=sort]").get_attribute("value") == "difference"
+    browser.find("#close-opened").click()
+    assert browser.driver.current_url.endswith("#system=bm25+150&sort=difference")
+
+
+def test_the_keyboard_is_enough(browser, written):
+    """Search, open, next, previous and close; the focus comes back to where it was."""
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(written("small"))
+    browser.keys("/")
+    browser.keys("carved", Keys.TAB)
+    browser.settled()
+    browser.run("document.querySelector('.examples tbody a').focus()")
+    browser.keys(Keys.ENTER)
+    browser.until(IS_OPEN)
+    for key, expected in (
+        (Keys.ARROW_RIGHT, "01"),
+        ("j", "02"),
+        ("k", "01"),
+        (Keys.ARROW_LEFT, "00"),
+    ):
+        browser.keys(key)
+        wanted = "return document.getElementById('opened-title').innerText === arguments[0]"
+        browser.until(wanted, f"sample-{expected}")
+    browser.keys(Keys.ESCAPE)
+    browser.until("return !document.getElementById('opened').open")
+    assert browser.run("return document.activeElement.innerText") == "sample-00"
+    assert browser.complaints() == []
+
+
+def test_tables_sort(browser, written):
+    """By a click on a header, the highest number first."""
+    browser.open(written("small"))
+    browser.find("#systems > .scroll th:nth-child(4) button").click()
+    assert browser.texts("#systems > .scroll tbody th") == ["bm25 150", "rewriter", "full context"]
+    browser.find("#systems > .scroll th:nth-child(4) button").click()
+    assert browser.texts("#systems > .scroll tbody th") == ["full context", "rewriter", "bm25 150"]
+
+
+def test_hostile_text_stays_text(browser, written, pages):
+    """Nothing runs, nothing is asked for; what cannot be seen is written out."""
+    browser.open(written("hostile"))
+    for number in range(len(pages.HOSTILE)):
+        browser.run(
+            "document.querySelectorAll('.examples tbody a')[arguments[0]].click()", 2 * number
+        )
+        browser.until(IS_OPEN)
+        question = visible(pages.HOSTILE[number][:60].replace("\r\n", "\n"), keep="\n\t")
+        assert browser.texts("#opened .question")[0].startswith(question[:40])
+        browser.find("#close-opened").click()
+        browser.until("return !document.getElementById('opened').open")
+    assert browser.driver.title != "owned"
+    assert browser.complaints() == []
+    assert {urlsplit(asked).scheme for asked in browser.requests()} == {"file"}
+
+
+OVERLAPPING = """
+const boxes = Array.from(document.querySelectorAll('[data-chart=frontier-kept] .labels text'),
+  (text) => text.getBoundingClientRect());
+return [boxes.length, boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) =>
+  Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+  Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)).length];
+"""
+
+
+def test_twenty_systems_with_long_names_stay_legible(browser, written):
+    """Names beside points do not cover each other, and tell the systems apart."""
+    with browser.looking():
+        browser.open(written("many_systems"))
+        labels, overlapping = browser.run(OVERLAPPING)
+        assert (labels, overlapping) == (20, 0)
+        names = browser.texts("[data-chart=frontier-kept] .labels text")
+        assert len(set(names)) == 20
+
+
+WIDER = """
+const wide = document.documentElement.clientWidth;
+return document.documentElement.scrollWidth > wide;
+"""
+
+
+@pytest.mark.parametrize("name", ["small", "many_systems", "hostile"])
+def test_a_phone_is_wide_enough(browser, written, name):
+    """At 390 pixels nothing but tables and columns scrolls sideways, opened or not."""
+    with browser.looking(width=390, height=844):
+        browser.open(written(name))
+        assert not browser.run(WIDER)
+        browser.run("document.querySelector('.examples tbody a').click()")
+        browser.until(IS_OPEN)
+        dialog = "const d = document.getElementById('opened'); return d.scrollWidth > d.clientWidth"
+        assert not browser.run(dialog)
+
+
+def test_print_repeats_headers_and_hides_controls(browser, written):
+    """On paper tables have their header on every page, and nothing waits for a click."""
+    with browser.looking(media="print"):
+        browser.open(written("small"))
+        style = "return getComputedStyle(document.querySelector(arguments[0])).display"
+        assert browser.run(style, "#systems thead") == "table-header-group"
+        assert browser.run(style, "#examples") == "none"
+        assert browser.run(style, ".chapters") == "none"
+
+
+FINDINGS = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ['violations']}).then((found) => done(
+  found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))
+    .map((one) => `${one.id}: ${one.nodes.map((node) => node.target).slice(0, 3).join(' ')}`)));
+"""
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="no axe-core: make frontend installs it")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("place", ["", "#example=sample-04"])
+def test_axe_finds_nothing_serious(browser, written, scheme, place):
+    """In both themes, with and without an open example, and with all that can be opened."""
+    with browser.looking(scheme=scheme):
+        browser.open(written("small") + place)
+        browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        # The policy of the page lets no script in; the driver's own may.
+        browser.driver.execute_script(AXE.read_text(encoding="utf-8"))
+        assert browser.driver.execute_async_script(FINDINGS) == []
+
+
+class Server(ThreadingHTTPServer):
+    """Answers as the page's contract asks, from a result in memory; counts what it is asked."""
+
+    daemon_threads = True
+
+    def __init__(self, result):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.result, self.index = result, ExampleIndex.of(result)
+        self.asked, self.live = [], False
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/token/"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server, parts = self.server, urlsplit(self.path)
+        parameters = dict(parse_qsl(parts.query))
+        server.asked.append(parts.path)
+        result, index = server.result, server.index
+        if parts.path == "/token/":
+            self.answer(render(result, index, remote=True, live=server.live).encode(), "text/html")
+        elif parts.path == "/token/data/examples":
+            self.answer(find(index, Query.read(parameters), result).to_json())
+        elif parts.path == "/token/data/example":
+            repeat = int(parameters["repeat"]) if "repeat" in parameters else None
+            place = index.locate(parameters["id"], parameters.get("dataset"), repeat)
+            self.answer(opened(result, index, place) if place is not None else None)
+        elif parts.path == "/token/data/state":
+            self.answer({"version": str(len(result.rows)), "live": server.live})
+        else:
+            self.answer(None)
+
+    def answer(self, content, kind="application/json"):
+        body = content if isinstance(content, bytes) else json.dumps(content or {}).encode()
+        self.send_response(404 if content is None else 200)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def served(pages):
+    server = Server(pages.small())
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+ASKED = (
+    {},
+    {"system": "bm25 150", "sort": "difference"},
+    {"system": "bm25 150", "sort": "difference", "desc": "1"},
+    {"outcome": "better", "system": "rewriter", "against": "bm25 150"},
+    {"min": "0.2", "max": "0.3"},
+    {"status": "missing", "score": "exact_match"},
+    {"sort": "latency", "system": "rewriter"},
+    {"sort": "score", "desc": "1"},
+    {"q": "timeout sample-04", "dataset": "ships"},
+    {"q": '"work of bruna"'},
+)
+
+
+def test_a_file_and_a_server_answer_alike(browser, written, served):
+    """The same filters, searches and orders find the same examples in the same order."""
+    lists = []
+    for address in (written("small"), served.address):
+        browser.open(address)
+        lists.append([])
+        for asked in ASKED:
+            browser.follow(urlencode(asked))
+            lists[-1].append(browser.listed())
+    assert lists[0] == lists[1]
+    assert [asked for asked, found in zip(ASKED, lists[0], strict=True) if not found] == []
+    assert browser.complaints() == []
+
+
+def test_a_served_page_asks_its_server_only(browser, served):
+    """For what is on the screen, and for an example when it is opened."""
+    browser.open(f"{served.address}#example=sample-04")
+    browser.until(IS_OPEN)
+    assert "TimeoutError" in browser.texts("#opened .failed p")[0]
+    asked = {urlsplit(address).netloc for address in browser.requests()}
+    assert asked == {urlsplit(served.address).netloc}
+    assert set(served.asked) <= {
+        *("/token/", "/token/data/examples", "/token/data/example", "/favicon.ico"),
+    }
+
+
+def test_a_running_run_is_followed(browser, served, pages):
+    """Rows that come in are shown, numbers and list alike, until the run is over."""
+    whole = served.result
+    begun = pages.small(10)
+    served.result, served.index, served.live = begun, ExampleIndex.of(begun), True
+    browser.open(served.address)
+    assert len(browser.listed()) == 10
+    served.result, served.index, served.live = whole, ExampleIndex.of(whole), False
+    browser.until("return document.querySelectorAll('.examples tbody a').length === 40")
+    assert "40 of 40" in browser.texts("#systems tbody tr")[0]
+    assert browser.run("return document.querySelectorAll('#frontier .plot svg').length") >= 1

@@ -1,0 +1,251 @@
+"""The parts the page is made of: reading examples, causes, families, samples, spreads."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cb_reporters.page import ExampleIndex
+from cb_reporters.page.causes import causes_of
+from cb_reporters.page.charts import Charts
+from cb_reporters.page.distributions import Distribution, score_spreads
+from cb_reporters.page.families import families_of
+from cb_reporters.page.reading import Reading, context_of
+from cb_reporters.page.reproduce import command_of, spelt, used_in
+from cb_reporters.page.sampling import sampled
+from cb_reporters.view import View
+from cbcore.results import EvalResult, EvalRow, Section
+
+DOCUMENTS = [
+    {"title": "A", "sentences": ["One.", " Two."]},
+    {"title": "B", "sentences": ["Three."]},
+]
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        (None, {}),
+        ({"question": "Q?", "answer": "A"}, {"question": "Q?", "gold": ["A"]}),
+        ({"query": "Q?", "answers": ["A", "B", "A"]}, {"question": "Q?", "gold": ["A", "B"]}),
+        ({"answer": 3, "label": True}, {"gold": ["3", "true"]}),
+        ({"answers": {"text": ["A"], "answer_start": [1]}}, {"gold": ["A"]}),
+        ({"question": "Q?", "context": "Q?"}, {"question": "Q?"}),
+        ({"question": "Q?", "context": "C"}, {"question": "Q?", "context": "C"}),
+        ({"contexts": ["C", "D"]}, {"context": "C\n\nD"}),
+        (
+            {"turns": [{"role": "user", "content": "Hi"}, "there"], "context": "Hi\n\nthere"},
+            {"context": "Hi\n\nthere", "rest": {"turns": [{"role": "user", "content": "Hi"}, "there"]}},
+        ),
+        ({"evidence": ["E", "F"]}, {"evidence": ["E", "F"]}),
+        (
+            {"supporting_facts": [["A", 1], ["B", 9], ["C", 0], "x", ["A", "0"]], "documents": DOCUMENTS},
+            {"evidence": ["Two."]},
+        ),
+        ({"id": 1, "level": "hard", "empty": ""}, {"rest": {"level": "hard"}}),
+        ({"question": 3, "context": None, "answer": None}, {"rest": {"question": 3}}),
+    ],
+)  # fmt: skip
+def test_what_is_what_in_an_example(example, expected):
+    """Fields under their usual names; what has none is left for the rest."""
+    found = Reading.of(example)
+    empty = Reading()
+    for name in ("question", "gold", "context", "evidence", "rest"):
+        assert getattr(found, name) == expected.get(name, getattr(empty, name)), name
+
+
+def test_a_new_context_that_repeats_the_question_is_one():
+    """What matters is whether the example had a context of its own."""
+    given_example = {"question": "Q?", "context": "A long text."}
+    assert context_of({"question": "Q?", "context": "Q?"}, given_example) == "Q?"
+
+
+def test_causes():
+    """What differs only in numbers, quoted texts and the example has one cause; most come first."""
+    rows = [
+        EvalRow("a", 1, error="KeyError: 'x'"),
+        EvalRow("a", 2, error="TimeoutError: 30 s for example 'e2'"),
+        EvalRow("b", "abc", error="TimeoutError: 31.5 s for example 'abc'"),
+        EvalRow("b", 4, error="KeyError: 'y'"),
+        EvalRow("b", 5, error="KeyError: 'y'"),
+        EvalRow("a", 6, missing={"f1": "no gold", "em": "no gold"}),
+        EvalRow("a", 7, missing={"f1": "no gold"}),
+    ]
+    errors, missing = causes_of(rows)
+    assert [(c.reason, c.count, c.systems) for c in errors] == [
+        ("KeyError: 'x'", 3, {"a": 1, "b": 2}),
+        ("TimeoutError: 30 s for example 'e2'", 2, {"a": 1, "b": 1}),
+    ]
+    assert [(c.score, c.count, c.example.example_id) for c in missing] == [
+        ("f1", 2, 6),
+        ("em", 1, 6),
+    ]
+
+
+def system(name, **params):
+    return {"name": name, "component": "bm25", "params": params}
+
+
+def test_systems_that_differ_in_one_number_are_a_family():
+    """Three at least, the same in all else; a name is no difference."""
+    records = [
+        system("c", max_tokens=400, k1=1.5),
+        system("a", max_tokens=100, k1=1.5),
+        system("b", max_tokens=200, k1=1.5),
+        system("d", max_tokens=100, k1=9.0),
+        {"name": "e", "component": "tf-idf", "params": {"max_tokens": 300}},
+    ]
+    (family,) = families_of(records)
+    assert (family.name, family.parameter) == ("bm25", "max_tokens")
+    assert family.systems == ((100.0, "a"), (200.0, "b"), (400.0, "c"))
+
+
+def test_a_family_of_chains():
+    """Its name says which chain."""
+    records = [
+        {"name": str(n), "component": "chain", "stages": [system("x", max_tokens=n), {"component": "reader"}]}
+        for n in (1, 2, 3)
+    ]  # fmt: skip
+    assert [family.name for family in families_of(records)] == ["bm25 | reader"]
+    assert families_of(records[:2]) == []
+    assert families_of([system(n, on=bool(n)) for n in range(4)]) == []
+
+
+outcomes = st.one_of(st.none(), st.just("error"), st.sampled_from([0.0, 0.3, 0.9, 1.0]))
+
+
+@given(st.lists(st.tuples(outcomes, outcomes), max_size=60), st.integers(0, 70))
+def test_a_sample_has_some_of_every_outcome(found, most):
+    """Never more than asked for; every outcome of every system, as far as there is room."""
+    rows = []
+    for system_number in range(2):
+        for i, pair in enumerate(found):
+            value = pair[system_number]
+            failed = value == "error"
+            scores = {} if failed or value is None else {"f1": value}
+            rows.append(EvalRow(f"s{system_number}", i, scores, error="E" if failed else None))
+    index = ExampleIndex.of(EvalResult(rows, config={"score_field": "f1"}))
+    chosen = sampled(index, most)
+    assert chosen == sorted(set(chosen))
+    assert len(chosen) == min(most, len(found))
+    strata = {(s, pair[s]) for pair in found for s in range(2)}
+    if most >= len(strata):
+        assert {(s, found[i][s]) for i in chosen for s in range(2)} == strata
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2))
+def test_figures_are_those_of_the_standard_library(values):
+    """Mean, median and standard deviation."""
+    figures = dict(Distribution("s", sorted(values), 0).figures())
+    assert figures["mean"] == pytest.approx(statistics.mean(values), abs=1e-6)
+    assert figures["median"] == pytest.approx(statistics.median(values), abs=1e-6)
+    assert figures["std"] == pytest.approx(statistics.stdev(values), abs=1e-6)
+    assert (figures["min"], figures["max"]) == (min(values), max(values))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1))
+def test_every_value_is_in_a_bin(values):
+    """The bins of a score hold all values, those at the edges too."""
+    rows = [EvalRow("s", i, {"f1": value}) for i, value in enumerate(values)]
+    (spread,) = score_spreads(ExampleIndex.of(EvalResult(rows)))
+    drawn = spread.drawn()
+    assert sum(drawn["systems"][0]["counts"]) == len(values)
+    assert (drawn["edges"][0], drawn["edges"][-1]) == (0.0, 1.0)
+
+
+def test_values_that_no_axis_holds_are_not_drawn():
+    """Their figures are still there."""
+    rows = [EvalRow("s", i, {"f1": value}) for i, value in enumerate((-1.7e308, 1.7e308))]
+    (spread,) = score_spreads(ExampleIndex.of(EvalResult(rows)))
+    assert spread.drawn() is None
+    assert dict(spread.systems[0].figures())["max"] == 1.7e308
+
+
+def charts(result):
+    return Charts.of(result, View.of(result), ExampleIndex.of(result))
+
+
+def test_the_first_chart_needs_two_systems():
+    """One point compares nothing."""
+    one = {"mean_score": 0.5, "compression_ratio": 0.5}
+    assert charts(EvalResult([], {"a": one})).axes == []
+    drawn = charts(EvalResult([], {"a": one, "b": one}))
+    assert [axis.key for axis in drawn.axes] == ["kept"]
+
+
+def test_costs_are_an_axis_where_all_rows_tell_them():
+    """A system one of whose rows does not is left out of it."""
+    rows = [EvalRow(s, i, metadata={"cost_usd": 0.5 * i}) for s in "ab" for i in (1, 3)]
+    rows += [EvalRow("c", 1, metadata={"cost_usd": 1.0}), EvalRow("c", 2)]
+    summary = {name: {"mean_score": 0.5} for name in "abc"}
+    drawn = charts(EvalResult(rows, summary))
+    assert [point.costs for point in drawn.points] == [{"usd": (1.0, None, None)}] * 2 + [{}]
+
+
+def test_a_section_is_drawn_by_its_most_common_metric():
+    """With 95 % intervals of the standard errors; what is no number is left out."""
+
+    def line(name, metric, value, stderr=None):
+        told = {"s": {"value": value, "stderr": stderr, "n": 1}}
+        return {"name": name, "depth": 0, "scores": [{"metric": metric, "values": told}]}
+
+    lines = [line("a", "acc", 0.5, 0.1), line("b", "acc", 0.25), line("c", "f1", 1.0)]
+    lines += [line("d", "acc", math.nan), {"name": "e", "reason": "left out"}]
+    result = EvalResult([EvalRow("s", 1)], sections={"suite": Section("Suite", lines)})
+    (group,) = charts(result).groups
+    assert (group.metric, [(p.place, p.value[0]) for p in group.lines]) == (
+        "acc",
+        [("a", 0.5), ("b", 0.25)],
+    )
+    assert group.lines[0].value[1:] == pytest.approx((0.304, 0.696))
+
+
+def test_a_chain_is_spelt_out_with_every_parameter():
+    """As one would ask for it; what is empty is left out."""
+    stage = {"component": "bm25", "params": {"max_tokens": 150, "none": None, "many": ["a", "b"]}}
+    chain = {"component": "chain", "stages": [stage, {"component": "extractive", "params": {}}]}
+    assert spelt(chain) == "bm25:max_tokens=150,many=[a,b] | extractive"
+
+
+def config(**more):
+    asked = {"name": "s", "component": "c", "spec": "truncate:max_tokens=5 | extractive:name=it's"}
+    told = {"systems": [asked], "datasets": [{"name": "d", "spec": "hotpotqa:sample"}]}
+    return {**told, "seed": 0, "threshold": 0.7, "repeats": 1, "score_field": "f1", **more}
+
+
+def test_the_command_to_run_again():
+    """Quoted for a shell, with the settings that do not go without saying."""
+    command = command_of(EvalResult([], config=config(max_examples=9)))
+    assert command.split(" \\\n  ") == [
+        "cb run",
+        "--system 'truncate:max_tokens=5 | extractive:name=it'\"'\"'s'",
+        "--dataset hotpotqa:sample",
+        "--score-field f1",
+        "--max-examples 9",
+        "--seed 0",
+    ]
+
+
+def test_what_an_extension_was_asked_is_in_the_command():
+    """Its data have no spec of their own."""
+    told = config(extensions=["suite"], suite=["mmlu"], datasets=[{"name": "anatomy"}])
+    assert "--suite mmlu" in command_of(EvalResult([], config=told))
+
+
+@pytest.mark.parametrize(
+    "told", [{"systems": [{"name": "own"}]}, {"datasets": [{"name": "own"}]}, {"systems": []}]
+)
+def test_objects_of_a_program_have_no_command(told):
+    """It would not be the same run."""
+    assert command_of(EvalResult([], config=config(**told))) is None
+
+
+def test_evaluators_that_took_no_part_are_not_named():
+    """One that says what it gives, and of which no row has anything."""
+    evaluators = [{"name": "a", "emits": ["f1"]}, {"name": "b", "emits": ["x"]}, {"name": "c"}]
+    result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config={"evaluators": evaluators})
+    assert [used.name for used in used_in(result)] == ["a", "c"]

@@ -1,0 +1,1 @@
+"""Runs in a browser: a server on loopback, for one user, that only reads."""

@@ -1,0 +1,223 @@
+"""Runs of a store: real runs, in processes of their own, one of them while it goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from cb_view.answering import Site
+from cb_view.shelves import StoreShelf
+from cb_view.viewing import Viewed
+from cbcore.exceptions import StoreError
+from cbcore.kept import kept_runs
+
+SYSTEM = """
+import pathlib
+import time
+
+
+class Waits:
+    name = "waits"
+
+    def process(self, example):
+        if example["id"] == 5:
+            deadline = time.monotonic() + 60
+            while not pathlib.Path("go").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+        return {"context": example["context"][:4], "response": str(example["id"])}
+"""
+DATA = "".join(
+    f'{{"id": {i}, "context": "Context {i}.", "question": "Which?", "answer": "{i}"}}\n'
+    for i in range(8)
+)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start `cb run` on the system above and two others, with a store in `.cb`."""
+    (tmp_path / "slow.py").write_text(SYSTEM)
+    (tmp_path / "data.jsonl").write_text(DATA)
+    running = []
+
+    def run(*systems):
+        named = [argument for system in systems for argument in ("-s", system)]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cbcore", "run", *named, "-d", "data.jsonl", "-q"],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def finished(process):
+    assert process.wait(120) == 0, process.stdout.read().decode()
+
+
+def until(condition):
+    """Ask again and again; a run says by itself that it is further."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come to that")
+
+
+def test_kept_runs_are_listed_opened_and_compared(tmp_path, start, serve, ask, runs):
+    """From the store alone: the data may be gone."""
+    (tmp_path / "go").touch()
+    finished(start("identity | extractive", "py:slow:Waits"))
+    finished(start("truncate:max_tokens=2 | extractive"))
+    (tmp_path / "data.jsonl").unlink()
+    site = serve(StoreShelf(tmp_path / ".cb"))
+    listed = ask(site).text
+    assert "16 rows" in listed
+    assert "is the baseline" in listed
+    second, first = runs(site)
+    opened = ask(site, f"{first}data/example?id=3").json
+    assert (opened["question"], opened["context"]) == ("Which?", "Context 3.")
+    assert [row["context"] for row in opened["rows"]] == [True, "Cont"]
+    one, other = (run.split("/")[1] for run in (first, second))
+    found = ask(site, f"compare/{one}/{other}/data/examples").json
+    assert (found["total"], len(found["examples"][0]["cells"])) == (8, 3)
+    assert ask(site, f"compare/{one}/{other}/").status == 200
+
+
+def test_a_run_is_followed_while_it_goes_on(tmp_path, start, serve, ask):
+    """Its rows appear, its page says that it is live, and in the end that it is over."""
+    process = start("py:slow:Waits")
+    shelf = StoreShelf(tmp_path / ".cb")
+    site = serve(shelf)
+    (run,) = until(lambda: [run for run in kept_runs(tmp_path / ".cb") if len(run.rows()) >= 4])
+    page = f"run/{run.run_id}/"
+    assert 'http-equiv="refresh"' in ask(site).text
+    assert '"live": true' in ask(site, page).text
+    before = ask(site, f"{page}data/state").json
+    assert before["live"] is True
+    assert ask(site, f"{page}data/examples").json["total"] < 8
+    (tmp_path / "go").touch()
+    finished(process)
+    after = ask(site, f"{page}data/state").json
+    assert after["live"] is False
+    assert after["version"] != before["version"]
+    assert ask(site, f"{page}data/examples").json["total"] == 8
+    assert '"live": false' in ask(site, page).text
+
+
+def test_looking_changes_nothing_in_the_store(tmp_path, start, serve, ask, runs):
+    """Not one byte of it."""
+    (tmp_path / "go").touch()
+    finished(start("py:slow:Waits"))
+    store = tmp_path / ".cb"
+    before = contents(store)
+    site = serve(StoreShelf(store))
+    for path in ("", runs(site)[0], f"{runs(site)[0]}data/examples?q=context"):
+        assert ask(site, path).status == 200
+    assert contents(store) == before
+
+
+def contents(folder: Path):
+    """The files of a store; those that SQLite shares among its readers hold nothing."""
+    found = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path: data for path, data in found.items() if not path.name.endswith(("-shm", "-wal"))}
+
+
+def test_a_folder_without_a_store_is_an_empty_list(tmp_path, serve, ask):
+    """And nothing is made there."""
+    reply = ask(serve(StoreShelf(tmp_path / "none")))
+    assert "No run is kept here yet" in reply.text
+    assert not (tmp_path / "none").exists()
+
+
+def test_only_new_rows_of_a_run_that_goes_on_are_read(made):
+    """And it is left alone for a while after each look."""
+    result, seen, clock = made(n=4), [], [0.0]
+
+    class Rows(list):
+        def __getitem__(self, index):
+            seen.append(index)
+            return super().__getitem__(index)
+
+    state = ["1", True]
+    rows = Rows(result.rows[:3])
+
+    def read():
+        clock[0] += 1.0
+        result.rows = rows
+        return result
+
+    viewed = Viewed(read, lambda: tuple(state), clock=lambda: clock[0])
+    assert viewed.examples({})["total"] == 3
+    rows.append(made(n=4).rows[3])
+    state[0] = "2"
+    assert viewed.state()["version"] == "1"
+    clock[0] += 10
+    assert viewed.state()["version"] == "2"
+    seen.clear()
+    assert viewed.examples({"limit": "0"})["total"] == 4
+    assert [index.start for index in seen if isinstance(index, slice)] == [3]
+
+
+def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made):
+    """Examples can be asked for meanwhile."""
+    go, reads = threading.Event(), []
+
+    def read():
+        reads.append(1)
+        if len(reads) == 2:  # the one that the page is made of
+            assert go.wait(60)
+        return made(n=4)
+
+    viewed = Viewed(read, lambda: ("1", False))
+    assert viewed.page(wait_s=0.01) is None
+    assert viewed.examples({})["total"] == 4
+    assert viewed.progress() == "8 rows read, the page is being made"
+    assert viewed.page(wait_s=0.01) is None
+    go.set()
+    page = viewed.page(wait_s=60)
+    assert page is not None
+    assert viewed.page() is page
+    assert len(reads) == 2
+
+
+def test_a_page_that_cannot_be_made_says_why_and_is_tried_again():
+    """Each time it is asked for."""
+    calls = []
+
+    def read():
+        calls.append(1)
+        raise StoreError("the store is gone")
+
+    viewed = Viewed(read, lambda: ("1", False))
+    for _ in range(2):
+        with pytest.raises(StoreError, match="is gone"):
+            viewed.page()
+    assert len(calls) == 2
+
+
+def test_a_browser_that_waits_is_told_how_far_the_page_is(made):
+    """And asks again by itself."""
+
+    class Slow(Viewed):
+        def page(self, wait_s=0.0):
+            return None
+
+    site = Site(StoreShelf(Path("none")))
+    waits = Slow(made, lambda: ("1", False))
+    answer = site._of_run(waits, [""], "")
+    assert 'http-equiv="refresh"' in answer.body
+    assert "0 rows read …" in answer.body
