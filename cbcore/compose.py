@@ -14,7 +14,7 @@ import cbcore
 from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
-from cbcore._build.main_score import check_score_fields, choose_score_field
+from cbcore._build.main_score import check_score_fields, choose_score_field, tasks_of
 from cbcore._build.sharing import sharing_stages
 from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
@@ -151,7 +151,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
-    metrics = _metrics(request, builder, score_field, len(systems), len(datasets))
+    metrics = _metrics(request, builder, score_field, len(systems), datasets)
     check_score_fields([m.value for m in metrics], evaluators)
     executor = _executor(request, builder, systems)
     return _Parts(
@@ -243,7 +243,7 @@ def _new_run_id() -> str:
 
 
 def _metrics(
-    request: Request, builder: Builder, score_field: str, n_systems: int, n_datasets: int
+    request: Request, builder: Builder, score_field: str, n_systems: int, datasets: Sequence[Part]
 ) -> list[Part]:
     extra: dict[str, Any] = {
         "score_field": score_field,
@@ -259,10 +259,11 @@ def _metrics(
     occasions = {
         "always": True,
         "several-systems": n_systems > 1,
-        "several-datasets": n_datasets > 1,
+        "several-datasets": len(datasets) > 1,
         "repeats": request.repeats > 1,
     }
     due = [name for name, holds in occasions.items() if holds]
+    due += [task for dataset in datasets for task in tasks_of(dataset)]
     return builder.automatic_metrics(due, extra) + added
 
 

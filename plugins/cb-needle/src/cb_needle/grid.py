@@ -24,7 +24,7 @@ class NeedleGrid:
     """
 
     name = "needle_grid"
-    automatic = "always"
+    automatic = "long-context"
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Nothing: a grid is no number."""
