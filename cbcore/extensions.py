@@ -151,7 +151,9 @@ class Setup:
         `extra` are parameters for the case that it takes them. A spec from a file that the user
         did not vouch for comes with its `stranger`: it may give values, and name no program.
         """
-        return self._builder.build(kind, wanted, extra, stranger)
+        part = self._builder.build(kind, wanted, extra, stranger)
+        part.record.pop("spec", None)  # the user asked for the extension, not for this
+        return part
 
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """The installed evaluators that apply to data of these tasks."""

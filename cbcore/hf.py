@@ -13,11 +13,13 @@ import glob
 import json
 import os
 from collections.abc import Iterator
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from cbcore.boundary import contained
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FILE_SUFFIXES, FileDataset
 
@@ -50,6 +52,16 @@ class HubDataset:
     def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
         folder = self.local_folder()
         return self._from_folder(folder) if folder else self._from_hub()
+
+    def __length_hint__(self) -> int:
+        """How many rows a local copy has, where its files can tell."""
+        with contained():  # what is wrong with them is told when they are read
+            folder = self.local_folder()
+            files = self.local_files(folder) if folder is not None else []
+            known = [length_hint(FileDataset(str(path)), -1) for path in files]
+            if known and min(known) >= 0:
+                return sum(known)
+        return NotImplemented  # type: ignore[no-any-return]
 
     def file(self, path: str) -> Path:
         """A file of the repository: the local copy of it, or downloaded and kept by the hub's cache.

@@ -5,7 +5,6 @@ Frames of `cb` that lead to that code are left out, as nobody looks there for th
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import traceback
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import TracebackType
 
 import attrs
 
+from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.secrets import redact
 
@@ -36,10 +36,11 @@ def traceback_of(error: BaseException) -> str:
     Empty where there is nothing to look up: for an error of `cb`, which says what is wrong by its
     message, and for one that was never raised. Never fails.
     """
-    noted = getattr(error, _NOTE, "")
-    if noted or isinstance(error, CBError):
-        return noted if isinstance(noted, str) else ""
-    with contextlib.suppress(Exception):  # somebody else's exception: anything of it may fail
+    if isinstance(error, CBError):
+        return ""
+    with contained():  # somebody else's exception: anything of it may fail
+        if isinstance(noted := getattr(error, _NOTE, None), str):
+            return noted
         if (raised := _from_foreign_code(error.__traceback__)) is not None:
             told = traceback.TracebackException(
                 type(error), error, raised, limit=-MOST_FRAMES, compact=True
@@ -51,8 +52,9 @@ def traceback_of(error: BaseException) -> str:
 
 def noted(error: BaseException) -> BaseException:
     """The same exception, which has its traceback with it when it is sent to another process."""
-    with contextlib.suppress(Exception):  # somebody else's exception may take no attribute
-        setattr(error, _NOTE, traceback_of(error))
+    if not isinstance(error, CBError):
+        with contained():  # somebody else's exception may take no attribute
+            setattr(error, _NOTE, traceback_of(error))
     return error
 
 

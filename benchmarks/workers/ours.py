@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import Any
 
 import workload
@@ -23,16 +24,16 @@ def _evaluate(system: Any, dataset: Any, **options: Any) -> Any:
 
 
 def _measure(system: Any, dataset: Any, **options: Any) -> dict[str, Any]:
-    warm = {key: value for key, value in options.items() if key != "cache_dir"}
-    _evaluate(system, list(workload.examples(workload.WARM_UP)), **warm)
+    with tempfile.TemporaryDirectory() as folder:
+        warm = {**options, "cache_dir": folder} if "cache_dir" in options else options
+        _evaluate(system, list(workload.examples(workload.WARM_UP)), **warm)
     result, taken = workload.measured(lambda: _evaluate(system, dataset, **options))
     if any(row.error for row in result.rows):
         raise RuntimeError("some rows have errors")
     return {**taken, "rows": len(result.rows), "mean_f1": result.summary[system.name]["mean_score"]}
 
 
-def sequential(n: int, cache_dir: str | None = None) -> dict[str, Any]:
-    options = {"cache_dir": cache_dir} if cache_dir else {}
+def sequential(n: int, **options: Any) -> dict[str, Any]:
     return _measure(workload.Constant(), list(workload.examples(n)), **options)
 
 

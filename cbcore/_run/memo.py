@@ -6,7 +6,6 @@ not stored: what went wrong is tried again.
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, private_copy
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE, MOST_VALUES
+from cbcore._store.outputs import read_output, written_output
 from cbcore._store.rows import encoded, without_texts
 from cbcore._store.shelf import Shelf
 from cbcore._store.store import Store
@@ -32,12 +32,11 @@ from cbcore.secrets import hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
-_LATENCY = struct.Struct("<d")
 _NO_ADDRESS = bytes(KEY_BYTES)
 # An output is on the shelf of its system, under a digest of the example with the number of its
-# repeat. Scores are on the shelf of their evaluator, under a digest of that first digest with the
-# stored output. Nothing else is in a key: equal examples of two datasets share an output, and
-# equal outputs of two systems share their scores.
+# repeat; scores that were given at once stand with it. Others are on the shelf of their evaluator,
+# under a digest of that first digest with the stored output. Nothing else is in a key: equal
+# examples of two datasets share an output, and equal outputs of two systems share such scores.
 
 
 def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> list[Work]:
@@ -68,6 +67,7 @@ class Memo:
         self._example_place = 0
         keeps_texts = places.examples is not None
         self._scorers = {s.key: store.shelf("scores", i) for s, i in scorers if keeps_texts}
+        self._names = {key: shelf.name[1:].hex() for key, shelf in self._scorers.items()}
         # A system that is new to the store is not looked up example by example.
         self._is_known = keeps_texts and not self._outputs.is_empty
         self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
@@ -98,9 +98,10 @@ class Memo:
             raise failures[0]
 
     def _attach(self, batch: Sequence[Work], examples: KeptExamples | None) -> None:
-        for work in batch:
-            if work.example:
-                self._address(work, examples)
+        if not self._address_all(batch, examples):
+            for work in batch:
+                if work.example:
+                    self._address(work, examples)
         if not self._is_known:
             return
         wanted: dict[int, dict[bytes, StoredOutput]] = {scorer: {} for scorer in self._scorers}
@@ -112,19 +113,23 @@ class Memo:
                 continue
             known = recalled.get(work.key)
             if known is None:
-                (latency,) = _LATENCY.unpack_from(value)
-                known = recalled[work.key] = StoredOutput(
-                    value[_LATENCY.size :], latency, work.example
-                )
-                content = content_key(work.key + known.payload)
-                for of_scorer in wanted.values():
-                    of_scorer[content] = known
+                latency, payload, told = read_output(value)
+                given = from_bytes(told) if told else {}
+                scores = {s: given[name] for s, name in self._names.items() if name in given}
+                known = StoredOutput(payload, latency, work.example, scores)
+                recalled[work.key] = known
+                if len(scores) < len(wanted):
+                    content = content_key(work.key + payload)
+                    for scorer in wanted.keys() - scores.keys():
+                        wanted[scorer][content] = known
             work.recalled = known  # shared by examples of equal content
         for scorer, outcomes in wanted.items():
-            for content, value in self._scorers[scorer].get([*outcomes]).items():
+            found = self._scorers[scorer].get([*outcomes]) if outcomes else {}
+            for content, value in found.items():
                 kept = from_bytes(value)
-                scores = kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
-                outcomes[content].scores[scorer] = scores
+                outcomes[content].scores[scorer] = (
+                    kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
+                )
 
     def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.
@@ -158,6 +163,29 @@ class Memo:
         """A digest of the content of all examples seen, in their order."""
         return self._fingerprint.hexdigest()
 
+    def _address_all(self, batch: Sequence[Work], examples: KeptExamples | None) -> bool:
+        """As `_address`, for many at once; whether that could be done."""
+        try:
+            contents = [
+                canonical_bytes(work.example)
+                for work in batch
+                if not work.repeat and work.problem is None
+            ]
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - one by one it is found which it was
+            return False
+        if len(contents) != len(batch):
+            return False
+        addresses = [content_key(content) for content in contents]
+        for work, address in zip(batch, addresses, strict=True):
+            work.address = work.key = address
+            work.recalled = None
+        self._fingerprint.update(b"".join(addresses))
+        if examples is not None:
+            self._example_place = examples.all_kept(self._example_place, addresses, contents)
+        return True
+
     def _address(self, work: Work, examples: KeptExamples | None) -> None:
         """Find the addresses of the example and its output; none when it is not plain data."""
         work.recalled = None  # a repeat is made from work that was already looked up
@@ -186,9 +214,41 @@ class Memo:
 
     def keep_output(self, outcome: Outcome) -> None:
         """Store what a call returned."""
+        if payload := self._payload(outcome):
+            self._outputs.put((outcome.work.key, written_output(outcome.latency, payload)))
+
+    def _keep_together(self, outcome: Outcome) -> bool:
+        """Store what a call returned and its scores as one value, if that is all there is to it.
+
+        Otherwise, as with a secret or a failure in it, it is left to `keep`.
+        """
+        work, output = outcome.work, outcome.output
+        if not outcome.was_quick or outcome.payload or output is None or not work.key:
+            return False
+        if work.recalled is not None or self._examples is None:
+            return False
+        given = {}
+        for scorer, scores in outcome.scores:
+            if type(scores) is not dict or scorer.key not in self._names:
+                return False
+            given[self._names[scorer.key]] = scores
+        try:
+            payload, told = packed(output, work.example), plain_bytes(given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
+            return False
+        text = payload + told
+        if b"null" in told or is_shown_in(text) or len(text) > LARGEST_VALUE:
+            return False  # null is what JSON makes of NaN
+        self._outputs.put((work.key, written_output(outcome.latency, payload, told)))
+        return True
+
+    def _payload(self, outcome: Outcome) -> bytes:
+        """What a call returned as it is stored; nothing where it need not or cannot be."""
         work, output = outcome.work, outcome.output
         if work.recalled is not None or not work.key or output is None or self._examples is None:
-            return  # stored, without an address, or failed: that is tried again by the next run
+            return b""  # stored, without an address, or failed, which the next run tries again
         try:
             payload = packed(output, work.example)
             if is_shown_in(payload):
@@ -201,12 +261,12 @@ class Memo:
             self._tell(
                 f"the output for example {work.example_id!r} is not plain data ({described})"
             )
-            return
+            return b""
         if len(payload) > LARGEST_VALUE:
             self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
-            return
+            return b""
         outcome.payload = payload
-        self._outputs.put((work.key, _LATENCY.pack(outcome.latency) + payload))
+        return payload
 
     def keep(self, outcome: Outcome) -> Outcome:
         """Store what a call returned, and the scores that there are by now."""
@@ -239,7 +299,9 @@ class Memo:
         known = outcome.work.recalled
         if known is not None and len(known.scores) == len(self._scorers):
             return outcome  # nothing is new
-        if not outcome.payload or outcome.n_kept != len(outcome.scores):
+        if not self._keep_together(outcome) and (
+            not outcome.payload or outcome.n_kept != len(outcome.scores)
+        ):
             self.keep(outcome)
         if outcome.had_secret:
             # The row is made of what is stored, so that a resumed run has the same.

@@ -84,6 +84,8 @@ class Outcome:
     # What each stage of a chain took; not stored, as an output is known by what it says.
     stage_s: Mapping[str, float] | None = None
     raised: Raised | None = None
+    # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
+    was_quick: bool = False
     # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
     # whether a secret was taken out of that, and how many of the scores are stored.
     payload: bytes = b""

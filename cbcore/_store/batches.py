@@ -56,17 +56,16 @@ class Batch:
 def packed(shelf: bytes, pairs: Sequence[Pair]) -> Iterator[Packed]:
     """Pairs of key and value as batches of a size that is quick to read back."""
     for some in _portions(pairs):
-        keys = b"".join([key for key, _ in some])
-        values = [value for _, value in some]
-        lengths = array(_LENGTH, map(len, values)).tobytes()
-        data = compress(lengths + b"".join(values), _QUICK)
-        yield shelf, len(some), keys, data, _checksum(shelf, keys, data)
+        keys, values = zip(*some, strict=True)
+        all_keys, lengths = b"".join(keys), array(_LENGTH, map(len, values))
+        data = compress(b"".join((lengths.tobytes(), *values)), _QUICK)
+        yield shelf, len(some), all_keys, data, _checksum(shelf, all_keys, data)
 
 
 def _portions(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
     for start in range(0, len(pairs), MOST_VALUES):
         some = pairs[start : start + MOST_VALUES]
-        if sum(len(value) for _, value in some) <= _MOST_BYTES:
+        if sum([len(value) for _, value in some]) <= _MOST_BYTES:
             yield some
             continue
         begin = size = 0

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.database import failure, opened_as_it_is
+from cbcore._store.outputs import returned
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import StoredRows
 from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
@@ -17,9 +18,6 @@ from cbcore.examples import NO_TEXTS, Texts
 from cbcore.exceptions import StoreError
 from cbcore.identity import content_key
 from cbcore.plain import from_bytes
-
-LATENCY_BYTES = 8
-"""What stands in front of a stored output."""
 
 
 class Reader:
@@ -109,7 +107,7 @@ class KeptTexts(Sequence[Texts]):
             return NO_TEXTS
         example, output = from_bytes(content), None
         for _, value in self._shelf(outputs).find([key]):
-            output = unpacked_output(value, example)
+            output = returned(value, example)
         return Texts(example, output)
 
     def _addresses(self, rows: StoredRows, place: int) -> tuple[bytes | None, bytes]:
@@ -131,9 +129,3 @@ class KeptTexts(Sequence[Texts]):
             keys = [self._addresses(rows, place)[1] for place in range(len(rows))]
             found.update(self._shelf(outputs).find(keys))
         return list(found.items())
-
-
-def unpacked_output(value: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
-    """What a system returned, from what is stored of it: what it handed back is the example's."""
-    own, handed_back = from_bytes(value[LATENCY_BYTES:])
-    return {**{key: example[key] for key in handed_back if key in example}, **own}

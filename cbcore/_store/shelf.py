@@ -172,6 +172,7 @@ class Shelf:
         # Filled by whoever puts, without a lock, and emptied from the other end by who packs.
         self.waiting: deque[Pair] = deque()
         self.put = self.waiting.append
+        self.put_all = self.waiting.extend
         self.written: Written | None = None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -183,7 +184,8 @@ class Shelf:
 
     def taken(self) -> list[Pair]:
         """What is waiting, which then waits no more. Only for who holds the lock of packing."""
-        return [self.waiting.popleft() for _ in range(len(self.waiting))]
+        take = self.waiting.popleft
+        return [take() for _ in range(len(self.waiting))]
 
     def left_waiting(self) -> list[Pair]:
         """What is in memory only, after all was brought to the disk that could be."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from cbcore.cli._causes import tell_causes
 from cbcore.cli._settings import Settings
 from cbcore.cli._streams import give_output_up
 from cbcore.cli._text import clean, echo
@@ -146,6 +145,7 @@ def report(result: EvalResult, outputs: Sequence[Output]) -> None:
 
     Raises `ReportError` at the end when one did.
     """
+    from cbcore.cli._causes import tell_causes
     from cbcore.exceptions import ReportError
 
     failures = [_failure(result, output) for output in outputs]

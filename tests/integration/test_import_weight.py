@@ -140,7 +140,7 @@ SMALL_RUN = ("run", "-s", "bm25:max_tokens=150 | extractive", "-d", "hotpotqa:sa
 @pytest.mark.parametrize(
     ("output", "own", "others"),
     [
-        ("html=r.html", "html", {"data", "markdown", "parquet", "table"}),
+        ("html=r.html", "html", {"data", "markdown", "parquet"}),
         ("table", "table", {"data", "html", "markdown", "page", "parquet"}),
     ],
 )

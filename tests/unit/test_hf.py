@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import subprocess
 import sys
@@ -392,3 +393,14 @@ def test_no_split_or_config_leads_out_of_the_folder(tmp_path, split):
     for names in ({"split": named}, {"split": "secret", "config": f"{named}/.."}):
         dataset = HubDataset(**{"name": "x", "path": "x", **names, "data_dir": tmp_path / "data"})
         assert dataset.local_files(tmp_path / "data") == []
+
+
+def test_how_many_rows_a_local_copy_has_is_told(tmp_path):
+    """A run shows a total by it; what is at the hub, or damaged, does not tell."""
+    (tmp_path / "default").mkdir()
+    (tmp_path / "default" / "test.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    local = HubDataset(name="x", path="nobody/x", split="test", data_dir=tmp_path)
+    assert operator.length_hint(local, -1) == 2
+    for elsewhere in (tmp_path / "none", tmp_path):
+        lacking = HubDataset(name="x", path="nobody/x", split="train", data_dir=elsewhere)
+        assert operator.length_hint(lacking, -1) == -1

@@ -142,6 +142,23 @@ def test_an_exception_that_cannot_say_what_it_is_does_no_harm():
     assert "Mute" in row.metadata["traceback"]
 
 
+def test_an_exception_that_answers_no_question_does_no_harm():
+    """Whatever it does when it is asked for an attribute."""
+
+    class Sullen(Exception):
+        def __getattr__(self, name):
+            raise SystemExit(3)
+
+    class Raises:
+        name = "raises"
+
+        def process(self, example):
+            raise Sullen
+
+    (row,) = run(Raises(), evaluators=[Misjudges()]).rows
+    assert row.error == "Sullen"
+
+
 @pytest.mark.parametrize("system", [Divides(), AwaitsAndDivides()], ids=["called", "awaited"])
 @pytest.mark.parametrize("settings", [{"on_error": "raise"}, {"max_errors": 0}], ids=str)
 def test_what_ends_a_run_is_chained_to_what_was_raised(system, settings):

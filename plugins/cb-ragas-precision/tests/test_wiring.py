@@ -105,7 +105,7 @@ def test_a_run_with_a_judge_on_the_command_line(folder: Path) -> None:
     assert summary["score_coverage"] == 1.0
     page = (folder / "r.html").read_text()
     assert "Distribution of <bdi>context_precision</bdi>" in page
-    assert 'class="box"' in page
+    assert 'data-chart="distribution-0"' in page
 
 
 def test_a_missing_model_is_told_before_anything_runs(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,13 @@ class BenchmarkDataset:
                 yield from self.examples_of(row, number)
             except DataError as error:
                 yield error
+
+    def __length_hint__(self) -> int:
+        """How many examples there are, where each is a row of local files that can tell."""
+        if self._entry.rows is not None or self._entry.examples is not None:
+            return NotImplemented  # type: ignore[no-any-return]
+        known = length_hint(self._source(), -1)
+        return known if known >= 0 else NotImplemented
 
     def rows(self) -> Iterator[Mapping[str, Any] | DataError]:
         """The rows of the source, unchanged; what stands in for one that cannot be read too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,13 @@ class HotpotQA:
                 yield example_from_row(row, number=number, has_gold=has_gold)
             except DataError as error:
                 yield error
+
+    def __length_hint__(self) -> int:
+        """How many examples there are, where the data can tell."""
+        if self.config == "sample":
+            return sum(1 for _ in _sample_rows())
+        known = length_hint(self._rows(), -1)
+        return known if known >= 0 else NotImplemented
 
     def _rows(self) -> Iterable[dict[str, Any] | DataError]:
         if self.config == "sample":

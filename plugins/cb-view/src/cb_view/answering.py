@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, quote, unquote
 
@@ -16,6 +17,7 @@ from cbcore.exceptions import CBError, UsageError
 from cbcore.results import EvalResult
 from cbcore.secrets import redact
 
+_RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 HTML, JSON = "text/html; charset=utf-8", "application/json; charset=utf-8"
 _PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'"
 """Beside the policy that the page of a run has itself."""
@@ -117,8 +119,11 @@ class Site:
 
 
 def _short(one: str, other: str) -> tuple[str, str]:
-    """Names for two runs; the same run twice is told apart."""
-    return (one, other) if one != other else (one, f"{other} again")
+    """Names for two runs: of ids that begin with a date, what is random in them."""
+    if one == other:
+        return one, f"{other} again"
+    ends = [run_id[-6:] if _RUN_ID.fullmatch(run_id) else run_id for run_id in (one, other)]
+    return (ends[0], ends[1]) if ends[0] != ends[1] else (one, other)
 
 
 def _not_found(parts: list[str]) -> Answer:

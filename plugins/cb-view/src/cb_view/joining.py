@@ -8,17 +8,23 @@ from typing import Any
 
 import attrs
 
+from cbcore import metrics_of
 from cbcore.examples import NO_TEXTS, Texts
+from cbcore.exceptions import ResultError
 from cbcore.results import EvalResult, EvalRow
 from cbcore.runconfig import RunConfig
 from cbcore.summary import sum_up
+
+_MOST_ROWS = 200_000
+"""Of both runs, for which metrics are asked again."""
 
 
 def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> EvalResult:
     """All rows of both, the systems of each called by its run's name as well.
 
-    Verdicts are made anew, on the examples that both have: the baseline is the first system of
-    the first run that leaves the context whole, or else its first system.
+    What compares systems is made anew, on the examples that both have: the baseline is the first
+    system of the first run that leaves the context whole, or else its first system. Metrics are
+    asked again where they can be made and the runs are not too large to wait for that.
     """
     results, score = (first, second), first.config.get("score_field")
     renamed = [
@@ -31,19 +37,35 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         for of_run, new in zip(rows, renamed, strict=True)
         for system in new
     }
+    found = sum_up(grouped, _metrics(first, second), score)
+    summary = _merged([result.summary for result in results], renamed)
+    estimates = _merged([result.estimates for result in results], renamed)
     config: RunConfig = {**first.config, "run_id": " and ".join(names)}
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
     return EvalResult(
         rows=_Joined(rows),
-        summary=_merged([result.summary for result in results], renamed),
+        summary={
+            system: {**values, **found.summary.get(system, {})}
+            for system, values in summary.items()
+        },
         timing=_merged([result.timing for result in results], renamed),
         config=config,
         problems=[*first.problems, *second.problems],
-        estimates=_merged([result.estimates for result in results], renamed),
-        verdicts=sum_up(grouped, (), score).verdicts,
+        estimates={**estimates, **{s: e for s, e in found.estimates.items() if e}},
+        undecided=found.undecided,
+        verdicts=found.verdicts,
         texts=_Joined([_texts_of(result) for result in results]),
     )
+
+
+def _metrics(first: EvalResult, second: EvalResult) -> list[Any]:
+    if len(first.rows) + len(second.rows) > _MOST_ROWS:
+        return []
+    try:
+        return metrics_of(first.config)
+    except ResultError:
+        return []
 
 
 def _merged(found: list[Any], renamed: list[dict[str, str]]) -> dict[str, Any]:

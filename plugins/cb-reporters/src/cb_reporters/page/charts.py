@@ -16,10 +16,10 @@ from cb_reporters.view import View, components
 from cbcore.results import EvalResult, Section
 
 Estimate: TypeAlias = "tuple[float, float | None, float | None]"
-"""A value with the bounds of its 95 % interval, where they are known."""
+"""A value with the bounds of its 95 % interval, where they are known; in a section, with one
+standard error to either side, as its table has it."""
 
 _MOST_GROUPS = 40
-_TWO_SIDED = 1.96
 
 
 @attrs.frozen
@@ -220,4 +220,4 @@ def _with_stderr(told: Any) -> Estimate | None:
     error = told.get("stderr")
     if not isinstance(error, int | float) or not math.isfinite(error):
         return (value, None, None)
-    return (value, value - _TWO_SIDED * error, value + _TWO_SIDED * error)
+    return (value, value - error, value + error)

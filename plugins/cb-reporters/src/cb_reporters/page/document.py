@@ -10,7 +10,6 @@ from importlib import resources
 from typing import Any
 
 from cb_reporters.markup import Markup, join, tag
-from cb_reporters.page.causes import causes_of
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.embedding import Embedded, embedded
 from cb_reporters.page.figures import figures
@@ -19,6 +18,7 @@ from cb_reporters.page.overview import comparison_section, headline, verdict_sec
 from cb_reporters.page.problems import errors_section, missing_section
 from cb_reporters.page.reproduction import reproduce_section
 from cb_reporters.view import View
+from cbcore.causes import causes_of
 from cbcore.plain import json_safe
 from cbcore.results import EvalResult
 
@@ -75,12 +75,12 @@ def render(
 def _sections(
     result: EvalResult, view: View, index: ExampleIndex, charts: Charts, held: Embedded
 ) -> Iterator[tuple[str, Markup]]:
-    errors, missing = causes_of(result.rows)
+    causes = causes_of(result.rows)
     written = [
         ("verdict", verdict_section(result, view)),
         ("systems", comparison_section(result, view)),
-        ("errors", errors_section(errors, len(index.system_of))),
-        ("missing", missing_section(missing)),
+        ("errors", errors_section(causes, len(index.system_of))),
+        ("missing", missing_section(causes)),
         *figures(charts, view),
         ("examples", _explorer(held) if index.keys else None),
         ("reproduce", reproduce_section(result)),

@@ -117,7 +117,10 @@ def _places(charts: Charts, view: View) -> Iterator[tuple[str, Markup]]:
             figure = tag(
                 "figure",
                 tag("div", class_="plot", data_chart=group.id, role="img", aria_label=label),
-                tag("figcaption", f"{group.metric}, with 95% intervals; all scores are below."),
+                tag(
+                    "figcaption",
+                    f"{group.metric}; lines are one standard error to either side. All scores are below.",
+                ),
             )
         yield f"section-{number_of}", join(title, figure, section_table(section))
 

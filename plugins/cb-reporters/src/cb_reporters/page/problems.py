@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from cb_reporters.markup import Markup, join, tag
-from cb_reporters.page.causes import Cause
 from cb_reporters.page.tables import header, number, table
+from cbcore.causes import Cause
 
 _MOST = 20
 _LONGEST = 600
@@ -16,30 +16,32 @@ _LONGEST = 600
 
 def errors_section(causes: Sequence[Cause], n_rows: int) -> Markup | None:
     """Each cause of errors with its count, the systems it met, and one example."""
-    if not causes:
+    errors = [cause for cause in causes if cause.kind == "error"]
+    if not errors:
         return None
-    total = sum(cause.count for cause in causes)
+    total = sum(cause.count for cause in errors)
     told = f"{total:,} of {n_rows:,} rows failed. They have no scores and count in no mean."
     return join(
         tag("h2", "Errors"),
         tag("p", told, class_="lead"),
-        _table("Errors by cause", causes, status="error"),
+        _table("Errors by cause", errors),
     )
 
 
 def missing_section(causes: Sequence[Cause]) -> Markup | None:
     """Each reason for a missing score, likewise."""
-    if not causes:
+    missing = [cause for cause in causes if cause.kind == "missing"]
+    if not missing:
         return None
     told = "These rows were processed, but a score could not be given. It is never a zero."
     return join(
         tag("h2", "Missing scores"),
         tag("p", told, class_="lead"),
-        _table("Missing scores by reason", causes, status="missing"),
+        _table("Missing scores by reason", missing),
     )
 
 
-def _table(label: str, causes: Sequence[Cause], status: str) -> Markup:
+def _table(label: str, causes: Sequence[Cause]) -> Markup:
     with_score = any(cause.score for cause in causes)
     head = [
         header("rows"),
@@ -48,31 +50,33 @@ def _table(label: str, causes: Sequence[Cause], status: str) -> Markup:
         header("systems", number=False),
         header("for example", number=False),
     ]
-    body = [_line(cause, with_score, status) for cause in causes[:_MOST]]
+    body = [_line(cause, with_score) for cause in causes[:_MOST]]
     more = f"{len(causes) - _MOST:,} more causes." if len(causes) > _MOST else None
     return join(table(label, head, body), tag("p", more, class_="caption") if more else None)
 
 
-def _line(cause: Cause, with_score: bool, status: str) -> Markup:
-    row = cause.example
+def _line(cause: Cause, with_score: bool) -> Markup:
     reason = cause.reason
     cut = f" … {len(reason) - _LONGEST:,} more characters" if len(reason) > _LONGEST else ""
     systems = ", ".join(
         f"{system} ({count:,})" if len(cause.systems) > 1 else system
         for system, count in cause.systems.items()
     )
-    address = {"example": row.example_id, "of": row.dataset, "repeat": row.repeat or ""}
-    address |= {"system": row.system, "status": status}
-    if cause.score:
-        address["score"] = cause.score
+    address = {
+        "example": cause.example_id,
+        "of": cause.dataset,
+        "system": cause.system,
+        "status": cause.kind,
+        "score": cause.score,
+    }
     link = "#" + urlencode({key: _plain(v) for key, v in address.items() if v != ""})
     return tag(
         "tr",
         number(f"{cause.count:,}", cause.count),
-        tag("td", tag("bdi", cause.score or "")) if with_score else None,
+        tag("td", tag("bdi", cause.score)) if with_score else None,
         tag("td", tag("span", reason[:_LONGEST] + cut, dir="auto"), class_="text reason"),
         tag("td", tag("bdi", systems), class_="text"),
-        tag("td", tag("a", tag("bdi", str(row.example_id)), href=link), class_="id"),
+        tag("td", tag("a", tag("bdi", str(cause.example_id)), href=link), class_="id"),
     )
 
 

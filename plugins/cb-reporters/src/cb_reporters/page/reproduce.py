@@ -107,17 +107,23 @@ def command_of(result: EvalResult) -> str | None:
     parts: list[tuple[str, ...]] = []
     for key, flag in _ASKED.items():
         parts += [(flag, str(one["spec"])) for one in components(config, key) if "spec" in one]
-    for extension in config.get("extensions") or ():
-        asked = config.get(extension)
-        parts += [(f"--{extension}", str(one)) for one in asked or () if isinstance(asked, list)]
-    if not any(flag in ("--dataset", *_extension_flags(config)) for flag, *_ in parts):
+    extended = list(_of_extensions(config))
+    if not extended and not any(flag == "--dataset" for flag, *_ in parts):
         return None
+    parts += extended
     parts += _settings(config)
     return " \\\n  ".join(["cb run", *(shlex.join(part) for part in parts)])
 
 
-def _extension_flags(config: Mapping[str, Any]) -> list[str]:
-    return [f"--{extension}" for extension in config.get("extensions") or ()]
+def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """What extensions and their options were asked; an extension's key is the plural of its flag."""
+    extensions = set(config.get("extensions") or ())
+    for record in components(config, "extension_plugins"):
+        for key, asked in dict(record.get("params") or {}).items():
+            flag = f"--{(key.removesuffix('s') if key in extensions else key).replace('_', '-')}"
+            for one in asked if isinstance(asked, list | tuple) else [asked]:
+                if one is not None and one is not False:
+                    yield (flag,) if one is True else (flag, str(one))
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
