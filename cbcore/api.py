@@ -38,6 +38,9 @@ class Settings(TypedDict, total=False):
     unique_ids: bool
     score_field: str | None
     threshold: float
+    margin: float
+    adaptive: bool
+    interleave: bool
     executor: Any
     repeats: int
     timeout_s: float | None
@@ -45,6 +48,7 @@ class Settings(TypedDict, total=False):
     fail_fast: bool
     budget_tokens: int | None
     budget_usd: float | None
+    prices: str | Path | None
     rows: Literal["memory", "disk"]
     no_examples: bool
     allow_unsandboxed: bool

@@ -146,7 +146,9 @@ class AsyncEvaluator(Protocol):
 class Metric(Protocol):
     """Aggregates the rows of one system. NaN or infinity means: no finite value.
 
-    A value that is `cbcore.stats.Measured` also gets its standard error and interval.
+    A value that is `cbcore.stats.Measured` also gets its standard error and interval. With an
+    optional `section(rows_by_system, config)` it adds a `cbcore.results.Section` to the result,
+    under its name, or None where it has nothing to show; `config` is that of the result.
     """
 
     @property

@@ -16,6 +16,7 @@ from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
+from cbcore.chains import Passed
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError, RunError
 from cbcore.timing import _waits
@@ -285,12 +286,19 @@ def _settled(work: Work) -> Outcome:
     return Outcome(work, known.output(), known.latency)
 
 
+_WORTH_TELLING_S = 0.0005
+"""A shorter wait is none that anybody asked for."""
+
+
 def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
-    if waited:
+    if waited:  # or less than nothing, where it was taken before for the same work
         took = max(0.0, took - waited)
+    stage_s = None
     if type(output) is not dict:
         kind = type(output).__name__
+        if isinstance(output, Passed):
+            stage_s = output.stage_s
         if not isinstance(output, dict):
             return Outcome(work, None, took, f"the system returned {kind}, not a dict")
         try:
@@ -298,11 +306,11 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
         except Exception as error:  # noqa: BLE001 - the plugin boundary
             reason = f"the system returned {kind}, which cannot be read"
             return Outcome(work, None, took, f"{reason}: {describe_exception(error)}")
-    if waited:
+    if waited > _WORTH_TELLING_S:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         output = {**output, "metadata": {**known, "waited_s": waited}}
-    return Outcome(work, output, took)
+    return Outcome(work, output, took, stage_s=stage_s)
 
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:

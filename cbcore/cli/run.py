@@ -16,7 +16,7 @@ from cbcore.cli._collector import preparing
 from cbcore.cli._options import options
 from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._shorthands import judges, proxies
+from cbcore.cli._shorthands import caching, judges, proxies
 from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
 from cbcore.request._options import in_order_of_help, options_of
@@ -193,6 +193,7 @@ def _request(
     written = [name for name in said if name in _GIVING_SYSTEMS and name not in typed]
     said = _of(Request, said)
     judging, judge_metrics = judges(invocation)
+    noting, cost_metrics = caching(invocation)
     cache_dir = None if invocation.no_cache else said.get("cache_dir", DEFAULT_CACHE_DIR)
     given = {"systems": said.get("systems", ()), "proxies": proxies(settings, invocation)}
     order = [*(name for name in written for _ in given[name]), *typed]
@@ -201,8 +202,8 @@ def _request(
     return Request(
         **{**said, **added},
         settings=of_plugins,
-        added_evaluators=judging,
-        added_metrics=judge_metrics,
+        added_evaluators=[*judging, *noting],
+        added_metrics=[*judge_metrics, *cost_metrics],
         host=settings.host(),
         run_id=settings.resuming,
         argv=sys.argv[1:] if settings.resuming is None else settings.resuming_argv,
@@ -233,4 +234,6 @@ def _dry_run(request: Request) -> None:
         ],
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
-    echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
+    known = [work.usd for work in planned if work.usd is not None]
+    cost = f", for about ${sum(known):.4f} where prices are known," if known else ""
+    echo(f"\n{calls} calls with {tokens:,} input tokens{cost} would be made; nothing was called.")

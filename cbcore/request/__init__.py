@@ -22,6 +22,7 @@ from cbcore.request._options import (
     INTEGER,
     LIMIT,
     NUMBER,
+    PATH,
     SPEC,
     TEXT,
     option,
@@ -38,6 +39,7 @@ __all__ = ("Request",)
 
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
+DEFAULT_MARGIN = 0.05
 
 
 @attrs.frozen(kw_only=True)
@@ -123,8 +125,29 @@ class Request:
         default=DEFAULT_THRESHOLD,
         kept=True,
     )
+    margin: float = option(
+        NUMBER,
+        "--margin",
+        metavar="X",
+        help=f"Loss of score that still counts as none, for budgets. Default: {DEFAULT_MARGIN}.",
+        default=DEFAULT_MARGIN,
+        least=0,
+        kept=True,
+    )
+    adaptive: bool = option(
+        FLAG,
+        "--adaptive",
+        help="Of swept systems, run only what finding the smallest good budget takes.",
+        default=False,
+    )
     max_workers: int | None = option(
         INTEGER, "--max-workers", metavar="N", help="Examples in flight per system.", least=1
+    )
+    interleave: bool = option(
+        FLAG,
+        "--interleave",
+        help="Run the systems example by example, not one after the other.",
+        default=False,
     )
     executor: Any = option(
         SPEC,
@@ -173,6 +196,14 @@ class Request:
         metavar="X",
         help="Stop before calls exceed X dollars, for systems that report cost.",
         above=0,
+    )
+    prices: str | Path | None = option(
+        PATH,
+        "--prices",
+        metavar="FILE",
+        help="What models cost, as JSON; goes before the tables of plugins.",
+        recorded=False,
+        kept=True,
     )
     rows: Literal["memory", "disk"] = option(
         TEXT,
@@ -340,6 +371,13 @@ class Invocation:
         "--judge-pairwise",
         help="Let the judge compare the systems two by two as well.",
         default=False,
+        after="metrics",
+    )
+    cache_model: str | None = option(
+        TEXT,
+        "--cache-model",
+        metavar="NAME[,price_in=X,price_out=Y]",
+        help="Also say what a provider would bill with its prompt cache: openai, anthropic, …",
         after="metrics",
     )
     outputs: Sequence[str] = option(

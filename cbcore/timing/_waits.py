@@ -70,6 +70,12 @@ def current_waits() -> Waits:
     return of_this_call.get() or new_waits()
 
 
+def waited_so_far() -> float:
+    """What the call that is under way here has waited; nothing before it first did."""
+    waits = of_this_call.get()
+    return 0.0 if waits is None else waits.seconds
+
+
 def taken_waits() -> float:
     """What was waited in this thread since it was last asked."""
     waits = of_this_call.get()

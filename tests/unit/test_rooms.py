@@ -16,7 +16,8 @@ FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
     "verdicts examples tracebacks causes flat_rows saved glance",
-    "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files reports "
+    "toolbox": "attribution columns families spending identity tokens timing chains tables usercode "
+    "trust bounded_yaml files reports "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api kept afterwards",

@@ -13,7 +13,7 @@ from cb_openai.client import ChatClient
 from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, find_price
+from cb_openai.prices import PRICES_VARIABLE, Pricing
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
@@ -56,7 +56,7 @@ class OpenAI:
         generation: Generation = Generation(),
         retry: Retry = Retry(),
         limits: Limits = Limits(),
-        prices: str | None = None,
+        pricing: Pricing = Pricing(),
     ) -> None:
         if api == "responses" and not (generation.seed is None and generation.stop is None):
             raise ValueError("the responses API has no seed and no stop: leave them out")
@@ -72,14 +72,14 @@ class OpenAI:
         self.generation = generation
         self.retry = retry
         self.limits = limits
-        self.prices = prices
-        self._price = find_price(model, prices)
+        self.pricing = pricing
+        self._price = pricing.of(model)
         self._outcomes: Counter[Outcome] = Counter()
         self._lacked_usage = False
         if self._price is None:
             logger.warning(
                 "%s: no price is known for the model %r, so rows have tokens but no cost; "
-                "prices=FILE or %s can give it",
+                "--prices FILE, %s, or price_in= and price_out= can give it",
                 self.name,
                 model,
                 PRICES_VARIABLE,
