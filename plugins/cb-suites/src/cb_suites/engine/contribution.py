@@ -27,6 +27,12 @@ from cb_suites.engine.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, task_scorer
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_example
+from cb_suites.harness.data import HarnessData
+from cb_suites.harness.examples import HarnessExamples
+from cb_suites.harness.filters import DEFAULT, make_filter
+from cb_suites.harness.scoring import HarnessScorer
+from cb_suites.harness.shots import DEFAULT_SEED
+from cb_suites.harness.task import HarnessTask, check_usable
 from cbcore import columns, provenance, specs
 from cbcore.components import Component
 from cbcore.exceptions import (
@@ -97,7 +103,10 @@ class SuiteContribution(Contribution):
     ) -> tuple[Section | None, list[str]]:
         """The table of all suites, and what has to be said of it."""
         lines, problems = self.table(rows, failures)
-        return Section("Suites", lines), problems
+        section = Section("Suites", lines)
+        if any("by" in line for line in lines):
+            section.columns["by"] = "by"
+        return section, problems
 
     def table(
         self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]
@@ -109,30 +118,39 @@ class SuiteContribution(Contribution):
             for key, scores in scores_by_example(of_system, self.setups).items():
                 if key not in failures:
                     self.outcomes[key].measure(system, scores)
-        for key in self.setups.keys() - failures.keys():
-            if not any(self.outcomes[key].estimates.values()):
-                self._tell_errors(key, rows)
         remarks = []
         for key in self.setups:
             if key not in failures:
                 remarks += self._sum_up(key, rows)
+        for key in self.setups.keys() - failures.keys():
+            if not any(self.outcomes[key].estimates.values()):
+                self._tell_errors(key, rows, remarks)
         remarks += _unscored(rows, self.setups)
         table = SuiteTable(self.outcomes, list(rows))
         lines = table.lines(self.selection.roots)
         return lines, list(dict.fromkeys([*table.problems, *remarks]))
 
-    def _tell_errors(self, key: str, rows: Mapping[str, Iterable[EvalRow]]) -> None:
-        """A task of which no row worked has failed, and says why."""
-        errors = [row.error for part in rows.values() for row in part if row.dataset == key]
+    def _tell_errors(
+        self, key: str, rows: Mapping[str, Iterable[EvalRow]], remarks: Sequence[str]
+    ) -> None:
+        """A task of which no row worked has failed, and says why; so has one without a number."""
+        own = [row for part in rows.values() for row in part if row.dataset == key]
+        errors = [row.error for row in own]
+        outcome = self.outcomes[key]
         if errors and None not in errors:
-            self.outcomes[key].state = "failed"
-            self.outcomes[key].reason = f"every row errored; the first: {errors[0]}"
+            outcome.state = "failed"
+            outcome.reason = f"every row errored; the first: {errors[0]}"
+        elif outcome.config.harness is not None:
+            missing = [reason for row in own for reason in row.missing.values()]
+            said = [remark for remark in remarks if remark.startswith(f"task {outcome.leaf.path}:")]
+            outcome.state = "unavailable" if own else "failed"
+            outcome.reason = next(iter([*missing, *said]), "there is no document to be asked")
 
     def _sum_up(self, key: str, rows: Mapping[str, Iterable[EvalRow]]) -> list[str]:
         """Add what a task's class and its own metrics make of its rows; what went wrong."""
         outcome, metrics = self.outcomes[key], self.setups[key].metrics
         problems = []
-        if outcome.aggregations:
+        if outcome.aggregations or outcome.config.harness is not None:
             for system, of_system in rows.items():
                 problems += outcome.sum_up_results(system, of_system)
         if not metrics:
@@ -149,10 +167,11 @@ def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> 
     """Of which tasks `process_results` left rows without a score, of how many, and why."""
     reasons: dict[str, list[str]] = {}
     n_rows: Counter[str] = Counter()
+    scorers = (ProcessResults.name, HarnessScorer.base_name)
     for row in itertools.chain.from_iterable(rows.values()):
         n_rows[row.dataset] += row.error is None
         for name, reason in row.missing.items():
-            if name.startswith(ProcessResults.name):
+            if name.startswith(scorers):
                 reasons.setdefault(row.dataset, []).append(reason)
                 break
     return [
@@ -163,10 +182,20 @@ def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> 
     ]
 
 
-def set_up(selection: Selection, setup: Setup) -> SuiteContribution:
+@attrs.frozen
+class HarnessOptions:
+    """How the tasks of a run are asked that follow the rules of lm-evaluation-harness."""
+
+    system_instruction: str | None = None
+    fewshot_as_multiturn: bool = False
+
+
+def set_up(
+    selection: Selection, setup: Setup, harness: HarnessOptions | None = None
+) -> SuiteContribution:
     """Set every task of a selection up. Evaluators that the run has already are shared."""
     run = SuiteContribution(selection=selection, host=setup.host)
-    maker = _TaskMaker(setup)
+    maker = _TaskMaker(setup, harness or HarnessOptions())
     first_error, place = None, ""
     leaves = selection.leaves()
     if setup.dry_run:
@@ -176,9 +205,10 @@ def set_up(selection: Selection, setup: Setup) -> SuiteContribution:
         try:
             run.setups[leaf.key] = maker.task(leaf, outcome)
         except CBError as error:
-            # A mistake in a suite file is for its author to mend, before anything is spent.
+            # A mistake in a suite file is for its author to mend, before anything is spent. One
+            # task in thousands of somebody else's must not keep the others from running.
             strict = isinstance(error, PluginError) and setup.host.policy.strict
-            if strict or isinstance(error, ConfigError):
+            if strict or (isinstance(error, ConfigError) and leaf.config.harness is None):
                 raise
             if first_error is None:
                 first_error, place = error, _place_of(error, leaf.config)
@@ -228,9 +258,14 @@ def _read_answer() -> Part:
 @attrs.define
 class _TaskMaker:
     setup: Setup
+    harness: HarnessOptions = attrs.Factory(HarnessOptions)
     read_answer: Part = attrs.Factory(_read_answer)
 
     def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
+        if leaf.config.problem:
+            raise UsageError(leaf.config.problem)
+        if leaf.config.harness is not None:
+            return self._of_harness(leaf, leaf.config, outcome)
         config, says = with_class(leaf.config)
         outcome.config, outcome.aggregations = config, says.aggregations
         name = format_name(config)
@@ -267,6 +302,60 @@ class _TaskMaker:
         metrics = [self.setup.build("metric", m, extra, stranger).value for m in config.metrics]
         main_score = config.primary_score or self.setup.main_score(chosen, dataset)
         return TaskSetup(source, record, metrics, main_score or says.main_score)
+
+    def _of_harness(self, leaf: Leaf, config: TaskConfig, outcome: TaskOutcome) -> TaskSetup:
+        """A task that is run by the rules of lm-evaluation-harness."""
+        task = HarnessTask.of(config, self.harness.system_instruction)
+        check_usable(task, sandboxed=self._runs_code_safely)
+        datasets: list[Part] = []
+
+        def load(wanted: Any) -> Iterable[Any]:
+            datasets.append(self.setup.build("dataset", wanted, stranger=data_stranger(config)))
+            found: Iterable[Any] = datasets[-1].value
+            return found
+
+        data = HarnessData(config, load)
+        data.prepare()
+        record = _dataset_record(datasets[0]) if datasets else {}
+        fewshot = dict((config.harness or {}).get("fewshot_config") or {})
+        seeds = (config.seed, fewshot.get("seed"), self.setup.seed, DEFAULT_SEED)
+        seed = next(s for s in seeds if s is not None)
+        as_turns = self.harness.fewshot_as_multiturn
+        examples = HarnessExamples(leaf.key, task, data, seed, as_turns)
+        where = config.origins.get("filter_list", config.origin)
+        given = config.filters if "filter_list" in config.settings else (DEFAULT,)
+        filters = [make_filter(pipeline, where) for pipeline in given]
+        repeats = config.repeats if config.repeats > 1 else self.setup.repeats
+        scorers = [
+            Scorer.of(Part(HarnessScorer(task, one, first=position == 0)))
+            for position, one in enumerate(filters)
+        ]
+        if self.setup.asked is not None:
+            parts = [self.setup.build("evaluator", wanted) for wanted in self.setup.asked]
+            scorers = [Scorer.of(self.setup.shared(part)) for part in parts]
+        together = repeats > 1 and self.setup.asked is None
+        added = [self.setup.build("evaluator", wanted) for wanted in self.setup.added]
+        each = [] if together else scorers
+        source = Source(
+            leaf.key,
+            examples,
+            [*each, *(Scorer.of(self.setup.shared(part)) for part in added)],
+            repeats=repeats,
+            pooled=tuple(scorers) if together else (),
+            contained=True,
+        )
+        outcome.filters = [one.name for one in filters]
+        outcome.shown = [metric.name for metric in task.metrics] if self.setup.asked is None else []
+        outcome.higher_is_better = {
+            m.name: m.higher_is_better for m in task.metrics if m.higher_is_better is not None
+        }
+        outcome.aggregations = {m.name: m.aggregate for m in task.metrics if not m.is_mean}
+        main_score = config.primary_score or (task.metrics[0].name if task.metrics else None)
+        return TaskSetup(source, {**record, "name": leaf.key}, (), main_score)
+
+    @property
+    def _runs_code_safely(self) -> bool:
+        return "code_execution" in {c.name for c in self.setup.host.components("evaluator")}
 
     def _scoring(
         self,

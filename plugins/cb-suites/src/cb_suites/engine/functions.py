@@ -27,6 +27,10 @@ from cbcore.names import hint
 _REFERENCE = re.compile(r"(?P<module>[A-Za-z_]\w*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII)
 
 
+class UnloadableError(ConfigError):
+    """Code that is allowed to run and does not load: a package is missing, or a name is."""
+
+
 class Functions:
     """Looks functions up, and runs those of suite files that lie in one of the trusted folders."""
 
@@ -52,7 +56,8 @@ class Functions:
         self._check_trusted(reference, file)
         module = _module(file, reference)
         if not hasattr(module, attribute):
-            raise _lacking(reference, file, attribute, vars(module))
+            lacking = _lacking(reference, file, attribute, vars(module))
+            raise UnloadableError(lacking.source, lacking.reason, hint=lacking.hint)
         found = getattr(module, attribute)
         if not callable(found):
             kind = type(found).__name__
@@ -111,9 +116,11 @@ def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the suite's own code
         del sys.modules[name]
-        raise problem(
-            reference.origin,
+        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        raise UnloadableError(
+            str(reference.origin),
             f"{reference}: importing {file} failed: {describe_exception(error)}",
+            hint=f"install the package that has {missing}" if missing else None,
         ) from error
     return module
 
