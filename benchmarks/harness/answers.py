@@ -7,6 +7,7 @@ no answer at all.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 MODES = ("perfect", "wrong", "middling")
 
@@ -14,6 +15,11 @@ MODES = ("perfect", "wrong", "middling")
 def key(*texts: str) -> str:
     """A short name of a prompt."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:24]
+
+
+def steady_shuffle(items: list[Any]) -> None:
+    """An order that does not depend on what was drawn before."""
+    items.sort(key=lambda item: key(str(item)))
 
 
 def _number(*texts: str) -> int:

@@ -323,6 +323,7 @@ def _coqa(i: int, _: str | None) -> Document:
 def _longbench(i: int, config: str | None) -> Document:
     return {
         "input": question(i),
+        "question": question(i),
         "context": sentence(i),
         "answers": ["the cat", f"cat {i}"],
         "all_classes": ["cat", "dog", "Food"] if config == "trec" else [],

@@ -202,8 +202,10 @@ class TreeBuilder:
             raise problem(entry.origin, f"the file does not define the {entry.kind} {entry.name!r}")
         if entry.kind == "group":
             return [self._group(settings, place, own, where)]
-        if "group" in settings:
+        if "group" in settings and "class" not in settings:
             raise _not_a_group(settings)
+        if "group" in settings:
+            self._note("group (of a task)", "tasks are put together by tag")
         return [self._leaf(entry.name, settings.only(_not_a_name), place.overridden(own))]
 
     def _leaf(self, name: str, definition: Settings, place: Place) -> Leaf:

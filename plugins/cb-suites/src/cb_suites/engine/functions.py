@@ -19,7 +19,8 @@ from typing import Any
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cb_suites.engine.trust import Trust, real, vouching
-from cbcore.bounded_yaml import read_bytes
+from cb_suites.harness.code_eval import in_sandbox
+from cbcore.bounded_yaml import NotReadableError, read_bytes
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
@@ -112,7 +113,7 @@ def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
     assert spec.loader is not None  # noqa: S101
     module = sys.modules[name] = module_from_spec(spec)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), in_sandbox(_text_of(file)):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the suite's own code
         del sys.modules[name]
@@ -123,6 +124,13 @@ def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
             hint=f"install the package that has {missing}" if missing else None,
         ) from error
     return module
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return read_bytes(file).decode("utf-8", "replace")
+    except NotReadableError:
+        return ""
 
 
 def _names_defined(tree: ast.Module) -> set[str]:

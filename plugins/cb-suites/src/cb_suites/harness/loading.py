@@ -18,6 +18,7 @@ _PLAIN = frozenset({"data_files", "data_dir", "revision", "column_names", "heade
 _PLAIN |= frozenset({"delimiter", "sep", "field", "encoding", "skiprows", "quoting", "streaming"})
 """Arguments that say what to read and how, and nothing else."""
 
+_HUB = "hf://datasets/"
 _WITHOUT_EFFECT = frozenset({"trust_remote_code", "download_mode", "verification_mode"})
 _OF_OURS = frozenset({"revision", "streaming", "files"})
 
@@ -91,13 +92,15 @@ class LibraryDataset:
             import datasets
         except ImportError as error:
             raise MissingExtraError(f"loading {self.path}", "datasets", "cbcore[hf]") from error
-        path, config = self.path, self.config
-        if path not in LOCAL_FORMATS:
+        path, config, arguments = self.path, self.config, dict(self.arguments)
+        if path in LOCAL_FORMATS:
+            arguments["data_files"] = _local_copies(arguments.get("data_files"))
+        else:
             folder = HubDataset(name=self.name, path=path, split=self.split).local_folder()
             if folder is not None:
                 path, config = str(folder), None
         try:
-            found = datasets.load_dataset(path, config, **self.arguments)
+            found = datasets.load_dataset(path, config, **arguments)
         except (OSError, ValueError, TypeError, datasets.exceptions.DatasetsError) as error:
             raise DataError(f"{self.path} cannot be loaded: {error}") from error
         if self.split not in found:
@@ -105,3 +108,17 @@ class LibraryDataset:
                 self.path, f"there is no split {self.split!r}", hint=f"it has {', '.join(found)}"
             )
         return iter(found[self.split])
+
+
+def _local_copies(files: Any) -> Any:
+    """Data files, those of the hub by their copies where a folder stands in for it."""
+    if isinstance(files, Mapping):
+        return {key: _local_copies(value) for key, value in files.items()}
+    if isinstance(files, list | tuple):
+        return [_local_copies(value) for value in files]
+    if not isinstance(files, str) or not files.startswith(_HUB):
+        return files
+    owner, _, rest = files.removeprefix(_HUB).partition("/")
+    name, _, within = rest.partition("/")
+    repository = HubDataset(name=name, path=f"{owner}/{name}", split="")
+    return files if repository.local_folder() is None else str(repository.file(within))

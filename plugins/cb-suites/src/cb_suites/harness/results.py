@@ -33,6 +33,8 @@ def of_rolling(likelihood: float, text: str, metrics: Sequence[Metric]) -> dict[
 
 def gold_of(target: Any, choices: Sequence[Any]) -> Any:
     """The number of the right choice, or the numbers of several."""
+    if getattr(target, "ndim", None) == 0:  # a number of an array library
+        target = target.item()
     if isinstance(target, list | tuple):
         return [i if i < len(choices) else NOWHERE for i in target]
     if isinstance(target, int):
