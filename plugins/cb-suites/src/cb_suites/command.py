@@ -211,6 +211,11 @@ def validate(
             f"{report.n_files} files, {report.n_tasks} tasks, {report.n_groups} groups: "
             + (f"{n_errors} errors" if n_errors else "no errors")
         )
+        if report.n_unchecked:
+            echo(
+                f"{report.n_unchecked} functions were not checked: they exist once their modules "
+                "have run; --import runs those, in a process of its own"
+            )
     if not report.ok:
         raise click.exceptions.Exit(2)
 

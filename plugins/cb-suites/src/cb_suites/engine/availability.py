@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from cb_suites.engine.formats import make_format
 from cb_suites.engine.locating import LOCAL_FORMATS
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.running import format_name
+from cb_suites.harness.metrics import BY_DEFAULT
 from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
@@ -87,6 +88,8 @@ class Catalogue:
 
     def scores(self, config: TaskConfig) -> set[str] | None:
         """The scores the task will have; None where that cannot be told without running it."""
+        if config.harness is not None:
+            return _harness_scores(config.harness)
         try:
             reads = self._reads_answer(config)
         except CBError:
@@ -151,3 +154,17 @@ class Catalogue:
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)
         return self._found[key]
+
+
+def _harness_scores(given: Mapping[str, Any]) -> set[str] | None:
+    """The metrics that a task of the harness names; None where its code may give others."""
+    if given.get("process_results") is not None:
+        return None
+    listed = given.get("metric_list")
+    if listed is None:
+        return {*BY_DEFAULT.get(given.get("output_type", "generate_until"), ()), "acc"}
+    items = listed if isinstance(listed, list) else [listed]
+    named = [item.get("metric") if isinstance(item, Mapping) else item for item in items]
+    if not all(isinstance(name, str) for name in named):
+        return None
+    return set(map(str, named))

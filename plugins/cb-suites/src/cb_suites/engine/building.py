@@ -67,7 +67,8 @@ class TreeBuilder:
 
     `also` names entries that the index does not, such as files by their path. `final` is set on
     every task, whatever is said elsewhere. With `problems` set, what is wrong with a member is
-    collected there and the others go on.
+    collected there and the others go on. `unchecked` are functions that only exist once their
+    module has run.
     """
 
     index: Index
@@ -78,6 +79,7 @@ class TreeBuilder:
     final: Settings = attrs.Factory(Settings)
     problems: list[ConfigError] | None = None
     notes: dict[str, str] = attrs.Factory(dict)
+    unchecked: list[FunctionReference] = attrs.Factory(list)
     n_nodes: int = 0
 
     # -- what a request or a member means ------------------------------------------------------

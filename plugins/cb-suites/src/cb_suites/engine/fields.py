@@ -199,6 +199,8 @@ def checked(settings: Settings, kind: str) -> dict[str, Any]:
     for key, value in settings.values.items():
         if key in WITHOUT_MEANING:
             continue
+        if key not in known and kind == "task" and settings.get("class") is not None:
+            continue  # what else there is, is for the class to read
         if key not in known or (kind == "group" and key in _NOT_IN_GROUPS):
             raise unknown_key(key, [*known, *WITHOUT_MEANING, "include"], kind, settings.place(key))
         if value is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 import sys
 import types
@@ -33,21 +34,27 @@ class UnloadableError(ConfigError):
 
 
 class Functions:
-    """Looks functions up, and runs those of suite files that lie in one of the trusted folders."""
+    """Looks functions up, and runs those of suite files that lie in one of the trusted folders.
+
+    References that can be judged only by running their module are put into `unchecked`.
+    """
 
     def __init__(self, trusted: Iterable[Path] = ()) -> None:
         self.trust = Trust(trusted)
+        self.unchecked: list[FunctionReference] = []
 
     def check(self, reference: FunctionReference) -> FunctionReference:
         """Refuse a reference that cannot be right, without running anything."""
         file, attribute = self._located(reference)
         try:
-            names = _names_defined(ast.parse(read_bytes(file)))
+            names, may_have_more = _names_of(file, stamp_of(file.stat()))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise problem(
                 reference.origin, f"{reference}: {file} cannot be read: {describe_exception(error)}"
             ) from error
-        if attribute not in names and "*" not in names and "__getattr__" not in names:
+        if attribute not in names and may_have_more:
+            self.unchecked.append(reference)
+        elif attribute not in names:
             raise _lacking(reference, file, attribute, names)
         return reference
 
@@ -131,6 +138,18 @@ def _text_of(file: Path) -> str:
         return read_bytes(file).decode("utf-8", "replace")
     except NotReadableError:
         return ""
+
+
+_MAKES_NAMES = frozenset({"globals", "vars", "locals", "exec", "setattr", "__getattr__", "*"})
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_of(file: Path, _: tuple[int, int, int]) -> tuple[frozenset[str], bool]:
+    """The names a module's statements bind, and whether running it may make more of them."""
+    tree = ast.parse(read_bytes(file))
+    names = _names_defined(tree)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return frozenset(names), bool(_MAKES_NAMES & (names | used))
 
 
 def _names_defined(tree: ast.Module) -> set[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 
 from cb_suites.engine.availability import Catalogue
 from cb_suites.engine.building import Place, TreeBuilder
+from cb_suites.engine.documents import FunctionReference
 from cb_suites.engine.index import Entry, Index
 from cb_suites.engine.manager import SuiteManager
-from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
+from cb_suites.engine.model import FilterStep, GroupNode, Leaf, Node, Origin
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
 from cbcore.names import hint
@@ -35,7 +37,9 @@ class Report:
     n_tasks: int = 0
     n_groups: int = 0
     findings: list[Remark] = attrs.Factory(list)
+    n_unchecked: int = 0
     _told: set[Remark] = attrs.field(factory=set, init=False)
+    _unchecked: dict[tuple[str, str], FunctionReference] = attrs.field(factory=dict, init=False)
 
     @property
     def ok(self) -> bool:
@@ -48,6 +52,15 @@ class Report:
         if told not in self._told:
             self._told.add(told)
             self.findings.append(remark)
+
+    def leave_unchecked(self, reference: FunctionReference) -> None:
+        """Keep a function that only exists once its module has run."""
+        self._unchecked.setdefault((str(reference.origin), reference.text), reference)
+        self.n_unchecked = len(self._unchecked)
+
+    def unchecked(self) -> list[FunctionReference]:
+        """The functions of which nothing can be said without running their modules."""
+        return list(self._unchecked.values())
 
     def add_error(self, error: CBError, place: str = "") -> None:
         """Keep an error as a remark."""
@@ -109,6 +122,8 @@ def _check_entry(
     for node in nodes:
         _check_node(node, catalogue, report)
     _add_notes(builder, entry, report)
+    for reference in builder.unchecked:
+        report.leave_unchecked(reference)
 
 
 def _add_notes(builder: TreeBuilder, entry: Entry, report: Report) -> None:
@@ -149,6 +164,8 @@ def _check_leaf(leaf: Leaf, catalogue: Catalogue, report: Report) -> None:
             report.add_error(error, place(key))
     _check_filters(leaf, report)
     scores = catalogue.scores(config)
+    if config.harness is not None and "primary_score" not in config.settings:
+        return
     if config.primary_score is not None and scores and config.primary_score not in scores:
         wrong = f"primary_score {config.primary_score!r} is emitted by no evaluator of this task"
         at = place("primary_score" if "primary_score" in config.settings else "metric_list")
@@ -164,6 +181,11 @@ def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
     from cb_suites.engine.fewshot import few_shot
+    from cb_suites.harness.task import HarnessTask
+
+    if leaf.config.harness is not None:
+        HarnessTask.of(leaf.config)
+        return
     from cb_suites.engine.prompts import DocumentReader
 
     DocumentReader(leaf.config)
@@ -172,13 +194,22 @@ def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
 
 def _check_filters(leaf: Leaf, report: Report) -> None:
     from cb_suites.engine.filters import make_pipeline
+    from cb_suites.harness.filters import make_filter
 
+    make: Callable[..., Any] = make_pipeline if leaf.config.harness is None else make_filter
     place = leaf.config.origins.get("filter_list", leaf.config.origin)
     for pipeline in leaf.config.filters:
         try:
-            make_pipeline(pipeline, place)
+            if not any(map(_is_unloaded, pipeline.steps)):
+                make(pipeline, place)
         except CBError as error:
             report.add_error(error, str(place))
+
+
+def _is_unloaded(step: FilterStep) -> bool:
+    """Whether a step is code that is only named here."""
+    named = (step.function, *step.params.values())
+    return any(isinstance(one, FunctionReference) for one in named)
 
 
 def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) -> None:
@@ -201,7 +232,7 @@ def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) ->
                 f"{len(lacking)}/{len(leaves)} members: {', '.join(lacking[:5])}"
             )
             report.add(Remark(str(aggregate.origin), message, level="warning"))
-        for name in aggregate.filters or ():
+        for name in () if aggregate.any_filter else aggregate.filters:
             known = {pipeline.name for leaf in leaves for pipeline in leaf.config.filters}
             if leaves and name not in known:
                 message = f"no member of {group.name!r} has a filter called {name!r}"
