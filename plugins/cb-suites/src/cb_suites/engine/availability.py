@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -119,9 +120,7 @@ class Catalogue:
             return [self.dataset_need(config.dataset)]
         hub = config.dataset_path is not None and config.dataset_path not in LOCAL_FORMATS
         if hub and not Path(str(config.dataset_path)).exists():
-            from importlib.util import find_spec
-
-            if find_spec("datasets") is None:
+            if not _has_datasets():
                 return [Need("dataset", str(config.dataset_path), "'cbcore[hf]'")]
         return []
 
@@ -154,6 +153,13 @@ class Catalogue:
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)
         return self._found[key]
+
+
+@functools.cache
+def _has_datasets() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("datasets") is not None
 
 
 def _harness_scores(given: Mapping[str, Any]) -> set[str] | None:

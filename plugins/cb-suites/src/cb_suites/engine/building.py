@@ -82,6 +82,14 @@ class TreeBuilder:
     unchecked: list[FunctionReference] = attrs.Factory(list)
     n_nodes: int = 0
 
+    def begin(self) -> list[ConfigError]:
+        """Start anew with another request. Gives the list that its problems will be in."""
+        self.n_nodes = 0
+        self.problems = []
+        self.notes.clear()
+        self.unchecked.clear()
+        return self.problems
+
     # -- what a request or a member means ------------------------------------------------------
 
     def request(self, wanted: Any, where: Origin, place: Place) -> list[Node]:

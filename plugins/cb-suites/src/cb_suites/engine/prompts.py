@@ -116,18 +116,31 @@ def compiled_template(key: str, template: str, origin: Origin, *, native: bool) 
     """The template as a function of a document. One that could grow is run within limits."""
     from jinja2 import TemplateError
 
-    from cb_suites.bounded.templates import compiled, is_plain
+    from cb_suites.bounded.templates import compiled
 
     try:
-        if is_plain(template):
+        if _is_plain(template):
             return compiled(template, native=native)
-        WORKERS.ask("check_template", template, native=native)
+        _check_template(template, native=native)
     except (TemplateError, FailedError, RecursionError) as error:
         reason = getattr(error, "message", None) or str(error)
         raise ConfigError(
             str(origin), f"{key} is not a valid template: {reason}: {template[:200]!r}"
         ) from error
     return lambda fields: WORKERS.ask("render", template, dict(fields), native=native)
+
+
+# Thousands of tasks share a few templates, by what they include.
+@functools.lru_cache(maxsize=4096)
+def _is_plain(template: str) -> bool:
+    from cb_suites.bounded.templates import is_plain
+
+    return is_plain(template)
+
+
+@functools.lru_cache(maxsize=4096)
+def _check_template(template: str, *, native: bool) -> None:
+    WORKERS.ask("check_template", template, native=native)
 
 
 # -- what documents offer by themselves --------------------------------------------------------

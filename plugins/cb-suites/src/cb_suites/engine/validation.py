@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ from cb_suites.engine.documents import FunctionReference
 from cb_suites.engine.index import Entry, Index
 from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import FilterStep, GroupNode, Leaf, Node, Origin
+from cb_suites.engine.remembering import digest_of, recalled, remember
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
 from cbcore.names import hint
+from cbcore.plugins import default_host
 
 
 @attrs.frozen
@@ -62,6 +64,22 @@ class Report:
         """The functions of which nothing can be said without running their modules."""
         return list(self._unchecked.values())
 
+    def kept(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "counts": [self.n_files, self.n_tasks, self.n_groups],
+            "findings": [attrs.astuple(finding) for finding in self.findings],
+            "unchecked": [[r.text, r.origin.file, r.origin.line] for r in self.unchecked()],
+        }
+
+    @classmethod
+    def recalled(cls, kept: Mapping[str, Any]) -> Report:
+        """The report that was kept so."""
+        report = cls(*kept["counts"], [Remark(*finding) for finding in kept["findings"]])
+        for text, file, line in kept["unchecked"]:
+            report.leave_unchecked(FunctionReference(text, Origin(file, line)))
+        return report
+
     def add_error(self, error: CBError, place: str = "") -> None:
         """Keep an error as a remark."""
         if isinstance(error, ConfigError):
@@ -79,6 +97,28 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
     for path in wanted:
         if not path.exists():
             raise UsageError(f"there is no file or folder {str(path)!r}")
+    digest = _digest(wanted, manager)
+    known = recalled(digest)
+    if known is None:
+        report = _validated(wanted, manager)
+        remember(digest, report.kept())
+        return report
+    return Report.recalled(known)
+
+
+def _digest(wanted: list[Path], manager: SuiteManager) -> str:
+    """A name for all that a report depends on."""
+    host = manager.host or default_host()
+    offered = [
+        f"{kind}:{component.qualified_name}"
+        for kind in ("dataset", "evaluator", "metric", "format", "suite")
+        for component in host.components(kind)
+    ]
+    folders = [path if path.is_dir() else path.parent for path in wanted]
+    return digest_of([*folders, *manager.include_paths], *map(str, wanted), *sorted(offered))
+
+
+def _validated(wanted: list[Path], manager: SuiteManager) -> Report:
     index = manager.index(*wanted)
     chosen = [entry for entry in index.entries if _is_within(entry.path, wanted)]
     report = Report(n_files=len({entry.path for entry in chosen}))
@@ -90,8 +130,9 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
     for path in wanted:
         if path.is_file() and path not in index.unreadable and path not in {e.path for e in chosen}:
             report.add(Remark(str(path), "it defines neither a task nor a group"))
+    builder = manager.builder(index, execute=False, problems=[])
     for entry in _each_once(chosen):
-        _check_entry(entry, index, manager, catalogue, report)
+        _check_entry(entry, index, builder, catalogue, report)
     _check_tags(index, chosen, report)
     return report
 
@@ -105,10 +146,9 @@ def _each_once(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _check_entry(
-    entry: Entry, index: Index, manager: SuiteManager, catalogue: Catalogue, report: Report
+    entry: Entry, index: Index, builder: TreeBuilder, catalogue: Catalogue, report: Report
 ) -> None:
-    problems: list[ConfigError] = []
-    builder = manager.builder(index, execute=False, problems=problems)
+    problems = builder.begin()
     report.n_tasks += entry.kind == "task"
     report.n_groups += entry.kind == "group"
     try:
