@@ -72,7 +72,10 @@ def _bbh(i: int, config: str | None) -> Document:
 
 
 def _gsm8k(i: int, _: str | None) -> Document:
-    return {"question": f"{sentence(i)} How many is {i} and 2?", "answer": f"It is so.\n#### {i + 2}"}
+    return {
+        "question": f"{sentence(i)} How many is {i} and 2?",
+        "answer": f"It is so.\n#### {i + 2}",
+    }
 
 
 def _arc(i: int, config: str | None) -> Document:
@@ -150,7 +153,8 @@ def _drop(i: int, _: str | None) -> Document:
     if i % 2:
         answer = {**answer, "number": "", "spans": ["the cat", "dog"]}
     validated = {
-        key: [answer[key], answer[key]] for key in ("number", "date", "spans", "worker_id", "hit_id")
+        key: [answer[key], answer[key]]
+        for key in ("number", "date", "spans", "worker_id", "hit_id")
     }
     return {
         "section_id": "s",
@@ -370,7 +374,9 @@ def _humaneval(i: int, _: str | None) -> Document:
     }
 
 
-def _sentences(*names: str, **others: Callable[[int], Any]) -> Callable[[int, str | None], Document]:
+def _sentences(
+    *names: str, **others: Callable[[int], Any]
+) -> Callable[[int, str | None], Document]:
     def document(i: int, _: str | None) -> Document:
         texts = {name: sentence(i + k, name) for k, name in enumerate(names)}
         return {**texts, **{name: make(i) for name, make in others.items()}}
@@ -444,7 +450,9 @@ DATASETS: dict[str, Callable[[int, str | None], Document]] = {
     ),
     "EleutherAI/lambada_openai": _choices_of(text=lambda i: sentence(i).rstrip(".")),
     "cimec/lambada": _choices_of(text=lambda i: sentence(i).rstrip(".")),
-    "EleutherAI/wikitext_document_level": _choices_of(page=lambda i: f" = Farm {i} = \n {sentence(i)}"),
+    "EleutherAI/wikitext_document_level": _choices_of(
+        page=lambda i: f" = Farm {i} = \n {sentence(i)}"
+    ),
     "EleutherAI/pile": _choices_of(text=sentence),
     "google-research-datasets/nq_open": _choices_of(
         question=question, answer=lambda i: ["the cat", f"cat {i}"]
@@ -487,7 +495,7 @@ DATASETS: dict[str, Callable[[int, str | None], Document]] = {
         "sentence1", "sentence2", id=lambda i: i, label=lambda i: i % 2
     ),
     "skg/toxigen-data": _choices_of(
-        text=sentence, toxicity_ai=lambda i: float(i), toxicity_human=lambda i: 1.0 + i % 3
+        text=sentence, toxicity_ai=float, toxicity_human=lambda i: 1.0 + i % 3
     ),
     "nyu-mll/blimp": _sentences("sentence_good", "sentence_bad"),
     "EleutherAI/logiqa": _choices_of(

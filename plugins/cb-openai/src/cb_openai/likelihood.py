@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from cb_openai.errors import BadReplyError
+from cb_openai.errors import BadReplyError, Outcome
 
 Way: TypeAlias = Literal["echo", "prompt_logprobs"]
 """How an endpoint is asked: `echo` with `logprobs`, or vLLM's `prompt_logprobs`."""
@@ -18,6 +18,9 @@ ASKED: Mapping[Way, Mapping[str, Any]] = {
     "prompt_logprobs": {"prompt_logprobs": 1},
 }
 """What a request says for each way."""
+
+
+_UNREADABLE = Outcome.UNEXPECTED_REPLY
 
 
 @attrs.frozen
@@ -39,11 +42,12 @@ def read_tokens(data: Mapping[str, Any]) -> str:
     """What a reply says of the tokens of its prompt, as text, to be kept until it is needed."""
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        raise BadReplyError("the reply has no choices")
+        raise BadReplyError(_UNREADABLE, "the reply has no choices")
     kept = {key: choices[0].get(key) for key in ("logprobs", "prompt_logprobs")}
     if not any(kept.values()):
         raise BadReplyError(
-            "the reply tells nothing of the tokens of the prompt: the endpoint does not offer that"
+            _UNREADABLE,
+            "the reply tells nothing of the tokens of the prompt: the endpoint does not offer that",
         )
     return json.dumps(kept)
 
@@ -56,7 +60,9 @@ def tokens_of(told: str, prompt: str, way: Way) -> list[Token]:
             return _echoed(kept["logprobs"], len(prompt))
         return _aligned(kept["prompt_logprobs"], prompt)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise BadReplyError(f"what it tells of the prompt cannot be read: {error!r}") from error
+        raise BadReplyError(
+            _UNREADABLE, f"what it tells of the prompt cannot be read: {error!r}"
+        ) from error
 
 
 def _echoed(logprobs: Mapping[str, Any], n_characters: int) -> list[Token]:
@@ -94,6 +100,6 @@ def summed(tokens: Sequence[Token], start: int) -> tuple[float, bool]:
     """The likelihood of all that begins at a place, and whether nothing else was likelier."""
     counted = [token for token in tokens if token.offset >= start and token.logprob is not None]
     if not counted:
-        raise BadReplyError("it tells no likelihood of the continuation")
+        raise BadReplyError(_UNREADABLE, "it tells no likelihood of the continuation")
     total = sum(token.logprob for token in counted if token.logprob is not None)
     return total, all(token.is_likeliest for token in counted)

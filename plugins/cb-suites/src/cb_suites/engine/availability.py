@@ -119,9 +119,8 @@ class Catalogue:
         if config.dataset is not None:
             return [self.dataset_need(config.dataset)]
         hub = config.dataset_path is not None and config.dataset_path not in LOCAL_FORMATS
-        if hub and not Path(str(config.dataset_path)).exists():
-            if not _has_datasets():
-                return [Need("dataset", str(config.dataset_path), "'cbcore[hf]'")]
+        if hub and not Path(str(config.dataset_path)).exists() and not _has_datasets():
+            return [Need("dataset", str(config.dataset_path), "'cbcore[hf]'")]
         return []
 
     def _automatic(self, config: TaskConfig) -> list[Component]:

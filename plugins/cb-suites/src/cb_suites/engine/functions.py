@@ -1,7 +1,8 @@
 """`!function module.attribute`: code that lies next to the suite file that names it.
 
-`module` is the file `module.py` in the same folder, never a package or a path. It is run only
-for suite files in a trusted folder, and only if it really lies in that folder.
+`module` is the file `module.py` in the same folder, or a module of an installed package by its
+full name. It is run only for suite files in a trusted folder, and only if it really lies in that
+folder.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import types
 from collections.abc import Iterable
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 
-_REFERENCE = re.compile(r"(?P<module>[A-Za-z_]\w*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII)
+_REFERENCE = re.compile(
+    r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII
+)
 
 
 class UnloadableError(ConfigError):
@@ -80,7 +84,7 @@ class Functions:
                 f"{reference} is not module.attribute",
                 "write the name of a Python file next to this one, a dot, and a name in it",
             )
-        file = Path(reference.origin.file or "").with_name(f"{match['module']}.py")
+        file = module_file(reference)
         if not file.is_file():
             modules = [p.stem for p in file.parent.glob("*.py")]
             form = f"did you mean {{}}.{match['attribute']}?"
@@ -106,6 +110,24 @@ class Functions:
                 f"{reference} is not run: {module} is a link that leads out of {folder}",
                 vouching(module),
             )
+
+
+def module_file(reference: FunctionReference) -> Path:
+    """The file of the module that a reference names: beside the suite file, or in a package.
+
+    A package is found without running it; whether its file may be run is another question.
+    """
+    module = reference.text.rpartition(".")[0]
+    package, *below = module.split(".")
+    beside = Path(reference.origin.file or "").with_name(f"{package}.py")
+    if not below:
+        return beside
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    places = (spec.submodule_search_locations if spec else None) or [str(beside.with_suffix(""))]
+    return Path(places[0]).joinpath(*below).with_suffix(".py")
 
 
 def _module(file: Path, reference: FunctionReference) -> types.ModuleType:

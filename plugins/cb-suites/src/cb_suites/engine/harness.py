@@ -205,9 +205,7 @@ def _pipeline(
     return FilterPipeline(item["name"], made)
 
 
-def _step(
-    step: Any, place: Origin, resolve: Callable[[Any], Any], as_written: bool
-) -> FilterStep:
+def _step(step: Any, place: Origin, resolve: Callable[[Any], Any], as_written: bool) -> FilterStep:
     if isinstance(step, str):
         return FilterStep(step)
     if not isinstance(step, Mapping) or step.get("function") is None:

@@ -112,7 +112,9 @@ def field_or_literal(key: str, value: str, fields: Mapping[str, Any]) -> Any:
     )
 
 
-def compiled_template(key: str, template: str, origin: Origin, *, native: bool) -> Callable[..., Any]:
+def compiled_template(
+    key: str, template: str, origin: Origin, *, native: bool
+) -> Callable[..., Any]:
     """The template as a function of a document. One that could grow is run within limits."""
     from jinja2 import TemplateError
 

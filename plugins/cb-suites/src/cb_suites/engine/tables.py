@@ -280,9 +280,7 @@ class SuiteTable:
             for name, values in by_filter.items()
         ]
 
-    def _with_filters(
-        self, metric: AggregateMetric, leaves: Sequence[Leaf]
-    ) -> AggregateMetric:
+    def _with_filters(self, metric: AggregateMetric, leaves: Sequence[Leaf]) -> AggregateMetric:
         """The aggregate over the filters that its members have, where it names none itself."""
         if not metric.any_filter:
             return metric

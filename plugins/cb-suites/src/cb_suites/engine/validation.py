@@ -10,10 +10,10 @@ import attrs
 
 from cb_suites.engine.availability import Catalogue
 from cb_suites.engine.building import Place, TreeBuilder
-from cb_suites.engine.documents import FunctionReference
+from cb_suites.engine.documents import FunctionReference, functions_in
 from cb_suites.engine.index import Entry, Index
 from cb_suites.engine.manager import SuiteManager
-from cb_suites.engine.model import FilterStep, GroupNode, Leaf, Node, Origin
+from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
 from cb_suites.engine.remembering import digest_of, recalled, remember
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
@@ -64,6 +64,13 @@ class Report:
         """The functions of which nothing can be said without running their modules."""
         return list(self._unchecked.values())
 
+    def tried(self, failures: Mapping[FunctionReference, str]) -> None:
+        """Take in what came of running the modules: nothing is left unchecked."""
+        for reference, reason in failures.items():
+            self.add(Remark(str(reference.origin), reason))
+        self._unchecked.clear()
+        self.n_unchecked = 0
+
     def kept(self) -> dict[str, Any]:
         """The report as plain data."""
         return {
@@ -75,7 +82,9 @@ class Report:
     @classmethod
     def recalled(cls, kept: Mapping[str, Any]) -> Report:
         """The report that was kept so."""
-        report = cls(*kept["counts"], [Remark(*finding) for finding in kept["findings"]])
+        n_files, n_tasks, n_groups = kept["counts"]
+        findings = [Remark(*finding) for finding in kept["findings"]]
+        report = cls(n_files, n_tasks, n_groups, findings)
         for text, file, line in kept["unchecked"]:
             report.leave_unchecked(FunctionReference(text, Origin(file, line)))
         return report
@@ -240,16 +249,10 @@ def _check_filters(leaf: Leaf, report: Report) -> None:
     place = leaf.config.origins.get("filter_list", leaf.config.origin)
     for pipeline in leaf.config.filters:
         try:
-            if not any(map(_is_unloaded, pipeline.steps)):
+            if not functions_in(leaf.config.settings):  # code may bring filters of its own
                 make(pipeline, place)
         except CBError as error:
             report.add_error(error, str(place))
-
-
-def _is_unloaded(step: FilterStep) -> bool:
-    """Whether a step is code that is only named here."""
-    named = (step.function, *step.params.values())
-    return any(isinstance(one, FunctionReference) for one in named)
 
 
 def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) -> None:

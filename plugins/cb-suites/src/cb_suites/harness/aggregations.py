@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from cbcore.exceptions import MissingExtraError
@@ -48,11 +49,11 @@ def _bits_per_byte(items: Sequence[tuple[float, float]]) -> float:
 def _of_classes(name: str) -> Aggregation:
     def aggregate(items: Sequence[Any]) -> float:
         try:
-            import sklearn.metrics
+            sklearn = import_module("sklearn.metrics")
         except ImportError as error:
             raise MissingExtraError(f"the score {name}", "sklearn", "cb-suites[metrics]") from error
         golds, predictions = zip(*items, strict=True)
-        return float(getattr(sklearn.metrics, name)(golds, predictions))
+        return float(getattr(sklearn, name)(golds, predictions))
 
     return aggregate
 
@@ -60,7 +61,7 @@ def _of_classes(name: str) -> Aggregation:
 def _of_corpus(name: str, **options: Any) -> Aggregation:
     def aggregate(items: Sequence[Any]) -> float:
         try:
-            import sacrebleu
+            sacrebleu = import_module("sacrebleu")
         except ImportError as error:
             raise MissingExtraError(
                 f"the score {name}", "sacrebleu", "cb-suites[metrics]"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 NAME = "code_eval"
@@ -64,7 +65,7 @@ def in_sandbox(source: str) -> Iterator[None]:
         yield
         return
     try:
-        import evaluate
+        evaluate = import_module("evaluate")
     except ImportError:
         yield
         return
@@ -73,8 +74,8 @@ def in_sandbox(source: str) -> Iterator[None]:
     def instead(path: str, *arguments: Any, **keywords: Any) -> Any:
         return CodeEval() if path == NAME else load(path, *arguments, **keywords)
 
-    evaluate.load = instead
+    evaluate.load = instead  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        evaluate.load = load
+        evaluate.load = load  # type: ignore[attr-defined]

@@ -91,7 +91,7 @@ class HarnessData:
                 given = {**self.config.metadata, **self.config.dataset_kwargs}
                 self._custom = function(**given)
         try:
-            found: Iterable[Any] = self._custom[split or "test"]  # type: ignore[index]
+            found: Iterable[Any] = self._custom[split or "test"]
         except (KeyError, TypeError) as error:
             raise DataError(f"custom_dataset gave no split {split!r}") from error
         return found
@@ -111,5 +111,11 @@ def _table(rows: list[Any]) -> Any:
     keys = dict.fromkeys(key for row in rows for key in row)
     try:
         return datasets.Dataset.from_list([{key: row.get(key) for key in keys} for row in rows])
-    except (TypeError, ValueError, OverflowError, datasets.exceptions.DatasetsError, ArithmeticError):
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        datasets.exceptions.DatasetsError,
+        ArithmeticError,
+    ):
         return Documents(rows)  # rows that no table can hold

@@ -67,9 +67,7 @@ class HarnessExamples:
     def _example(self, document: Mapping[str, Any], sampler: Sampler | OwnSampler) -> Any:
         task = self.task
         n_shots = task.config.num_fewshot or 0
-        before = task.messages(
-            document, n_shots, sampler, own_split=self.data.shots_are_asked_too
-        )
+        before = task.messages(document, n_shots, sampler, own_split=self.data.shots_are_asked_too)
         prompts = task.questions(document, before)
         texts = [contexts.as_text(messages) for messages in prompts]
         example: dict[str, Any] = {DOCUMENT: dict(document)}
@@ -94,9 +92,7 @@ class HarnessExamples:
             asked["turns"] = contexts.as_turns(messages)
         return asked
 
-    def _in_text(
-        self, document: Mapping[str, Any], before: list[Message], texts: list[str]
-    ) -> str:
+    def _in_text(self, document: Mapping[str, Any], before: list[Message], texts: list[str]) -> str:
         """What a system is asked that answers in text: to name a choice, or to go on."""
         task = self.task
         if task.output_type in LIKELIHOOD_TYPES[:2]:

@@ -159,9 +159,7 @@ def _regex(
 _TAGGED = r"\('([^']*)', '([^']*)'\)"
 
 
-def _tags(
-    regex_pattern: str = r"\['(.*?)'\]", group_select: int = 0, fallback: Any = None
-) -> Step:
+def _tags(regex_pattern: str = r"\['(.*?)'\]", group_select: int = 0, fallback: Any = None) -> Step:
     del regex_pattern, group_select  # taken and never used, there as here
     otherwise = ["invalid"] if fallback is None else fallback
 

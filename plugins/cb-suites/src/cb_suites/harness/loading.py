@@ -30,15 +30,18 @@ def library_dataset(config: TaskConfig, split: str | None) -> LibraryDataset | N
         return None
     files = _files(kwargs.get("data_files"))
     is_local = config.dataset_path in LOCAL_FORMATS
-    if is_local and len(files) <= 1 and kwargs.keys() <= {"data_files"} and not _is_remote(files):
+    if is_local and kwargs.keys() <= {"data_files"} and _is_read_here(kwargs["data_files"]):
         return None
-    if is_local and isinstance(kwargs.get("data_files"), Mapping) and not _is_remote(files):
-        if all(isinstance(one, str) for one in kwargs["data_files"].values()):
-            return None
     stranger = data_stranger(config)
     if stranger is not None:
         _check(config, kwargs, files, stranger, is_local=is_local)
     return LibraryDataset(config.dataset_path, config.dataset_name, split or "test", kwargs)
+
+
+def _is_read_here(files: Any) -> bool:
+    """Whether there is one local file for each split, which needs no library."""
+    each = files.values() if isinstance(files, Mapping) else [files]
+    return all(isinstance(file, str) and "://" not in file for file in each)
 
 
 def _files(value: Any) -> list[str]:
@@ -47,10 +50,6 @@ def _files(value: Any) -> list[str]:
     if isinstance(value, list | tuple):
         return [file for item in value for file in _files(item)]
     return [] if value is None else [str(value)]
-
-
-def _is_remote(files: list[str]) -> bool:
-    return any("://" in file for file in files)
 
 
 def _check(

@@ -89,7 +89,7 @@ class HarnessTask:
     def ended(self, response: str) -> str:
         """A response up to where the task lets it end."""
         for stop in self.until:
-            response = response.split(stop)[0]
+            response = response.split(stop, maxsplit=1)[0]
         return response
 
     # -- what is asked ---------------------------------------------------------------------------
@@ -202,7 +202,9 @@ def check_usable(task: HarnessTask, *, sandboxed: bool) -> None:
     given = config.harness or {}
     for key in ("doc_to_image", "doc_to_audio"):
         if config.settings.get(key) is not None:
-            raise UsageError(f"{config.name} asks about {key[7:]}s, and only text is put to systems")
+            raise UsageError(
+                f"{config.name} asks about {key[7:]}s, and only text is put to systems"
+            )
     if given.get("unsafe_code") and not sandboxed:
         raise UsageError(
             f"{config.name} runs the code of responses, for which there is no sandbox",
