@@ -20,7 +20,7 @@ ASKED: Mapping[Way, Mapping[str, Any]] = {
 """What a request says for each way."""
 
 
-_UNREADABLE = Outcome.UNEXPECTED_REPLY
+_UNREADABLE = Outcome.UNEXPECTED
 
 
 @attrs.frozen
