@@ -8,7 +8,7 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit soak bench docs site clean
+.PHONY: help demo demo-llm test lint types unit soak bench bench-harness docs site clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what wa
 
 bench: .make/dev ## Measure start-up and overhead beside other tools; results in benchmarks/results.
 	$(BIN)/python -m benchmarks
+
+bench-harness: .make/dev ## Hold suites against lm-evaluation-harness, task by task; about ten minutes.
+	$(BIN)/python -m benchmarks.harness
 
 docs: .make/dev ## Write the generated reference pages anew.
 	$(BIN)/python docs/generate.py

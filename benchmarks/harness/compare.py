@@ -39,7 +39,7 @@ def compared(folder: Path, name: str) -> Verdict:
                 n_numbers += 1
                 if found is None:
                     lacking.append(f"{mode} {task} {metric}")
-                elif not _equal(value, found):
+                elif not equal(value, found):
                     wrong.append(f"{mode} {task} {metric}: {value} there, {found} here")
     if wrong:
         return Verdict(name, "different", n_numbers, "; ".join(wrong[:3]))
@@ -50,7 +50,8 @@ def compared(folder: Path, name: str) -> Verdict:
     return Verdict(name, "equal" if n_numbers else "neither", n_numbers)
 
 
-def _equal(one: float, other: float) -> bool:
+def equal(one: float, other: float) -> bool:
+    """Whether two numbers are the same, as far as arithmetic in another order can be."""
     return math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE) or (
         math.isnan(one) and math.isnan(other)
     )

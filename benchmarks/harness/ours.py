@@ -54,10 +54,12 @@ def run(name: str, tree: Path, said: dict[str, Any]) -> dict[str, Any]:
     reasons = {}
     for line in lines:
         reasons[line["name"]] = line.get("reason")
-        for score in line["scores"]:
-            for mode, value in score["values"].items():
-                of_task = numbers[mode].setdefault(line["name"], {})
-                of_task[f"{score['metric']},{score['filter']}"] = value["value"]
+        # A group written in place is called by its path there.
+        for called in {line["name"], line["path"]}:
+            for score in line["scores"]:
+                for mode, value in score["values"].items():
+                    of_task = numbers[mode].setdefault(called, {})
+                    of_task[f"{score['metric']},{score['filter']}"] = value["value"]
     errors = [row.error for row in result.rows if row.error][:1]
     said_so = [problem[:400] for problem in result.problems[:8]]
     return {"error": None, "results": numbers, "reasons": reasons, "told": [*said_so, *errors]}
