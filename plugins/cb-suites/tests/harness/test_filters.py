@@ -60,7 +60,9 @@ def test_a_class_beside_the_task_sees_the_document():
             self.mark = mark
 
         def apply(self, resps, docs):
-            return [[r + self.mark + doc["x"] for r in rs] for rs, doc in zip(resps, docs, strict=True)]
+            return [
+                [r + self.mark + doc["x"] for r in rs] for rs, doc in zip(resps, docs, strict=True)
+            ]
 
     assert made(Marked, mark="!").apply(["a"], {"x": "y"}) == ["a!y"]
 

@@ -30,7 +30,7 @@ from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_example
 from cb_suites.harness.data import HarnessData
 from cb_suites.harness.examples import HarnessExamples
 from cb_suites.harness.filters import DEFAULT, make_filter
-from cb_suites.harness.scoring import HarnessScorer
+from cb_suites.harness.scoring import HarnessMetrics, HarnessScorer
 from cb_suites.harness.shots import DEFAULT_SEED
 from cb_suites.harness.task import HarnessTask, check_usable
 from cbcore import columns, provenance, specs
@@ -260,6 +260,7 @@ class _TaskMaker:
     setup: Setup
     harness: HarnessOptions = attrs.Factory(HarnessOptions)
     read_answer: Part = attrs.Factory(_read_answer)
+    announced: HarnessMetrics | None = None
 
     def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
         if leaf.config.problem:
@@ -326,10 +327,11 @@ class _TaskMaker:
         given = config.filters if "filter_list" in config.settings else (DEFAULT,)
         filters = [make_filter(pipeline, where) for pipeline in given]
         repeats = config.repeats if config.repeats > 1 else self.setup.repeats
-        scorers = [
-            Scorer.of(Part(HarnessScorer(task, one, first=position == 0)))
-            for position, one in enumerate(filters)
+        own = [
+            HarnessScorer(task, one, first=position == 0) for position, one in enumerate(filters)
         ]
+        self._announce(own)
+        scorers = [Scorer.of(Part(one)) for one in own]
         if self.setup.asked is not None:
             parts = [self.setup.build("evaluator", wanted) for wanted in self.setup.asked]
             scorers = [Scorer.of(self.setup.shared(part)) for part in parts]
@@ -352,6 +354,15 @@ class _TaskMaker:
         outcome.aggregations = {m.name: m.aggregate for m in task.metrics if not m.is_mean}
         main_score = config.primary_score or (task.metrics[0].name if task.metrics else None)
         return TaskSetup(source, {**record, "name": leaf.key}, (), main_score)
+
+    def _announce(self, scorers: Sequence[HarnessScorer]) -> None:
+        """Let the run know which scores there will be."""
+        if self.announced is None:
+            self.announced = HarnessMetrics()
+            record = provenance.describe(self.announced, name=self.announced.name)
+            self.setup.shared(Part(self.announced, record))
+        for scorer in scorers:
+            self.announced.add(scorer)
 
     @property
     def _runs_code_safely(self) -> bool:

@@ -33,6 +33,7 @@ _HARNESS_DATA = ("dataset_path", "custom_dataset")
 _HARNESS_WORDS = (
     *("output_type", "metric_list", "process_results", "filter_list", "generation_kwargs"),
 )
+_REFUSED = ("doc_to_image", "doc_to_audio")
 _OURS = ("formats", "evaluators", "dataset", "class")
 
 _COPIED = (
@@ -60,8 +61,9 @@ def task_config(
     format_origin = settings.place(says_format)
     settings = settings.only(lambda key: key != ASKED_FORMAT)
     given = checked(settings, "task")
+    by_harness = asked_format is None and _speaks_harness(given)
     for key in settings.values:
-        if key in WITHOUT_MEANING:
+        if key in WITHOUT_MEANING and not (by_harness and key in _REFUSED):
             note(key, WITHOUT_MEANING[key])
     unloadable: list[str] = []
     resolve = _or_told(resolve, unloadable)
@@ -72,7 +74,6 @@ def task_config(
         )
     task = {key: values[key] for key in _COPIED if key in values}
     task |= _data(given, settings)
-    by_harness = asked_format is None and _speaks_harness(given)
     if by_harness:
         _check_output_type(given, settings)
         task["harness"] = values

@@ -168,6 +168,26 @@ class HarnessScorer:
         return name if self.first else f"{name},{self.filter.name}"
 
 
+class HarnessMetrics:
+    """All metrics of a run's tasks: what the run knows of their scorers, of which each has one."""
+
+    name = HarnessScorer.base_name
+
+    def __init__(self) -> None:
+        self._emits: dict[str, None] = {}
+
+    @property
+    def emits(self) -> tuple[str, ...]:
+        return tuple(self._emits)
+
+    def add(self, scorer: HarnessScorer) -> None:
+        """Take in what a scorer emits."""
+        self._emits |= dict.fromkeys(scorer.emits)
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        raise MissingScoreError("every task has a scorer of its own")
+
+
 NEEDS_LIKELIHOODS = "it is measured by likelihood, which the system does not give"
 
 
