@@ -45,7 +45,7 @@ def test_tasks_are_counted_by_how_they_are_measured(found):
 def test_what_cannot_be_run_has_its_reason(found, suites, more, reason):
     """The same words for all tasks of which it is true."""
     suites.write("utils.py", "raise SystemExit\nimport no_such_package_at_all\ndef f(d, r): ...\n")
-    seen = found(a=("generate_until", more), b=("generate_until", ""))
+    seen = found(one=("generate_until", more), two=("generate_until", ""))
     assert [(kind, n) for kind, n, _ in seen.by_reason()] == [(reason, 1)]
     assert seen.n_running == 1
 

@@ -139,9 +139,10 @@ def _check_filters(config: TaskConfig) -> None:
 
 def _kind(reason: str, name: str = "") -> str:
     """A reason without what is only of one task."""
-    plain = reason.replace(name, "…") if name else reason
+    of_task = re.escape(name)
+    plain = re.sub(rf"^{of_task}(?=[ :])|(?<='){of_task}(?=')", "…", reason) if name else reason
     plain = re.sub(r"/\S+/", "", plain)
-    return re.sub(r"!function [\w.]+", "!function …", plain)[:160]
+    return re.sub(r"!function \w+\.[\w.]+", "!function …", plain)[:160]
 
 
 def _lacking_packages(config: TaskConfig) -> list[str]:
