@@ -15,7 +15,7 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection records plain runconfig secrets texts stats verdicts",
-    "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
+    "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml likelihood files "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api",
