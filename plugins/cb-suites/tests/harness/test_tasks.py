@@ -42,9 +42,11 @@ def test_choices_are_compared_by_likelihood_where_a_system_gives_it(run, says):
 
 def test_choices_are_read_from_text_where_it_does_not(run, says):
     """`acc` alone, and what needs likelihoods has its reason."""
-    line, scores, _ = run(CHOICE, QUESTIONS, says(lambda _: "B"))
+    line, scores, problems = run(CHOICE, QUESTIONS, says(lambda _: "B"))
     assert scores == {"acc,none": pytest.approx(2 / 3)}
     assert line["by"] == "text"
+    told = "says gives no likelihoods: choices of 1 tasks were read from its text"
+    assert f"{told}, and acc_norm cannot be told" in problems
     row = run.result.rows[0]
     assert row.missing == {"acc_norm": NEEDS_LIKELIHOODS}
 

@@ -30,7 +30,7 @@ from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_example
 from cb_suites.harness.data import HarnessData
 from cb_suites.harness.examples import HarnessExamples
 from cb_suites.harness.filters import DEFAULT, make_filter
-from cb_suites.harness.scoring import HarnessMetrics, HarnessScorer
+from cb_suites.harness.scoring import TEXT, HarnessMetrics, HarnessScorer
 from cb_suites.harness.shots import DEFAULT_SEED
 from cb_suites.harness.task import HarnessTask, check_usable
 from cbcore import columns, provenance, specs
@@ -126,9 +126,27 @@ class SuiteContribution(Contribution):
             if not any(self.outcomes[key].estimates.values()):
                 self._tell_errors(key, rows, remarks)
         remarks += _unscored(rows, self.setups)
+        remarks += self._read_from_text()
         table = SuiteTable(self.outcomes, list(rows))
         lines = table.lines(self.selection.roots)
         return lines, list(dict.fromkeys([*table.problems, *remarks]))
+
+    def _read_from_text(self) -> list[str]:
+        """Of which systems choices were read from text, and what that cannot tell."""
+        lacking: dict[str, dict[str, None]] = {}
+        n_tasks: Counter[str] = Counter()
+        for outcome in self.outcomes.values():
+            for system, by in outcome.read_by.items():
+                if by == TEXT:
+                    n_tasks[system] += 1
+                    known = {metric for metric, _ in outcome.estimates.get(system, {})}
+                    lost = dict.fromkeys(name for name in outcome.shown if name not in known)
+                    lacking.setdefault(system, {}).update(lost)
+        return [
+            f"{system} gives no likelihoods: choices of {n} tasks were read from its text"
+            + (f", and {', '.join(lacking[system])} cannot be told" if lacking[system] else "")
+            for system, n in n_tasks.items()
+        ]
 
     def _tell_errors(
         self, key: str, rows: Mapping[str, Iterable[EvalRow]], remarks: Sequence[str]

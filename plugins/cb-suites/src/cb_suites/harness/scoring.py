@@ -21,7 +21,10 @@ RESULTS = "results"
 """Where the details of a row keep what is no number of its own, as JSON, by metric."""
 
 BY = "by"
-"""Where the details of a row say how a choice was found: by likelihood, or read from text."""
+"""Where the details of a row say how a choice was found: by `LIKELIHOOD`, or read from `TEXT`."""
+
+LIKELIHOOD = "likelihood"
+TEXT = "text"
 
 
 @attrs.frozen(eq=False)
@@ -82,7 +85,7 @@ class HarnessScorer:
         if self.task.process_results is not None:
             return self._scored(self.task.process_results(dict(document), filtered))
         found = self._measured(original, document, filtered)
-        return self._scored(found, by="likelihood")
+        return self._scored(found, by=LIKELIHOOD)
 
     def _measured(
         self, original: Mapping[str, Any], document: Mapping[str, Any], filtered: list[Any]
@@ -136,7 +139,7 @@ class HarnessScorer:
             choices = tuple(map(str, task.shown_choices(document)))
             chosen = read_choice(response, choices)
             found = results.of_text_choice(chosen, task.gold(document), task.metrics)
-        return self._scored(found, by="text")
+        return self._scored(found, by=TEXT)
 
     def _scored(self, given: Mapping[str, Any], by: str = "") -> Scored:
         """The numbers as scores; what only all documents together make a number of, beside them."""
@@ -155,7 +158,7 @@ class HarnessScorer:
             for metric in self.task.metrics
             if metric.unusable and metric.name not in given
         }
-        if by == "text":
+        if by == TEXT:
             missing |= {
                 self._renamed(metric.name): NEEDS_LIKELIHOODS
                 for metric in self.task.metrics
