@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cb_suites.engine.contribution import HarnessOptions, SuiteContribution, set_up
+from cb_suites.engine.contribution import SuiteContribution, set_up
+from cb_suites.engine.harness_tasks import HarnessOptions
 from cb_suites.engine.selecting import select
 from cbcore.exceptions import UsageError
 from cbcore.extensions import INTEGER, PATH, TEXT, Option, Setup

@@ -20,6 +20,7 @@ from cb_suites.engine.documents import functions_in
 from cb_suites.engine.filters import Pipeline, make_pipeline
 from cb_suites.engine.formats import Format, make_format
 from cb_suites.engine.harness import ProcessResults
+from cb_suites.engine.harness_tasks import HarnessMaker, HarnessOptions
 from cb_suites.engine.locating import data_stranger
 from cb_suites.engine.manager import shipped_path
 from cb_suites.engine.mapping import columns_for, unread_columns
@@ -27,12 +28,7 @@ from cb_suites.engine.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, task_scorer
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_example
-from cb_suites.harness.data import HarnessData
-from cb_suites.harness.examples import HarnessExamples
-from cb_suites.harness.filters import DEFAULT, make_filter
-from cb_suites.harness.scoring import TEXT, HarnessMetrics, HarnessScorer
-from cb_suites.harness.shots import DEFAULT_SEED
-from cb_suites.harness.task import HarnessTask, check_usable
+from cb_suites.harness.scoring import TEXT, HarnessScorer
 from cbcore import columns, provenance, specs
 from cbcore.components import Component
 from cbcore.exceptions import (
@@ -200,20 +196,12 @@ def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> 
     ]
 
 
-@attrs.frozen
-class HarnessOptions:
-    """How the tasks of a run are asked that follow the rules of lm-evaluation-harness."""
-
-    system_instruction: str | None = None
-    fewshot_as_multiturn: bool = False
-
-
 def set_up(
     selection: Selection, setup: Setup, harness: HarnessOptions | None = None
 ) -> SuiteContribution:
     """Set every task of a selection up. Evaluators that the run has already are shared."""
     run = SuiteContribution(selection=selection, host=setup.host)
-    maker = _TaskMaker(setup, harness or HarnessOptions())
+    maker = _TaskMaker(setup, HarnessMaker(setup, harness or HarnessOptions()))
     first_error, place = None, ""
     leaves = selection.leaves()
     if setup.dry_run:
@@ -276,15 +264,16 @@ def _read_answer() -> Part:
 @attrs.define
 class _TaskMaker:
     setup: Setup
-    harness: HarnessOptions = attrs.Factory(HarnessOptions)
+    harness: HarnessMaker
     read_answer: Part = attrs.Factory(_read_answer)
-    announced: HarnessMetrics | None = None
 
     def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
         if leaf.config.problem:
             raise UsageError(leaf.config.problem)
         if leaf.config.harness is not None:
-            return self._of_harness(leaf, leaf.config, outcome)
+            source, data, main = self.harness.task(leaf, outcome)
+            record = {} if data is None else _dataset_record(data)
+            return TaskSetup(source, {**record, "name": leaf.key}, (), main)
         config, says = with_class(leaf.config)
         outcome.config, outcome.aggregations = config, says.aggregations
         name = format_name(config)
@@ -321,70 +310,6 @@ class _TaskMaker:
         metrics = [self.setup.build("metric", m, extra, stranger).value for m in config.metrics]
         main_score = config.primary_score or self.setup.main_score(chosen, dataset)
         return TaskSetup(source, record, metrics, main_score or says.main_score)
-
-    def _of_harness(self, leaf: Leaf, config: TaskConfig, outcome: TaskOutcome) -> TaskSetup:
-        """A task that is run by the rules of lm-evaluation-harness."""
-        task = HarnessTask.of(config, self.harness.system_instruction)
-        check_usable(task, sandboxed=self._runs_code_safely)
-        datasets: list[Part] = []
-
-        def load(wanted: Any) -> Iterable[Any]:
-            datasets.append(self.setup.build("dataset", wanted, stranger=data_stranger(config)))
-            found: Iterable[Any] = datasets[-1].value
-            return found
-
-        data = HarnessData(config, load)
-        data.prepare()
-        record = _dataset_record(datasets[0]) if datasets else {}
-        fewshot = dict((config.harness or {}).get("fewshot_config") or {})
-        seeds = (config.seed, fewshot.get("seed"), self.setup.seed, DEFAULT_SEED)
-        seed = next(s for s in seeds if s is not None)
-        as_turns = self.harness.fewshot_as_multiturn
-        examples = HarnessExamples(leaf.key, task, data, seed, as_turns)
-        where = config.origins.get("filter_list", config.origin)
-        given = config.filters if "filter_list" in config.settings else (DEFAULT,)
-        filters = [make_filter(pipeline, where) for pipeline in given]
-        repeats = config.repeats if config.repeats > 1 else self.setup.repeats
-        own = [
-            HarnessScorer(task, one, first=position == 0) for position, one in enumerate(filters)
-        ]
-        self._announce(own)
-        scorers = [Scorer.of(Part(one)) for one in own]
-        if self.setup.asked is not None:
-            parts = [self.setup.build("evaluator", wanted) for wanted in self.setup.asked]
-            scorers = [Scorer.of(self.setup.shared(part)) for part in parts]
-        together = repeats > 1 and self.setup.asked is None
-        added = [self.setup.build("evaluator", wanted) for wanted in self.setup.added]
-        each = [] if together else scorers
-        source = Source(
-            leaf.key,
-            examples,
-            [*each, *(Scorer.of(self.setup.shared(part)) for part in added)],
-            repeats=repeats,
-            pooled=tuple(scorers) if together else (),
-            contained=True,
-        )
-        outcome.filters = [one.name for one in filters]
-        outcome.shown = [metric.name for metric in task.metrics] if self.setup.asked is None else []
-        outcome.higher_is_better = {
-            m.name: m.higher_is_better for m in task.metrics if m.higher_is_better is not None
-        }
-        outcome.aggregations = {m.name: m.aggregate for m in task.metrics if not m.is_mean}
-        main_score = config.primary_score or (task.metrics[0].name if task.metrics else None)
-        return TaskSetup(source, {**record, "name": leaf.key}, (), main_score)
-
-    def _announce(self, scorers: Sequence[HarnessScorer]) -> None:
-        """Let the run know which scores there will be."""
-        if self.announced is None:
-            self.announced = HarnessMetrics()
-            record = provenance.describe(self.announced, name=self.announced.name)
-            self.setup.shared(Part(self.announced, record))
-        for scorer in scorers:
-            self.announced.add(scorer)
-
-    @property
-    def _runs_code_safely(self) -> bool:
-        return "code_execution" in {c.name for c in self.setup.host.components("evaluator")}
 
     def _scoring(
         self,
