@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -67,14 +67,15 @@ class HarnessExamples:
     def _example(self, document: Mapping[str, Any], sampler: Sampler | OwnSampler) -> Any:
         task = self.task
         n_shots = task.config.num_fewshot or 0
-        before = task.messages(document, n_shots, sampler, own_split=self.data.shots_are_asked_too)
+        shots = sampler.sample(n_shots, document if self.data.shots_are_asked_too else None)
+        before = task.messages(document, shots)
         prompts = task.questions(document, before)
         texts = [contexts.as_text(messages) for messages in prompts]
         example: dict[str, Any] = {DOCUMENT: dict(document)}
         if task.output_type == "generate_until":
             example |= self._asked(prompts[0], texts[0])
         else:
-            example["question"] = self._in_text(document, before, texts)
+            example["question"] = self._in_text(document, shots, texts)
             example[REQUESTS] = task.requests(document, texts)
         if task.output_type == "multiple_choice":
             example["choices"] = task.shown_choices(document)
@@ -92,16 +93,25 @@ class HarnessExamples:
             asked["turns"] = contexts.as_turns(messages)
         return asked
 
-    def _in_text(self, document: Mapping[str, Any], before: list[Message], texts: list[str]) -> str:
+    def _in_text(
+        self, document: Mapping[str, Any], shots: Sequence[Mapping[str, Any]], texts: list[str]
+    ) -> str:
         """What a system is asked that answers in text: to name a choice, or to go on."""
         task = self.task
         if task.output_type in LIKELIHOOD_TYPES[:2]:
             return texts[0]
-        choices = tuple(task.shown_choices(document))
-        asked = task.values.text(document)
+        asking, ends = Mcqa(), task.ends
+        parts = [task.values.description(document)]
+        for shot in shots:
+            lettered = self._lettered(shot)
+            parts += [asking.ask(lettered), ends.target, asking.show(lettered), ends.fewshot]
+        return "".join([*parts, asking.ask(self._lettered(document))])
+
+    def _lettered(self, document: Mapping[str, Any]) -> AskedDocument:
+        asked = self.task.values.text(document)
         text = asked if isinstance(asked, str) else "Which of these is right?"
-        shown = Mcqa().ask(AskedDocument(document, text, choices))
-        return contexts.as_text(before) + shown
+        choices = tuple(self.task.shown_choices(document))
+        return AskedDocument(document, text, choices, tuple(_answers(self.task, document)))
 
 
 def _answers(task: HarnessTask, document: Mapping[str, Any]) -> list[str]:

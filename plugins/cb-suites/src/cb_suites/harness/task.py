@@ -12,7 +12,6 @@ from cb_suites.harness import contexts
 from cb_suites.harness.contexts import Delimiters, Message
 from cb_suites.harness.metrics import Metric, metrics_of
 from cb_suites.harness.results import gold_of
-from cb_suites.harness.shots import OwnSampler, Sampler
 from cb_suites.harness.values import Document, Values
 from cbcore.exceptions import DataError, UsageError
 
@@ -94,14 +93,12 @@ class HarnessTask:
 
     # -- what is asked ---------------------------------------------------------------------------
 
-    def messages(
-        self, document: Document, n_shots: int, sampler: Sampler | OwnSampler, *, own_split: bool
-    ) -> list[Message]:
+    def messages(self, document: Document, shots: Sequence[Document]) -> list[Message]:
         """What stands before the question of a document."""
         parts = contexts.opening(
             self.system_instruction, self.values.description(document), self.ends.fewshot
         )
-        for shot in sampler.sample(n_shots, document if own_split else None):
+        for shot in shots:
             parts += self._shot(shot)
         return parts
 
