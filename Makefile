@@ -10,7 +10,7 @@ NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=err
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm demo-memory test lint types unit smoke soak bench frontend pictures docs site dist release-check clean
+.PHONY: help demo demo-llm demo-memory test lint types unit smoke soak bench bench-harness frontend pictures docs site dist release-check clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ frontend: .make/dev ## Build the HTML report's script and style from their sourc
 
 pictures: .make/dev .make/page ## Take the pictures of the HTML report anew; needs chromium.
 	$(BIN)/python docs/pictures.py
+
+bench-harness: .make/dev ## Hold suites against lm-evaluation-harness, task by task; about ten minutes.
+	$(BIN)/python -m benchmarks.harness
 
 docs: .make/dev ## Write the generated reference pages anew.
 	$(BIN)/python docs/generate.py

@@ -14,7 +14,10 @@ from cbcore.memory import Item
 from cbcore.results import EvalResult, EvalRow, Scored
 
 Example: TypeAlias = dict[str, Any]
-"""One example of a dataset: `id` and `context` or `question`; the rest is the dataset's."""
+"""One example of a dataset: `id` and `context` or `question`; the rest is the dataset's.
+
+Where it says how text is to be generated, `generation` has `until` (texts that end a reply) and
+may have `max_gen_toks`, `temperature` and `do_sample`; systems take of it what they can."""
 
 Output: TypeAlias = dict[str, Any]
 """What a system returns: `response` when it answers, `context` when it rewrites the context,
@@ -91,6 +94,24 @@ class ConversationalSystem(Protocol):
     def name(self) -> str: ...
 
     def process_conversation(self, example: Example) -> Output: ...
+
+
+@runtime_checkable
+class LikelihoodSystem(Protocol):
+    """A system that, besides `process`, says how likely texts are to continue others.
+
+    It is asked where an example has `loglikelihood_requests`, and gives for each context and
+    continuation the natural logarithm of the probability and whether the continuation is the
+    likeliest one. An empty context means the beginning of a text. A system that is awaited may
+    make it a coroutine. `cbcore.likelihood` has the names of the fields.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def loglikelihood(
+        self, requests: Sequence[tuple[str, str]]
+    ) -> Sequence[tuple[float, bool]]: ...
 
 
 @runtime_checkable

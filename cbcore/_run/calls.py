@@ -19,6 +19,12 @@ from cbcore._run.work import Work, private_copy
 from cbcore.chains import Passed
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError, RunError
+from cbcore.likelihood import (
+    REQUESTS,
+    awaited_likelihood_call,
+    gives_likelihoods,
+    likelihood_call,
+)
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
@@ -56,6 +62,9 @@ class SyncCaller:
         self._single = self._measured(system.process)
         conversation = getattr(system, "process_conversation", None)
         self._conversation = self._measured(conversation) if conversation else self._single
+        self._likelihood = self._single
+        if gives_likelihoods(system):
+            self._likelihood = self._measured(likelihood_call(system))
 
     def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What is called: the function itself, or one that also returns what it waited."""
@@ -70,6 +79,8 @@ class SyncCaller:
             return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
+        if REQUESTS in example:
+            call = self._likelihood
         if self._is_plain and _of_this_call.get() is not None:
             _waits.taken_waits()  # of an evaluator, the dataset or a warm-up in this thread
         started = time.perf_counter()
@@ -99,6 +110,9 @@ class AsyncCaller:
         self._timeout_s = timeout_s
         self._single = system.aprocess
         self._conversation = getattr(system, "aprocess_conversation", self._single)
+        self._likelihood = self._single
+        if gives_likelihoods(system):
+            self._likelihood = awaited_likelihood_call(system)
         self._begun: set[tuple[int, int]] = set()  # by index and repeat: of one lane, all differ
         # One that puts its calls in an order of its own lets most of them wait, which is not
         # what their limit is for.
@@ -109,6 +123,8 @@ class AsyncCaller:
             return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
+        if REQUESTS in example:
+            call = self._likelihood
         waits = _waits.new_waits()
         started = time.perf_counter()
         try:
