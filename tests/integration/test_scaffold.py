@@ -481,7 +481,9 @@ class TestEveryKind:
     def test_the_example_of_its_readme_works(self, installed, tmp_path):
         """In its folder, with no plugin but those it requires."""
         kind, project, python = installed
-        required = {"suite": ",cb-suites", "format": ",cb-suites", "memory": ",cb-memory"}.get(kind, "")
+        required = {"suite": ",cb-suites", "format": ",cb-suites", "memory": ",cb-memory"}.get(
+            kind, ""
+        )
         readme = (project / "README.md").read_text(encoding="utf-8")
         used = readme.partition("## Use")[2].partition("## Develop")[0]
         commands = [line[2:] for line in used.splitlines() if line.startswith("$ ")]

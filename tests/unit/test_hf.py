@@ -405,6 +405,8 @@ def test_how_many_rows_a_local_copy_has_is_told(tmp_path):
     for elsewhere in (tmp_path / "none", tmp_path):
         lacking = HubDataset(name="x", path="nobody/x", split="train", data_dir=elsewhere)
         assert operator.length_hint(lacking, -1) == -1
+
+
 def test_a_hub_that_cannot_be_found_is_not_waited_for(monkeypatch):
     """Its libraries look into their cache only, and are then as they were."""
     constants = pytest.importorskip("huggingface_hub.constants")
