@@ -71,7 +71,7 @@ class Store:
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._committer: threading.Thread | None = None
-        self._behind = self.is_due = False
+        self._behind = self.is_due = self._may_be_there = False
         if read_only and (database := opened_as_it_is(self.path)) is not None:
             self._database = database
             return
@@ -203,15 +203,30 @@ class Store:
             self.is_due = True
             try:
                 with transaction(self._database):
-                    self._database.executemany(INSERT_BATCH, self._writing)
+                    # One that failed may be on the disk all the same: the disk has the last word.
+                    anew = self._writing if not self._may_be_there else self._not_there()
+                    self._database.executemany(INSERT_BATCH, anew)
             except sqlite3.Error as error:
                 # What is waiting stays so: an interrupt between two statements loses nothing.
+                self._may_be_there = True
                 raise failure(self.path, "written", error) from error
             finally:
                 self.is_due = False
+            self._may_be_there = False
             with self._packing:
                 self._writing = []
             self._behind = False
+
+    def _not_there(self) -> list[Packed]:
+        """Of what is to be written, what an attempt that failed has not written."""
+        query = "SELECT 1 FROM batches WHERE shelf = ? AND n = ? AND checksum = ? AND keys = ?"
+        return [
+            batch
+            for batch in self._writing
+            if not self._database.execute(
+                query, (batch[0], batch[1], batch[4], batch[2])
+            ).fetchall()
+        ]
 
     def commit_in_background(self) -> None:
         """As `commit`, but a failure is left to `keep_up`, whose caller can be told."""
