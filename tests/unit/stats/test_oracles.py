@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from cbcore.stats import (
     holm,
-    mcnemar_mid_p,
     mean_of,
-    normal_quantile,
     paired_p_value,
     rate_of,
     t_quantile,
     t_two_sided,
 )
+from cbcore.stats._distributions import normal_quantile
+from cbcore.stats._paired import mcnemar_mid_p
 
 scipy_stats = pytest.importorskip("scipy.stats")
 statsmodels = pytest.importorskip("statsmodels.api")
