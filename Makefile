@@ -10,16 +10,19 @@ NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=err
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm test lint types unit soak bench frontend pictures docs site clean
+.PHONY: help demo demo-llm demo-memory test lint types unit smoke soak bench bench-harness frontend pictures docs site dist release-check clean
 
 help: ## Show the targets.
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: .make/run ## Benchmark context systems on a bundled sample, offline.
 	@$(BIN)/cb run examples/demo.yaml
 
 demo-llm: .make/model ## The same with a real language model on this machine, offline.
 	@$(BIN)/cb run examples/demo-llm.yaml
+
+demo-memory: .make/run ## Benchmark memory systems on bundled conversations, offline.
+	@$(BIN)/cb run examples/memory.yaml
 
 test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
 
@@ -29,10 +32,13 @@ lint: .make/dev .make/page ## Check style and formatting.
 	@[ ! -d $(FRONTEND)/node_modules ] || npm --prefix $(FRONTEND) run --silent check
 
 types: .make/dev ## Check types, strictly.
-	$(BIN)/mypy cbcore $(PLUGINS:%=%/src)
+	$(BIN)/mypy cbcore release $(PLUGINS:%=%/src)
 
 unit: .make/dev .make/page ## Run the tests, wheels and real environments included.
 	$(BIN)/pytest -n 2 --dist loadscope
+
+smoke: .make/dev ## What a new user does first, with the cb of this clone.
+	$(BIN)/python -m release.smoke $(BIN)/cb
 
 soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what was done to them.
 	$(BIN)/python -m tests.faults.soak
@@ -48,11 +54,20 @@ frontend: .make/dev ## Build the HTML report's script and style from their sourc
 pictures: .make/dev .make/page ## Take the pictures of the HTML report anew; needs chromium.
 	$(BIN)/python docs/pictures.py
 
+bench-harness: .make/dev ## Hold suites against lm-evaluation-harness, task by task; about ten minutes.
+	$(BIN)/python -m benchmarks.harness
+
 docs: .make/dev ## Write the generated reference pages anew.
 	$(BIN)/python docs/generate.py
 
 site: docs ## Build the documentation as a static site in site/; warnings are errors.
 	$(BIN)/zensical build --strict --clean
+
+dist: .make/release ## Build all wheels and sdists into dist/, check them, try them in an empty environment.
+	$(BIN)/python -m release.dist
+
+release-check: .make/dev ## Say what is missing before a release.
+	$(BIN)/python -m release.check
 
 clean: ## Remove the environment and everything that was built.
 	rm -rf $(VENV) .make dist build demo-results .mypy_cache .ruff_cache .pytest_cache
@@ -63,8 +78,9 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 .make/run: $(BIN)/python $(PROJECTS)
-	@echo "installing cb and its plugins into $(VENV) …"
+	@echo "1 of 2: preparing $(VENV) …"
 	@$(PIP) install -c constraints.txt hatchling editables setuptools wheel
+	@echo "2 of 2: installing cb and its $(words $(PLUGINS)) plugins, a minute or two the first time …"
 	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
 	@mkdir -p .make && touch $@
 
@@ -90,3 +106,7 @@ $(BIN)/python:
 	@{ command -v npm >/dev/null && cd $(FRONTEND) && $(NPM_INSTALL) >/dev/null 2>&1; } \
 	  || echo "no npm, or no packages for it: the report's script is not built anew"
 	@mkdir -p .make && touch $@
+
+.make/release: .make/dev
+	@$(PIP) install -c constraints.txt twine
+	@touch $@

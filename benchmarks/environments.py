@@ -22,6 +22,12 @@ REQUIREMENTS = {
     "datasette": ["datasette"],
     "inspect": ["inspect-ai"],
     "lm-eval": ["lm-eval"],
+    # With what its tasks import; later releases of transformers lack a module that some do.
+    "harness": [
+        *("lm-eval==0.4.13", "transformers<5", "datasets<5", "langdetect", "immutabledict"),
+        *("nltk", "sympy", "antlr4-python3-runtime==4.11", "math-verify", "jieba", "fuzzywuzzy"),
+        *("rouge", "xllamacpp"),
+    ],
     "context-bench": ["context-bench==0.1.0"],
     # Later releases of langchain-community lack a module that ragas imports.
     "ragas": ["ragas==0.4.3", "rapidfuzz", "langchain-community==0.4.1"],

@@ -107,19 +107,17 @@ def _stored(report: Report, quick: bool) -> None:
 
 
 def _note_room(report: Report, work: str, times: Measured) -> None:
-    """What a row takes on the disk, and what the texts behind it add to it."""
-    texts, rows = "cb, with store", "cb, with store, no texts"
-    on_disk = {name: _per_row(times, name, "bytes_on_disk") for name in (texts, rows)}
-    taken = {name: _per_row(times, name, "cpu_s") for name in (texts, rows, "cb, no store")}
-    if any(samples is None for samples in (*on_disk.values(), *taken.values())):
-        return
-    room = {name: samples.minimum for name, samples in on_disk.items() if samples}
-    cpu = {name: samples.minimum * 1e6 for name, samples in taken.items() if samples}
-    report.notes.append(
-        f"{work}: {room[texts]:,.0f} bytes on disk per row, {room[rows]:,.0f} without texts; "
-        f"rows alone add {cpu[rows] - cpu['cb, no store']:.1f} µs of CPU time per row, "
-        f"examples and outputs {cpu[texts] - cpu[rows]:.1f} µs more"
-    )
+    """What a row takes on the disk and of the time, with the texts behind it and without."""
+    names = ("cb, no store", "cb, with store", "cb, with store, no texts")
+    bare, *stored = (_per_row(times, name, "cpu_s") for name in names)
+    rooms = (_per_row(times, name, "bytes_on_disk") for name in names[1:])
+    for name, taken, room in zip(names[1:], stored, rooms, strict=True):
+        if bare and taken and room:
+            added = (taken.minimum - bare.minimum) * 1e6
+            report.notes.append(
+                f"{work}: {name} adds {added:.1f} µs of CPU time and "
+                f"{room.minimum:,.0f} bytes on disk per row"
+            )
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,13 @@ class Settings(TypedDict, total=False):
     """The settings of a `Request` that `evaluate` takes by name, for type checkers."""
 
     extensions: Sequence[Any]
+    fields: Mapping[str, Any] | None
+    unique_ids: bool
     score_field: str | None
     threshold: float
+    margin: float
+    adaptive: bool
+    interleave: bool
     executor: Any
     repeats: int
     timeout_s: float | None
@@ -43,6 +48,7 @@ class Settings(TypedDict, total=False):
     fail_fast: bool
     budget_tokens: int | None
     budget_usd: float | None
+    prices: str | Path | None
     rows: Literal["memory", "disk"]
     no_examples: bool
     allow_unsandboxed: bool
@@ -72,7 +78,7 @@ def _spelled_out(function: _Function) -> _Function:
 
 @_spelled_out
 def evaluate(
-    systems: Sequence[Any],
+    systems: Sequence[Any] = (),
     dataset: Any = None,
     evaluators: Sequence[Any] | None = None,
     metrics: Sequence[Any] | None = None,

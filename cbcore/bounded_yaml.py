@@ -150,17 +150,23 @@ def _children(node: Any) -> Iterable[Any]:
 
 
 def _check_node(node: Any) -> None:
-    """Refuse a key that is given twice, and a number too long to be one."""
+    """Refuse a key that is given twice with different values, and a number too long to be one."""
     if node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
         raise NotReadableError("not valid YAML: a number too long", node.start_mark.line + 1)
-    seen: set[tuple[str, str]] = set()
-    for key in _plain_keys(node):
-        if (key.tag, key.value) in seen:
+    seen: dict[tuple[str, str], Any] = {}
+    for key, value in _plain_pairs(node):
+        if not _is_same(seen.setdefault((key.tag, key.value), value), value):
             reason = f"not valid YAML: {key.value!r} is given twice"
             raise NotReadableError(reason, key.start_mark.line + 1)
-        seen.add((key.tag, key.value))
 
 
-def _plain_keys(node: Any) -> Iterator[Any]:
+def _is_same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    both_plain = one.id == other.id == "scalar"
+    return both_plain and (one.tag, one.value) == (other.tag, other.value)
+
+
+def _plain_pairs(node: Any) -> Iterator[tuple[Any, Any]]:
     if node.id == "mapping":
-        yield from (key for key, _ in node.value if key.id == "scalar" and key.tag != _MERGE)
+        yield from (pair for pair in node.value if pair[0].id == "scalar" and pair[0].tag != _MERGE)

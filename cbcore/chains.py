@@ -29,6 +29,15 @@ _ANSWERS = ("response", "tool_calls")
 _COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
 
 
+class Passed(dict[str, Any]):
+    """What a chain returns: an output that also knows what each stage took, in seconds.
+
+    Read, it is a plain dict. Stages of the same name are added up.
+    """
+
+    stage_s: Mapping[str, float]
+
+
 class Chain:
     """Runs its stages in order; what a stage returns replaces those fields for the next.
 
@@ -71,6 +80,7 @@ class Chain:
     def process(self, example: Example) -> Output:
         passage = _Passage(example)
         for stage in self.stages:
+            passage.enter()
             try:
                 output = stage.process(passage.current)
             except (Exception, SystemExit) as error:  # plain, as it is passed for every row
@@ -91,6 +101,7 @@ class AsyncChain(Chain):
     async def aprocess(self, example: Example) -> Output:
         passage = _Passage(example)
         for stage in self.stages:
+            passage.enter()
             try:
                 if hasattr(stage, "aprocess"):
                     output = await stage.aprocess(passage.current)
@@ -135,9 +146,20 @@ class _Passage:
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []
         self._spent: dict[str, Any] = {}
+        self._stage_s: dict[str, float] = {}
+        self._entered = self._waited = 0.0
+
+    def enter(self) -> None:
+        """A stage begins now."""
+        self._waited = _waits.waited_so_far()
+        self._entered = time.perf_counter()
 
     def take(self, stage: Any, output: Any) -> None:
         """Go on with what a stage returned."""
+        took = time.perf_counter() - self._entered - (_waits.waited_so_far() - self._waited)
+        inner = output.stage_s if isinstance(output, Passed) else {stage.name: max(0.0, took)}
+        for name, seconds in inner.items():
+            self._stage_s[name] = self._stage_s.get(name, 0.0) + seconds
         if not isinstance(output, dict):
             raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
         before = self.current
@@ -195,9 +217,11 @@ class _Passage:
 
     def output(self) -> Output:
         """What the chain returns."""
-        if not self._stage_usage:
-            return self.current
-        return {**self.current, **self._usage, "stage_usage": self._stage_usage}
+        passed = Passed(self.current)
+        if self._stage_usage:
+            passed.update(self._usage, stage_usage=self._stage_usage)
+        passed.stage_s = self._stage_s
+        return passed
 
 
 async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> Any:

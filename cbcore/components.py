@@ -88,7 +88,7 @@ class Component:
     - `extension`: the file type a reporter writes.
     - `metavar`: how `--help` shows the value of an extension's flag or of an option.
     - `automatic`: when a metric is added to runs that name none: `always`,
-      `several-datasets` or `several-systems`.
+      `several-datasets`, `several-systems`, `repeats`, or a task that a dataset has.
     """
 
     kind: str = attrs.field()

@@ -14,18 +14,24 @@ import cbcore
 from cbcore import provenance
 from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
-from cbcore._build.main_score import check_score_fields, choose_score_field
+from cbcore._build.lacking import require_offered
+from cbcore._build.layout import Layout
+from cbcore._build.main_score import Emitted, check_score_fields, choose_score_field, tasks_of
+from cbcore._build.sharing import sharing_stages
+from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
+from cbcore._run.searching import Search
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.extensions import Contribution, Setup
+from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
@@ -65,6 +71,7 @@ def compose(
     notice_environment()
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
+    require_offered(host, request.components())
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
@@ -87,20 +94,48 @@ def compose(
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         record=_record(request, config, host) if request.cache_dir is not None else None,
+        search=Search(request.margin, parts.score_field) if request.adaptive else None,
     )
 
 
+def _check_turns(request: Request) -> None:
+    """What decides by one system what the next may do cannot have them take turns."""
+    others = {
+        "--adaptive": request.adaptive,
+        "--budget-tokens": request.budget_tokens is not None,
+        "--budget-usd": request.budget_usd is not None,
+        "--executor": request.executor is not None,
+    }
+    for flag, is_given in others.items():
+        if request.interleave and is_given:
+            raise UsageError(
+                f"--interleave and {flag} do not go together", hint="leave one of them out"
+            )
+
+
 def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
-    systems = [builder.system(wanted) for wanted in request.systems]
-    _check_systems(systems)
-    if request.budget_usd is not None:
-        check_dollars(systems)
+    _check_turns(request)
+    systems = swept_systems(builder, request.systems)
+    if request.repeats == 1 and any("family" in part.record for part in systems):
+        systems = sharing_stages(systems)
+    if systems or not (request.settings or request.extensions):
+        _check_systems(systems)  # before anything else is made
+    tokenizer = builder.build("tokenizer", request.tokenizer)
     limit = request.max_examples
-    offered = {} if limit is None else {"n": limit}
-    datasets = [builder.build("dataset", wanted, offered) for wanted in request.datasets]
+    offered: dict[str, Any] = {"tokenizer": tokenizer.value}
+    if limit is not None:
+        offered["n"] = limit
+    layout = Layout(request.fields or {}, request.unique_ids)
+    datasets = swept_datasets(builder, request.datasets, offered, layout)
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
-        others = [setting.flag for setting in settings_of(host.plugins) if setting.is_extension]
+        # Those that are called like a kind of the core bring what is tested, not what it is
+        # tested on.
+        others = [
+            setting.flag
+            for setting in settings_of(host.plugins)
+            if setting.is_extension and setting.component.name not in KINDS
+        ]
         raise UsageError(
             f"a run needs data: {' or '.join(['--dataset', *others])}",
             hint="`cb list datasets` shows what is installed",
@@ -119,21 +154,41 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
     sources += (source for _, added in contributed for source in added.sources)
+    systems += (system for _, added in contributed for system in added.systems)
+    _check_systems(systems)
+    if not sources and all(added.systems for _, added in contributed):
+        raise UsageError(
+            "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
+        )
+    if request.budget_usd is not None:
+        check_dollars([*systems, *evaluators])
     _check_tags(sources, len(datasets))
     score_field = choose_score_field(
-        *(request.score_field, datasets, evaluators, scorers),
+        *(request.score_field or _main_of_systems(request, contributed, evaluators), datasets),
+        *(evaluators, scorers),
         automatic=request.evaluators is None,
         main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
-    metrics = _metrics(request, builder, score_field)
+    metrics = _metrics(request, builder, score_field, len(systems), datasets)
     check_score_fields([m.value for m in metrics], evaluators)
-    tokenizer = builder.build("tokenizer", request.tokenizer)
     executor = _executor(request, builder, systems)
     return _Parts(
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
     )
+
+
+def _main_of_systems(
+    request: Request,
+    contributed: Sequence[tuple[Extending, Contribution]],
+    evaluators: Sequence[Part],
+) -> str | None:
+    """The score that extensions judge their own systems by, where the run has no others."""
+    if request.systems or request.evaluators is not None:
+        return None
+    named = [added.main_score for _, added in contributed if added.systems and added.main_score]
+    return next((score for score in named if score in Emitted.by(evaluators).scores), None)
 
 
 def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
@@ -194,6 +249,8 @@ def _offered(request: Request) -> dict[str, Any]:
     offered: dict[str, Any] = {} if request.seed is None else {"seed": request.seed}
     if request.allow_unsandboxed:
         offered["allow_unsandboxed"] = True
+    if request.prices is not None:
+        offered["prices"] = str(request.prices)
     return offered
 
 
@@ -216,8 +273,15 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]:
-    extra: dict[str, Any] = {"score_field": score_field, "threshold": request.threshold}
+def _metrics(
+    request: Request, builder: Builder, score_field: str, n_systems: int, datasets: Sequence[Part]
+) -> list[Part]:
+    extra: dict[str, Any] = {
+        "score_field": score_field,
+        "threshold": request.threshold,
+        "margin": request.margin,
+        **({} if request.prices is None else {"prices": str(request.prices)}),
+    }
     if request.cache_dir is not None:
         extra["cache_dir"] = str(request.cache_dir)
     added = [builder.build("metric", wanted, extra) for wanted in request.added_metrics]
@@ -225,11 +289,12 @@ def _metrics(request: Request, builder: Builder, score_field: str) -> list[Part]
         return [builder.build("metric", wanted, extra) for wanted in request.metrics] + added
     occasions = {
         "always": True,
-        "several-systems": len(request.systems) > 1,
-        "several-datasets": len(request.datasets) > 1,
+        "several-systems": n_systems > 1,
+        "several-datasets": len(datasets) > 1,
         "repeats": request.repeats > 1,
     }
     due = [name for name, holds in occasions.items() if holds]
+    due += [task for dataset in datasets for task in tasks_of(dataset)]
     return builder.automatic_metrics(due, extra) + added
 
 

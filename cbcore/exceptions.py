@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore.names import plural
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class UnknownComponentError(UsageError):
     ) -> None:
         if hint is None:
             hint = f"did you mean {' or '.join(near)}? " if near else ""
-            hint += f"`cb list {kind}s` shows what is installed"
+            hint += f"`cb list {plural(kind)}` shows what is installed"
         super().__init__(f"no {kind} is called {name!r}", hint=hint)
         self.kind = kind
         self.name = name

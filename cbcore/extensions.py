@@ -16,6 +16,7 @@ of a plugin is imported until one of them is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
@@ -80,7 +81,9 @@ class Contribution:
 
     - `sources`: data with its scorers. No two of a run may have the same tag.
     - `datasets`: what the result says of the data of each source.
-    - `main_score`: the score that quality means in a run that has no other data.
+    - `main_score`: the score that quality means in a run that has no other data, or, where it
+      brings systems, no other systems.
+    - `systems`: systems that join those of the run, and see all of its data.
     - `used`: components of kinds of its own that went into it, for the result to name.
     """
 
@@ -88,6 +91,7 @@ class Contribution:
     datasets: Sequence[Mapping[str, Any]] = ()
     main_score: str | None = None
     used: Sequence[Component] = ()
+    systems: Sequence[Part] = ()
 
     def section(
         self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]
@@ -133,6 +137,17 @@ class Setup:
     def repeats(self) -> int:
         """How often each example is to be run."""
         return self._request.repeats
+
+    @property
+    def max_workers(self) -> int | None:
+        """How many calls of a system may be under way, if the user said so."""
+        return self._request.max_workers
+
+    @property
+    def cache_dir(self) -> Path | None:
+        """The folder in which the run keeps what it knows; None if it keeps nothing."""
+        folder = self._request.cache_dir
+        return None if folder is None else Path(folder)
 
     @property
     def seed(self) -> int | None:

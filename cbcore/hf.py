@@ -9,13 +9,16 @@ out (`distractor/validation-00000-of-00002.parquet`) or plainly (`distractor_val
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
+import sys
 from collections.abc import Iterator
 from operator import length_hint
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -153,11 +156,11 @@ class HubDataset:
                 f"loading {self.path}", "huggingface_hub", "cbcore[hf]"
             ) from error
         try:
-            return Path(
-                huggingface_hub.hf_hub_download(
+            with _without_waiting_for_no_network():
+                found = huggingface_hub.hf_hub_download(
                     self.path, path, repo_type="dataset", revision=self.revision
                 )
-            )
+            return Path(found)
         except (OSError, ValueError) as error:
             raise self._unreachable(f"{path} of {self.path}", error) from error
 
@@ -170,14 +173,15 @@ class HubDataset:
         except ImportError as error:
             raise MissingExtraError(f"loading {self.path}", "datasets", "cbcore[hf]") from error
         try:
-            rows = datasets.load_dataset(
-                self.path,
-                None if self.files else self.config,
-                data_files={self.split: self.files} if self.files else None,
-                split=self.split,
-                revision=self.revision,
-                streaming=self.streaming,
-            )
+            with _without_waiting_for_no_network():
+                rows = datasets.load_dataset(
+                    self.path,
+                    None if self.files else self.config,
+                    data_files={self.split: self.files} if self.files else None,
+                    split=self.split,
+                    revision=self.revision,
+                    streaming=self.streaming,
+                )
             yield from rows
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
             where = f"{self.path} ({self.config or 'default'}, {self.split})"
@@ -194,6 +198,38 @@ class HubDataset:
         return DataError(
             f"cannot load {what} from the hub: {type(error).__name__}: {error}", hint=hint
         )
+
+
+@contextlib.contextmanager
+def _without_waiting_for_no_network() -> Iterator[None]:
+    """Let the hub's libraries look into their cache only, where the hub cannot be found.
+
+    They would try again for half a minute, and say so each time.
+    """
+    from huggingface_hub import constants
+
+    switches: list[Any] = [constants, *filter(None, [sys.modules.get("datasets.config")])]
+    before = [(place, place.HF_HUB_OFFLINE) for place in switches]
+    if not _can_be_found(constants.ENDPOINT):
+        for place in switches:
+            place.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for place, was in before:
+            place.HF_HUB_OFFLINE = was
+
+
+def _can_be_found(address: str) -> bool:
+    """Whether the host of an address has a number, or a proxy may know one."""
+    import socket
+    from urllib.request import getproxies
+
+    try:
+        behind_proxy = {"http", "https", "all"} & getproxies().keys()
+        return bool(behind_proxy) or bool(socket.getaddrinfo(urlsplit(address).hostname, None))
+    except OSError:
+        return False
 
 
 def _within(path: str) -> tuple[str, str]:

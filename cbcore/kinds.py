@@ -7,6 +7,7 @@ at its `Kind`. From then on every plugin can offer components of it, and `cb lis
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -23,8 +24,8 @@ _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 class Kind:
     """A kind of component.
 
-    The entry-point group `cb.<name>s` offers components of it, and so does the hook
-    `cb_<name>s`, unless the kind is `static`: one whose components have to be known before any
+    The entry-point group `cb.<names>` offers components of it, and so does the hook
+    `cb_<names>`, with the plural of its name, unless the kind is `static`: one whose components have to be known before any
     code of a plugin runs.
 
     - `offer`: what such components are, as the end of the sentence "Offer …".
@@ -35,6 +36,8 @@ class Kind:
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
+    - `template`: a folder with what `cb new` writes for it: `component.py`, `test_component.py`
+      and `usage.md`, as in the template of the core. None where there is nothing to start from.
     - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
       bring, that is always `<name>_plugins`.
     """
@@ -48,6 +51,7 @@ class Kind:
     static: bool = False
     is_value: bool = False
     example: str = ""
+    template: Path | None = None
     recorded_as: str = attrs.field(
         default=attrs.Factory(lambda kind: f"{kind.name}_plugins", takes_self=True)
     )
@@ -75,12 +79,12 @@ class Kind:
 
 def group_of(kind: str) -> str:
     """The entry-point group of a kind."""
-    return f"cb.{kind}s"
+    return f"cb.{names.plural(kind)}"
 
 
 def hook_of(kind: str) -> str:
     """The offering hook of a kind."""
-    return f"cb_{kind.replace('-', '_')}s"
+    return f"cb_{names.plural(kind).replace('-', '_')}"
 
 
 def _other_than(name: str) -> Callable[[Any], str | None]:
@@ -91,6 +95,15 @@ def _other_than(name: str) -> Callable[[Any], str | None]:
         return None if found == name else f"make it a value of the class {name}, not a {found}"
 
     return problem
+
+
+def _no_memory(value: Any) -> str | None:
+    """What a thing lacks to be a memory system; None if nothing."""
+    lacking = [m for m in ("reset", "ingest", "query") if not callable(getattr(value, m, None))]
+    if lacking:
+        return f"give it {' and '.join(f'{method}()' for method in lacking)}"
+    named = isinstance(getattr(value, "name", None), str)
+    return None if named else "give it a `name`, a text that is not empty"
 
 
 KINDS: dict[str, Kind] = {
@@ -162,6 +175,14 @@ KINDS: dict[str, Kind] = {
             example="cb {spec} --help",
         ),
         Kind(
+            name="memory",
+            offer="memory systems: fed with a history, then asked about it",
+            target="It makes an object with `name`, `reset`, `ingest` and `query`; see "
+            "`cbcore.memory`.",
+            problem=_no_memory,
+            example="cb run --memory {spec} --dataset locomo:sample",
+        ),
+        Kind(
             name="extension",
             offer="extensions of a run: data with its scorers, asked for by a flag of `cb run`",
             target="It makes a `cbcore.extensions.RunExtension` of the values that the flag was "
@@ -194,11 +215,11 @@ KINDS: dict[str, Kind] = {
 
 def kind_of(word: str, known: Collection[str] = KINDS) -> str:
     """The kind a user's word means, singular or plural."""
-    singular = names.canonical(word).removesuffix("s")
+    singular = names.singular(names.canonical(word))
     if singular in known:
         return singular
-    plural = [f"{kind}s" for kind in known]
+    plural = [names.plural(kind) for kind in known]
     raise UsageError(
         f"there is no kind of component called {word!r}",
-        hint=names.hint(singular, known, f"kinds: {', '.join(plural)}", form="did you mean {}s?"),
+        hint=names.hint(names.plural(singular), plural, f"kinds: {', '.join(plural)}"),
     )

@@ -22,6 +22,18 @@ def is_valid(name: str) -> bool:
     return _NAME.match(name) is not None
 
 
+def plural(word: str) -> str:
+    """The plural of an English noun of the regular kinds: `systems`, `memories`."""
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def singular(word: str) -> str:
+    """The noun that a plural is of; what is none stays as it is."""
+    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
+
+
 def near_matches(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
     """The known names closest to a misspelt one, best first."""
     from difflib import get_close_matches  # costs 3 ms, and only errors need it
@@ -55,3 +67,8 @@ def hint(
     """
     near = near_matches(word, known, limit=most)
     return form.format(" or ".join(near)) if near else otherwise
+
+
+def with_article(noun: str) -> str:
+    """`an evaluator`, `a system`."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

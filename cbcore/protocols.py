@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from cbcore.exceptions import DataError
+from cbcore.memory import Item
 from cbcore.results import EvalResult, EvalRow, Scored
 
 Example: TypeAlias = dict[str, Any]
-"""One example of a dataset: `id` and `context` or `question`; the rest is the dataset's."""
+"""One example of a dataset: `id` and `context` or `question`; the rest is the dataset's.
+
+Where it says how text is to be generated, `generation` has `until` (texts that end a reply) and
+may have `max_gen_toks`, `temperature` and `do_sample`; systems take of it what they can."""
 
 Output: TypeAlias = dict[str, Any]
 """What a system returns: `response` when it answers, `context` when it rewrites the context,
@@ -66,7 +70,11 @@ class System(Protocol):
 
 @runtime_checkable
 class AsyncSystem(Protocol):
-    """A system that is awaited. Preferred over `process` where a system has both."""
+    """A system that is awaited. Preferred over `process` where a system has both.
+
+    One that puts its calls in an order of its own has `calls_at_once`, how many it wants to be
+    given: it then keeps itself to what `--max-workers` allows.
+    """
 
     @property
     def name(self) -> str: ...
@@ -86,6 +94,24 @@ class ConversationalSystem(Protocol):
     def name(self) -> str: ...
 
     def process_conversation(self, example: Example) -> Output: ...
+
+
+@runtime_checkable
+class LikelihoodSystem(Protocol):
+    """A system that, besides `process`, says how likely texts are to continue others.
+
+    It is asked where an example has `loglikelihood_requests`, and gives for each context and
+    continuation the natural logarithm of the probability and whether the continuation is the
+    likeliest one. An empty context means the beginning of a text. A system that is awaited may
+    make it a coroutine. `cbcore.likelihood` has the names of the fields.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def loglikelihood(
+        self, requests: Sequence[tuple[str, str]]
+    ) -> Sequence[tuple[float, bool]]: ...
 
 
 @runtime_checkable
@@ -141,7 +167,9 @@ class AsyncEvaluator(Protocol):
 class Metric(Protocol):
     """Aggregates the rows of one system. NaN or infinity means: no finite value.
 
-    A value that is `cbcore.stats.Measured` also gets its standard error and interval.
+    A value that is `cbcore.stats.Measured` also gets its standard error and interval. With an
+    optional `section(rows_by_system, config)` it adds a `cbcore.results.Section` to the result,
+    under its name, or None where it has nothing to show; `config` is that of the result.
     """
 
     @property
@@ -200,16 +228,29 @@ class Executor(Protocol):
 
 @runtime_checkable
 class MemorySystem(Protocol):
-    """A system that is fed over time and then asked."""
+    """A system that is fed with a history and then asked about it; `cbcore.memory` has the nouns.
+
+    One instance serves one history: `reset`, then `ingest` session by session in their order,
+    then `query`. Histories run beside each other, each with an instance of its own. Any of the
+    methods may be `async`.
+
+    With `save(folder)` and `load(folder)` it writes what it knows into an empty folder and reads
+    it back, so that a run that was interrupted does not feed it twice. With `warm_up()` it loads
+    what only its first call would, and with `close()` it lets go of what it holds.
+    """
 
     @property
     def name(self) -> str: ...
 
-    def reset(self) -> None:
+    def reset(self) -> Any:
         """Forget everything."""
 
-    def ingest(self, items: Sequence[Any]) -> Any:
-        """Take in conversation turns, documents or events."""
+    def ingest(self, items: Sequence[Item]) -> Any:
+        """Take in turns, documents, events or declarations. Returns an `IngestResult` or None."""
 
     def query(self, question: str, budget: int | None = None) -> Any:
-        """Answer from what was taken in, within a token budget."""
+        """Answer from what was taken in, from at most `budget` tokens of it.
+
+        Returns a `QueryResult`, or just the answer. The question is a `Question`, which knows
+        when it is asked.
+        """

@@ -128,13 +128,20 @@ class Section:
     `group`, may have a `state` and a `reason` instead of numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
     `values`, for each system a `value` with its `stderr` and the number `n` behind it. What else
     a line or a score says is shown under the headers of `columns`, by its key. The names stand
-    under the `header`.
+    under the `header`. Lines without any score are a table of their columns alone. `names_data`
+    says that what the extension was asked for is data, by which a report may call the run.
+
+    `chart` is the same as a picture, for reports that draw: a `heat map` with `columns` and
+    `panels` of `rows` and their `values`, or `curves` with `series` of points (`x`, `y`, `low`,
+    `high`, `label`); either names what its `x` and `y` are.
     """
 
     title: str
     lines: list[dict[str, Any]] = attrs.field(validator=_check_lines)
     header: str = "task"
     columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
+    names_data: bool = True
+    chart: dict[str, Any] | None = None
 
 
 @attrs.define(repr=False)

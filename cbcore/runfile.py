@@ -7,6 +7,8 @@
     datasets: [hotpotqa:sample]
     max_examples: 50
 
+Paths are relative to the file: those of data files, of own code (`py:./mine.py:Name`), of
+reports, of `cache_dir`, and every value of a parameter that begins with `./` or `../`.
 `!function module.name` is a function of a module next to the file. `${NAME}` is replaced by
 the environment variable; what it held is treated as a secret.
 """
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cbcore import specs
+from cbcore._build.places import from_folder
 from cbcore.bounded_yaml import NotReadableError, construct, read_text, safe_loader
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
@@ -45,8 +48,9 @@ def read_run_file(
 
     `brought` are keys that plugins bring, whose values are theirs to check.
     """
+    path = found_run_file(path)
     try:
-        data = construct(read_text(Path(path), any_kind=True), loader_for(path))
+        data = construct(read_text(path, any_kind=True), loader_for(path))
     except NotReadableError as error:
         kind, _, problem = error.reason.partition(": ")
         told = error.reason if error.line is None else f"{kind}: line {error.line}: {problem}"
@@ -56,12 +60,37 @@ def read_run_file(
     notice_parameters(data)
     environ = os.environ if environ is None else environ
     known = run_file_options()
-    return {
+    settings = {
         key: _expand(str(path), value, environ)
         if key in brought and key not in known
         else _setting(str(path), key, value, known, environ, brought)
         for key, value in data.items()
     }
+    return from_folder(path.parent, settings)
+
+
+def found_run_file(path: str | Path) -> Path:
+    """The run file of a path: itself, or the one that a folder holds.
+
+    Of several in a folder it is `cb.yaml`, or `run.yaml`. Raises `ConfigError` where that does
+    not tell which.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        return place
+    there = sorted(file for file in place.iterdir() if file.suffix in (".yaml", ".yml"))
+    usual = [file for stem in ("cb", "run") for file in there if file.stem == stem]
+    if usual or len(there) == 1:
+        return (usual or there)[0]
+    if not there:
+        raise ConfigError(
+            str(path), "this folder has no run file", hint="`cb init` writes one, cb.yaml"
+        )
+    raise ConfigError(
+        str(path),
+        f"this folder has {len(there)} files that may be run files, and none is called cb.yaml",
+        hint=f"name one: {', '.join(str(file) for file in there)}",
+    )
 
 
 def loader_for(path: str | Path) -> type[Any]:

@@ -8,7 +8,7 @@
 `config` is handed to the component's first parameter. Values may be quoted, a quote inside is
 written twice (`'it''s'`), and lists are written `[a,b]`. Systems chain with `|`. A dataset may
 also be the path of a data file, and any component may be the user's own code: `py:module:Name`
-or `py:./file.py:Name`.
+or `py:./file.py:Name`, with parameters behind a further colon, or a comma.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _PATH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAME = re.compile(r"[\w./-]+\Z")
+_OWN_CODE = re.compile(
+    r"(?P<path>(?:[\w.]+|.*?\.py):[\w.]+)\s*(?:(?P<mark>[:,])(?P<rest>.*))?\Z", re.DOTALL
+)
 _QUOTED = re.compile(r"""'(?:[^']|'')*'\Z|"(?:[^"]|"")*"\Z""")
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
 _OPENERS = {"[": "]", "{": "}", "(": ")"}
@@ -84,8 +87,20 @@ def parse(text: str) -> Spec:
         raise _refused(text, f"{name!r} is not a name")
     if colon and not rest.strip():
         raise _refused(text, "nothing follows the colon")
+    own = _OWN_CODE.match(rest.strip()) if name == "py" else None
+    if own is not None and own["mark"] == ":":
+        config, params = _parse_arguments(text, own["rest"])
+        return Spec(name, own["path"] if config is None else f"{own['path']}:{config}", params)
     config, params = _parse_arguments(text, rest)
     return Spec(name=name, config=config, params=params)
+
+
+def own_code(config: str) -> tuple[str, str | None]:
+    """The `module:Name` of own code, and the value for its first parameter, if there is one."""
+    match = _OWN_CODE.match(config)
+    if match is None or match["mark"] != ":":
+        return config, None
+    return match["path"], match["rest"]
 
 
 def parse_dataset(text: str) -> Spec:
@@ -187,7 +202,8 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
     first, *rest = _split(text, ",", text)
     pieces = list(_split(rest[-1] if rest else first, "=", text))
     # The own code of `py:./mine.py:Name=FILE` has no parameter before the file.
-    n_before_file = 1 if head.startswith("py:") and not rest else 2
+    own = _OWN_CODE.match(head.removeprefix("py:")) if head.startswith("py:") else None
+    n_before_file = 1 if own is not None and own["mark"] is None and not rest else 2
     if len(pieces) <= n_before_file:
         return parse(text), None
     file = "=".join(pieces[n_before_file:])

@@ -11,7 +11,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ("context_twin", "has_own_context", "joined_turns", "visible", "visible_json")
+__all__ = (
+    "context_twin",
+    "has_own_context",
+    "joined_turns",
+    "visible",
+    "visible_json",
+    "with_rewritten_twin",
+)
 
 _BETWEEN_TURNS = "\n\n"
 # Controls, line separators, lone surrogates, and the invisible characters that reorder or hide

@@ -32,6 +32,7 @@ from cbcore.cli._settings import Settings
 from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
 from cbcore.plugins import _metadata
+from cbcore.plugins._directory import directory
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.runconfig import RunConfig
@@ -257,7 +258,49 @@ def _brought_key(setting: Setting) -> str:
     return f"| `{setting.key}` | {described} | `{setting.flag}` | {meaning} |"
 
 
+_DIRECTORY = (
+    "What there is to install, from the list that comes with `cb`. `cb plugins search WORD` "
+    "searches the same list, and `cb install NAME` installs one."
+)
+_BE_LISTED = (
+    "The list is `cbcore/plugins/directory.json` in the repository: one object per plugin, with "
+    "the `name` of its package, `what` it is for in one line, and a `link` to read more. Add yours "
+    "in a pull request, in the place its name has in the alphabet. It is taken when it can be "
+    "installed, when `cb plugins check NAME` passes in a fresh environment, and when its licence "
+    "lets people use it. [Publish a plugin](../how-to/publish-a-plugin.md) has the way there."
+)
+
+
+def plugins_page() -> str:
+    """Every plugin of the directory: what it is for and what it offers."""
+    parts = [
+        *("# Plugins", "", NOTICE.replace("edit the docstrings", "edit directory.json"), ""),
+        _DIRECTORY,
+        *("", "| plugin | what it is for | offers |", "|---|---|---|"),
+    ]
+    for one in directory():
+        name = f"[{one.name}]({one.link})" if one.link.startswith("https://") else one.name
+        kinds: dict[str, list[str]] = {}
+        for kind, offered in one.offers:
+            kinds.setdefault(kind, []).append(f"`{offered}`")
+        offers = "; ".join(f"{kind} {_some(names)}" for kind, names in kinds.items())
+        parts.append(f"| {name} | {one.what} | {offers or '–'} |")
+    parts += [
+        *("", "## Be listed", ""),
+        _BE_LISTED,
+        "",
+    ]
+    return _page(parts)
+
+
+def _some(names: Sequence[str]) -> str:
+    most = 8
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "plugins.md": plugins_page,
     "hooks.md": hooks_page,
     "cli.md": cli_page,
     "errors.md": errors_page,

@@ -10,6 +10,8 @@ from typing import Any
 import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
+from cbcore._build import own
+from cbcore._build.layout import Layout
 from cbcore._run.parts import Part, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
@@ -21,6 +23,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
+from cbcore.kinds import Kind
 from cbcore.plain import json_safe
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
@@ -29,6 +32,9 @@ from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_pa
 from cbcore.specs import Spec
 from cbcore.tables import as_dataset
 from cbcore.trust import Stranger
+
+_RENAMED = ("system", "memory")
+"""Kinds whose components take `name=` although their classes need not know it."""
 
 
 class Builder:
@@ -75,9 +81,18 @@ class Builder:
             part = self._own_code(kind, wanted, extra, stranger)
             part.record["spec"] = blot(str(wanted))
             return part
+        if wanted.name.endswith(".py"):
+            raise UsageError(
+                f"no {kind} is called {wanted.name!r}",
+                hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
+            )
         component = registry.get(kind, wanted.name, host=self.host)
         target = component.load()
-        value, given = self._made(kind, wanted, target, extra, component.plugin, stranger)
+        by_hand = component.owner is None  # registered, and perhaps a plain function
+        plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
+        value, given = plain or self._made(
+            *(kind, wanted, target, extra, component.plugin, stranger)
+        )
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
@@ -113,52 +128,86 @@ class Builder:
         owner: str,
         stranger: Stranger | None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Call the factory. What it does not know is the core's: `name=` renames any system,
-        and `…_column=` points any evaluator at other data."""
+        """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
+        and `…_column=` points any evaluator or dataset at other columns."""
         new_name = None
         signature = signature_of(target)
+        layout = Layout()
         mapping: dict[str, Any] = {}
-        if kind == "evaluator":
+        if kind == "dataset":
+            spec, layout = Layout.taken_from(spec, signature)
+            mapping = layout.parameters
+        elif kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
         if stranger is not None:
             stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
-        if kind == "system" and "name" in spec.params and not knows_name:
+        if kind in _RENAMED and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
             bound = binding.bind(spec, target, extra=extra, stranger=stranger)
             value = bound.make()
-            if mapping:
+            if kind == "dataset":
+                value = layout.applied_to(as_dataset(value), spec.name)
+            elif mapping:
                 value = _mapped(spec.name, value, mapping)
         given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
 
+    @staticmethod
+    def _plain_function(
+        kind: str,
+        spec: Spec,
+        target: Any,
+        extra: Mapping[str, Any] | None,
+        stranger: Stranger | None,
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """The component that a function itself is; None for one that makes a component."""
+        mapping: dict[str, Any] = {}
+        if kind == "evaluator":
+            spec, mapping = _without_columns(spec, signature_of(target))
+        made = own.from_function(kind, spec, target, extra, stranger)
+        if made is None or not mapping:
+            return made
+        if stranger is not None:
+            stranger.check_all(spec.name, mapping)
+        return _mapped(spec.name, made[0], mapping), {**made[1], **_told(mapping)}
+
     def _own_code(
         self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, stranger: Stranger | None
     ) -> Part:
-        """`py:module:Name`: a class or function is called, a ready-made object is used as is."""
-        path = spec.config or ""
+        """`py:module:Name`: a class or function is called, a ready-made object is used as is.
+
+        A function that is what a method of the kind would be is taken for that method.
+        """
+        path, first = specs.own_code(spec.config or "")
+        written = f"py:{path}"
         try:
             target = usercode.import_attribute(path)
         except ValueError as error:
-            raise UsageError(f"py:{path}: {error}") from error
+            raise UsageError(f"{written}: {error}") from error
         given: dict[str, Any] = {}
-        if callable(target):
-            inner = Spec(name=path, params=spec.params)
-            value, given = self._made(kind, inner, target, extra, f"py:{path}", stranger)
-        elif spec.params:
-            raise ParameterError(path, "is not a class or function, so it takes no parameters")
+        inner = Spec(name=written, config=first, params=spec.params)
+        if (plain := self._plain_function(kind, inner, target, extra, stranger)) is not None:
+            value, given = plain
+        elif callable(target):
+            value, given = self._made(kind, inner, target, extra, written, stranger)
+        elif first is not None or spec.params:
+            raise ParameterError(written, "is not a class or function, so it takes no parameters")
         else:
             value = target
-        value = self._checked(kind, value, f"py:{path}")
-        name = (_tag_of(value) or path.rpartition(":")[2]) if kind == "dataset" else value.name
+        called = path.rpartition(":")[2]
+        value = self._checked(kind, own.named(self.host.kind(kind), value, called), written)
+        name = (_tag_of(value) or called) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
-        record["component"] = f"py:{path}"
+        record["component"] = written
         return Part(value, record)
 
     def _given(self, kind: str, value: Any) -> Part:
+        value = own.as_component(kind, value)
+        value = own.named(self.host.kind(kind), value, type(value).__name__)
         value = self._checked(kind, value, None)
         if isinstance(value, StoredSystem):
             return Part(value, value.record)
@@ -174,7 +223,9 @@ class Builder:
         if isinstance(value, columns.Mapped):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
-        owner = owner_of(described, self.host)
+        owner = owner_of(
+            described.system if isinstance(described, Renamed) else described, self.host
+        )
         return Part(
             value, provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
         )
@@ -190,7 +241,7 @@ class Builder:
         if not text:
             return as_dataset(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):
-            raise UsageError(text, hint=f"see the {kind} protocol in the reference")
+            raise UsageError(text, hint=_how_to_write(asked))
         raise PluginContractError(owner, text)
 
     # -- the parts of a run --------------------------------------------------------------------
@@ -216,6 +267,16 @@ class Builder:
         return (
             str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
         )
+
+    def dataset(self, wanted: Any, extra: Mapping[str, Any], layout: Layout) -> Part:
+        """A dataset in which the fields of the run stand where systems look for them.
+
+        What is said in its own spec goes before the `layout` of the run.
+        """
+        part = self.build("dataset", wanted, extra)
+        part.value = layout.applied_to(part.value, part.record["name"])
+        layout.check(part.value, part.record["name"])
+        return part
 
     def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
         """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
@@ -305,6 +366,13 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
         name: columns.function_name(column) if callable(column) else column
         for name, column in mapping.items()
     }
+
+
+def _how_to_write(kind: Kind) -> str:
+    """What own code of a kind has to be."""
+    methods = " or ".join(f"`{method}`" for method in kind.methods)
+    needs = f"{kind.target} " if not methods else f"a {kind.name} has the method {methods}; "
+    return f"{needs}all of it stands in the reference, docs/reference/protocols.md"
 
 
 def _kept_by(value: Any) -> dict[str, Any]:

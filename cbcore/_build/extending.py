@@ -37,13 +37,13 @@ class Setting:
     @property
     def key(self) -> str:
         name = self.component.name.replace("-", "_")
-        return f"{name}s" if self.is_extension else name
+        return names.plural(name) if self.is_extension else name
 
     @property
     def words(self) -> tuple[str, ...]:
         """Every word that means it in a run file or in Python."""
         singular = self.component.name.replace("-", "_")
-        return (singular, f"{singular}s")
+        return (singular, names.plural(singular))
 
     @property
     def is_extension(self) -> bool:

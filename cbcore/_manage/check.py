@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from cbcore import names
+from cbcore._manage.health import name_conflicts
 from cbcore._manage.probe import Probe, findings, probe, try_kit
 from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
@@ -62,7 +63,12 @@ def check_installed(host: PluginHost, plugins: Sequence[str] = ()) -> list[Check
         and plugin.name != CORE
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
-    return [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
+    found = [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
+    for clash in name_conflicts(host):
+        for checked in found:
+            if checked.plugin in clash.subject.split(", "):
+                checked.findings.append(clash)
+    return found
 
 
 def check_project(folder: Path) -> Checked:

@@ -60,7 +60,7 @@ def diagnose(host: PluginHost, folders: Iterable[Path]) -> list[Finding]:
     ]
     told = {(f.subject, f.problem) for f in found}
     found += [f for f in _plugins(host.plugins) if (f.subject, f.problem) not in told]
-    found += _name_conflicts(host)
+    found += name_conflicts(host)
     found += _copies(ours)
     found += _leftovers(distributions)
     found += _unwritable([memory_path().parent, *folders])
@@ -86,14 +86,15 @@ def _plugins(plugins: Sequence[Plugin]) -> Iterator[Finding]:
             )
 
 
-def _name_conflicts(host: PluginHost) -> Iterator[Finding]:
+def name_conflicts(host: PluginHost) -> Iterator[Finding]:
+    """Names that more than one plugin claims, of which the subject names all."""
     for (kind, name), owners in host.conflicts().items():
         choices = " or ".join(f"{owner}/{name}" for owner in owners)
         yield Finding(
             "name-conflict",
             "error",
             ", ".join(owners),
-            f"both offer a {kind} called {name!r}",
+            f"both offer {names.with_article(kind)} called {name!r}",
             f"write {choices}, or disable one of them with --no-plugin",
         )
 

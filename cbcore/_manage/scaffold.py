@@ -1,6 +1,6 @@
 """Starting a plugin: names that will work, and the template that writes the project.
 
-The template is a cookiecutter template. In the repository it is `cookiecutter-plugin/`; in the
+The template follows cookiecutter's rules. In the repository it is `cookiecutter-plugin/`; in the
 wheel it is inside this package, so that it needs no network and always fits this version.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import keyword
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore.exceptions import CBError, MissingExtraError, UsageError
+from cbcore.exceptions import CBError, UsageError
 from cbcore.plugins._known import known_offers
 from cbcore.plugins._metadata import installed_version
 from cbcore.plugins._plugin import Plugin
@@ -37,7 +37,9 @@ _NUMBERS = re.compile(r"(?P<major>\d+)\.(?P<minor>\d+)(?P<final>(?:\.\d+)*\Z)?")
 class Project:
     """A plugin to be written. `name` is that of its component, without the prefix.
 
-    What is left out gets the default that the template has too.
+    What is left out gets the default that the template has too. A kind that a plugin brings has
+    the `template` of its own that this plugin carries; the distribution that brings it is then
+    required too.
     """
 
     kind: str
@@ -46,6 +48,8 @@ class Project:
     author: str = attrs.Factory(lambda self: f"The {self.distribution} authors", takes_self=True)
     license: str = LICENSES[0]
     github_user: str = ""
+    template: Path | None = None
+    brought_by: str = ""
 
     @property
     def distribution(self) -> str:
@@ -66,7 +70,7 @@ class Project:
 
 
 def _described(kind: str) -> str:
-    return f"{'An' if kind[0] == 'e' else 'A'} {kind} for cb"
+    return f"{names.with_article(kind).capitalize()} for cb"
 
 
 def component_name(name: str) -> str:
@@ -92,8 +96,8 @@ def component_name(name: str) -> str:
 def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]) -> None:
     """Refuse, before anything is asked or written, what could not be written or used in the end.
 
-    That is a name that an installed or a first-party plugin has or offers this kind under, a
-    folder that exists, or a template engine that is not installed.
+    That is a name that an installed or a first-party plugin has or offers this kind under, or a
+    folder that exists.
     """
     known = known_offers()
     installed = [(c.kind, c.name, plugin.name) for plugin in plugins for c in plugin.components]
@@ -114,7 +118,6 @@ def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]
             f"there is a plugin called {project.distribution}", hint="choose another name"
         )
     _new_folder(project, output_dir)
-    _engine()
 
 
 def write(project: Project, output_dir: Path) -> Path:
@@ -122,31 +125,29 @@ def write(project: Project, output_dir: Path) -> Path:
 
     All of it or nothing: it is written elsewhere and then moved to its place.
     """
-    project.check_texts()
-    folder = _new_folder(project, output_dir)
-    cookiecutter, failures = _engine()
-    import shutil
     import tempfile
 
+    from jinja2 import TemplateError
+
+    from cbcore._manage.rendering import render
+
+    project.check_texts()
+    folder = _new_folder(project, output_dir)
+    answers = {**attrs.asdict(project, filter=_is_asked), "__cbcore": core_range()}
+    if project.brought_by:
+        answers["__also"] = project.brought_by
+    parts = {project.kind: project.template} if project.template is not None else {}
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".cb-new-", dir=folder.parent) as scratch:
-            written = cookiecutter(
-                str(template_folder()),
-                no_input=True,
-                extra_context={**attrs.asdict(project), "__cbcore": core_range()},
-                # Instead of settings in the home folder, and a record of the answers there.
-                default_config={"replay_dir": f"{scratch}/replay", "cookiecutters_dir": scratch},
-                output_dir=scratch,
-                # What the hooks do is done here: they leave files in the temporary folder.
-                accept_hooks=False,
-            )
-            for compiled in list(Path(written).rglob("__pycache__")):
-                shutil.rmtree(compiled)  # by the installer, of the template
-            Path(written).rename(folder)
-    except failures as error:
+            render(template_folder(), answers, Path(scratch), parts).rename(folder)
+    except (OSError, TemplateError) as error:
         raise UsageError(f"{folder} cannot be written: {error}") from error
     return folder
+
+
+def _is_asked(field: attrs.Attribute[Any], _: Any) -> bool:
+    return field.name not in ("template", "brought_by")
 
 
 def _new_folder(project: Project, output_dir: Path) -> Path:
@@ -159,23 +160,12 @@ def _new_folder(project: Project, output_dir: Path) -> Path:
     return folder
 
 
-def _engine() -> tuple[Callable[..., Any], tuple[type[Exception], ...]]:
-    """The function that renders a template, and what it raises when it cannot."""
-    try:
-        from cookiecutter.exceptions import CookiecutterException
-        from cookiecutter.main import cookiecutter
-    except ImportError as error:
-        raise MissingExtraError("`cb new`", "cookiecutter", "cbcore[new]") from error
-    return cookiecutter, (OSError, CookiecutterException)
-
-
 @functools.cache
 def known_kinds() -> tuple[str, ...]:
     """What the template knows to write: the choices that it gives itself."""
-    import json
+    from cbcore._manage.rendering import questions_of
 
-    questions = json.loads((template_folder() / "cookiecutter.json").read_text(encoding="utf-8"))
-    return tuple(questions["kind"])
+    return tuple(questions_of(template_folder())["kind"])
 
 
 def template_folder() -> Path:

@@ -192,6 +192,10 @@ class Account:
             self._budget.hint = "use --budget-tokens, which counts what was sent and received"
         return work.reserved_usd
 
+    def pay(self, usd: float) -> None:
+        """Count what was paid for scores, which nobody could set aside."""
+        self._budget.spent_usd += usd
+
     # Lanes come one after another, so nothing of another lane is under way then.
     def abandon(self) -> None:
         """Count calls whose end nobody waited for as having taken what was set aside for them."""
@@ -238,13 +242,13 @@ class Admission:
         return self._next
 
 
-def check_dollars(systems: Sequence[Part]) -> None:
-    """Raise `UsageError` for a system that asks for money, and does not know how much.
+def check_dollars(parts: Sequence[Part]) -> None:
+    """Raise `UsageError` for a system or judge that asks for money, and does not know how much.
 
     That is one with an `estimate_usd` which is None, or fails. One without any says nothing of
     money: it is free, or its rows tell.
     """
-    for part in systems:
+    for part in parts:
         estimate = getattr(part.value, "estimate_usd", _SAYS_NOTHING)
         if estimate is None:
             raise UsageError(

@@ -16,8 +16,15 @@ from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
 from cbcore._run.work import Work, private_copy
+from cbcore.chains import Passed
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError, RunError
+from cbcore.likelihood import (
+    REQUESTS,
+    awaited_likelihood_call,
+    gives_likelihoods,
+    likelihood_call,
+)
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
@@ -27,6 +34,10 @@ if TYPE_CHECKING:
     import asyncio
 
 _of_this_call = _waits.of_this_call
+
+
+_SOON_S = 0.001
+"""Less than this is left of no time limit: timers are not as exact."""
 
 
 def is_async(system: Any) -> bool:
@@ -51,6 +62,9 @@ class SyncCaller:
         self._single = self._measured(system.process)
         conversation = getattr(system, "process_conversation", None)
         self._conversation = self._measured(conversation) if conversation else self._single
+        self._likelihood = self._single
+        if gives_likelihoods(system):
+            self._likelihood = self._measured(likelihood_call(system))
 
     def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What is called: the function itself, or one that also returns what it waited."""
@@ -65,6 +79,8 @@ class SyncCaller:
             return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
+        if REQUESTS in example:
+            call = self._likelihood
         if self._is_plain and _of_this_call.get() is not None:
             _waits.taken_waits()  # of an evaluator, the dataset or a warm-up in this thread
         started = time.perf_counter()
@@ -94,13 +110,21 @@ class AsyncCaller:
         self._timeout_s = timeout_s
         self._single = system.aprocess
         self._conversation = getattr(system, "aprocess_conversation", self._single)
+        self._likelihood = self._single
+        if gives_likelihoods(system):
+            self._likelihood = awaited_likelihood_call(system)
         self._begun: set[tuple[int, int]] = set()  # by index and repeat: of one lane, all differ
+        # One that puts its calls in an order of its own lets most of them wait, which is not
+        # what their limit is for.
+        self._queues = getattr(system, "calls_at_once", None) is not None
 
     async def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
             return _settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
+        if REQUESTS in example:
+            call = self._likelihood
         waits = _waits.new_waits()
         started = time.perf_counter()
         try:
@@ -124,7 +148,8 @@ class AsyncCaller:
 
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(self._timeout_s or 0.0, _end, over)
+        waits = _waits.current_waits() if self._queues else None
+        timer = _Timer(loop, over, self._timeout_s or 0.0, waits)
         task = loop.create_task(self._outcome(call, example, work))
         task.add_done_callback(functools.partial(_end, over))
         try:
@@ -154,7 +179,8 @@ class AsyncCaller:
                 raise
             return None, error
         # One that blocked the loop, or was kept by one that did: its row says so already.
-        late = time.monotonic() - started > (self._timeout_s or 0.0) + LATER_S
+        waited = _waits.current_waits().so_far() if self._queues else 0.0
+        late = time.monotonic() - started - waited > (self._timeout_s or 0.0) + LATER_S
         return output, _TimeLimitError(self._timeout_s) if late else None
 
     def give_up(self, work: Work) -> Outcome | None:
@@ -164,6 +190,32 @@ class AsyncCaller:
         limit_s = self._timeout_s or 0.0
         told = f"{_TimeLimitError(limit_s)}: this call, or one beside it, blocks the event loop"
         return Outcome(work, None, limit_s, told)
+
+
+class _Timer:
+    """Ends the wait for a call when its time is up, without the time that it waited itself."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        over: asyncio.Future[None],
+        limit_s: float,
+        waits: _waits.Waits | None,
+    ) -> None:
+        self._loop, self._over, self._limit_s, self._waits = loop, over, limit_s, waits
+        self._started = loop.time()
+        self._timer = loop.call_later(limit_s, self._look)
+
+    def _look(self) -> None:
+        waited = self._waits.so_far() if self._waits is not None else 0.0
+        left = self._limit_s + waited - (self._loop.time() - self._started)
+        if left <= _SOON_S:
+            _end(self._over)
+        else:
+            self._timer = self._loop.call_later(left, self._look)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
 
 
 def _end(over: asyncio.Future[None], _: object = None) -> None:
@@ -250,12 +302,19 @@ def _settled(work: Work) -> Outcome:
     return Outcome(work, known.output(), known.latency)
 
 
+_WORTH_TELLING_S = 0.0005
+"""A shorter wait is none that anybody asked for."""
+
+
 def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
-    if waited:
+    if waited:  # or less than nothing, where it was taken before for the same work
         took = max(0.0, took - waited)
+    stage_s = None
     if type(output) is not dict:
         kind = type(output).__name__
+        if isinstance(output, Passed):
+            stage_s = output.stage_s
         if not isinstance(output, dict):
             return Outcome(work, None, took, f"the system returned {kind}, not a dict")
         try:
@@ -263,11 +322,11 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
         except Exception as error:  # noqa: BLE001 - the plugin boundary
             reason = f"the system returned {kind}, which cannot be read"
             return Outcome(work, None, took, f"{reason}: {describe_exception(error)}")
-    if waited:
+    if waited > _WORTH_TELLING_S:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         output = {**output, "metadata": {**known, "waited_s": waited}}
-    return Outcome(work, output, took)
+    return Outcome(work, output, took, stage_s=stage_s)
 
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:

@@ -39,6 +39,7 @@ class RunOptions:
     cluster_column: str | None = None
     no_examples: bool = False
     executor: Any = None
+    interleave: bool = False
 
 
 @attrs.define

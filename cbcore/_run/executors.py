@@ -136,18 +136,20 @@ def run_async(
     unclaimed: list[Result] | None = None,
     gate: Gate | None = None,
     give_up: Callable[[Item], Result | None] | None = None,
+    announced: bool = False,
 ) -> Iterator[Result]:
     """Awaitable calls, `in_flight` at a time, on an event loop in another thread.
 
     When a loop that has a time limit is blocked, `give_up` makes the results of the calls that
-    were under way; those it makes none for are made again.
+    were under way; those it makes none for are made again. If it is to be `announced`, None
+    comes before the first result, as soon as the first calls are under way.
     """
     from cbcore._run.event_loop import AsyncPool
 
     pool = AsyncPool(call, in_flight, loop, give_up)
     try:
         window = in_flight * _WINDOW_PER_WORKER
-        yield from _in_order(items, pool.submit, pool, window, unclaimed, gate)
+        yield from _in_order(items, pool.submit, pool, window, unclaimed, gate, announced)
     finally:
         pool.stop()
 
@@ -210,7 +212,8 @@ def _in_order(
     window: int,
     unclaimed: list[Result] | None,
     gate: Gate | None,
-) -> Iterator[Result]:
+    announced: bool = False,
+) -> Iterator[Any]:
     """Keep up to `window` items submitted and yield their results in the order given.
 
     When the items end in a failure, it is raised after the results of those before it.
@@ -237,10 +240,11 @@ def _in_order(
                 else:
                     submit(submitted, item)
                     submitted += 1
+            if announced:
+                announced = False
+                yield None
             if wanted == submitted:
-                if failure is not None:
-                    raise failure
-                return
+                return _raise_if_any(failure)
             while wanted not in ready:
                 ready.update(finished.get())
             result = ready.pop(wanted)
@@ -254,6 +258,11 @@ def _in_order(
             ready.update(finished.drain())
             in_order = (ready[index] for index in sorted(ready))
             unclaimed += [result for result in in_order if not isinstance(result, Escaped)]
+
+
+def _raise_if_any(failure: Exception | None) -> None:
+    if failure is not None:
+        raise failure
 
 
 def _drain(queue: SimpleQueue[Any]) -> list[Any]:

@@ -73,7 +73,8 @@ class SeenIds:
         ids = f"{len(again)} ids" if len(again) > 1 else "an id"
         return DataError(
             f"{where} has {ids} more than once: {', '.join(named)}{more}; positions count from 0",
-            hint="give every example an id of its own, or none: then they are numbered",
+            hint="give every example an id of its own, or none: then they are numbered; with "
+            "--unique-ids those that come again are",
         )
 
     def _places(self, key: Key, indices: Sequence[int]) -> str:

@@ -25,9 +25,10 @@ class KeptExamples:
     for first; only those that are not there are searched among all.
     """
 
-    def __init__(self, shelf: Shelf, known: Iterable[bytes]) -> None:
+    def __init__(self, shelf: Shelf, known: bytes) -> None:
+        """`known` are the addresses of those that are there, one behind another."""
         self._shelf = shelf
-        self._order = bytearray(b"".join(known))
+        self._order = bytearray(known)
         self._all: set[bytes] | None = None
 
     def all_kept(self, place: int, addresses: Sequence[bytes], contents: Sequence[bytes]) -> int:
@@ -107,9 +108,7 @@ class Keeping:
             return None
         if tag not in self._examples:
             shelf = self._store.shelf("examples", _owner_of_examples(tag))
-            known: Iterable[bytes] = ()
-            if not shelf.is_empty:
-                known = self._store.written(shelf).all_keys()
+            known = b"" if shelf.is_empty else self._store.keys_of(shelf)
             self._examples[tag] = KeptExamples(shelf, known)
         return self._examples[tag]
 

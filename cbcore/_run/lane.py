@@ -80,7 +80,18 @@ class Lane:
         self._outcomes = self._judged(self._called(work)) if self._waiting else self._called(work)
         if self._source.pooled:
             self._outcomes = self._pooled(self._outcomes)
+        if self._budget is not None:
+            self._outcomes = self._judges_paid(self._budget, self._outcomes)
         return map(self._make_row if self._memo is None else self._finished, self._outcomes)
+
+    def _judges_paid(self, budget: Account, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        try:
+            for outcome in outcomes:
+                budget.pay(outcome.scoring_usd())
+                yield outcome
+        finally:
+            if isinstance(outcomes, Generator):
+                outcomes.close()
 
     def _warmed_up(self, works: Iterator[Work]) -> Iterator[Work]:
         """The same work; the system is ready when the first of it has to be called for."""
@@ -179,7 +190,10 @@ class Lane:
                 unclaimed=self._unscored,
                 gate=gate,
                 give_up=awaited.give_up,
+                announced=options.interleave,
             )
+            if options.interleave:
+                next(outcomes)  # its first calls begin now, beside those of the other systems
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
         # Threads score where they call, so what they leave lacks nothing unless judges follow.
@@ -311,5 +325,8 @@ class Lane:
 
     @property
     def _in_flight(self) -> int:
-        default = ASYNC_IN_FLIGHT if is_async(self._part.value) else 1
+        system = self._part.value
+        if (own := getattr(system, "calls_at_once", None)) is not None:
+            return int(own)
+        default = ASYNC_IN_FLIGHT if is_async(system) else 1
         return self._context.options.max_workers or default

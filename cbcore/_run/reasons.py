@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.causes import alike
-from cbcore.names import near_matches
+from cbcore.columns._guesses import as_flags, likely_column
 
 if TYPE_CHECKING:
     from cbcore._run.scorers import Scorer
     from cbcore.results import EvalResult
 
 _MOST_REASONS = 5
-_WORD = re.compile(r"[a-z]+")
-_OFTEN_CALLED = {
-    "answer": {"gold", "golden", "target", "label", "reference", "truth", "expected", "solution"},
-    "question": {"query", "prompt", "instruction", "ask", "input"},
-    "context": {"passage", "document", "text", "article", "body", "source"},
-    "tests": {"test", "check", "asserts"},
-}
-"""Other words that people have for a field."""
 
 
 class Unscored:
@@ -44,7 +35,7 @@ class Unscored:
         for scorer in self._emitting:
             for field in scorer.needs:
                 if example.get(field) is None:
-                    return _no_field(scorer.evaluator.name, field, example)
+                    return _no_field(field, example)
             for field in scorer.needs_output:
                 if output.get(field) is None:
                     return f"the system returned no {field!r} (it returned {_listed(output)})"
@@ -53,15 +44,13 @@ class Unscored:
         return f"no evaluator of the dataset emits {self._score!r}"
 
 
-def _no_field(evaluator: str, field: str, example: Mapping[str, Any]) -> str:
+def _no_field(field: str, example: Mapping[str, Any]) -> str:
     columns = [str(column) for column, value in example.items() if value is not None]
-    others = _OFTEN_CALLED.get(field, set())
-    meant = [c for c in columns if others.intersection(_WORD.findall(c.lower()))]
-    near = next(iter([*near_matches(field, columns, limit=1), *meant]), None)
+    near = likely_column(field, columns)
     suggestion = f"; did you mean {near!r}?" if near else "."
+    flag = as_flags({field: near or "COLUMN"})
     return (
-        f"the example has no {field!r} (it has {_listed(example)}){suggestion} Another column is "
-        f"read with --evaluator {evaluator}:{field}_column={near or 'NAME'}"
+        f"the example has no {field!r} (it has {_listed(example)}){suggestion} Say it with {flag}"
     )
 
 

@@ -19,6 +19,8 @@ from cbcore.tokens import TEXT_FIELDS, TokenCounter
 from cbcore.tracebacks import TRACEBACK, Raised, traceback_of
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
+SCORING_USD = "scoring_usd"
+"""The key of a row's metadata with what its judges were paid."""
 _LARGEST_INT = 10**300
 """Beyond it a number is none that JSON readers take, and `json_safe` decides."""
 
@@ -73,6 +75,7 @@ class RowMaker:
                     _keep_traceback(row, self.raised.traceback)
                 return row
             self._keep_output(row, work.example, output)
+            _keep_stages(row, outcome)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         except KeyboardInterrupt:
@@ -247,7 +250,10 @@ class RowMaker:
         for name, reason in scored.missing.items():
             row.missing[str(name)] = redact(str(reason))
         if scored.details:
-            row.metadata[scorer.part.name] = self._plain(scored.details)
+            details = row.metadata[scorer.part.name] = self._plain(scored.details)
+            cost = details.get("cost_usd")
+            if type(cost) in (int, float):
+                row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
 
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):
@@ -259,6 +265,11 @@ def _keep_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
+
+
+def _keep_stages(row: EvalRow, outcome: Outcome) -> None:
+    if outcome.stage_s is not None and len(outcome.stage_s) > 1:
+        row.metadata["stage_s"] = dict(outcome.stage_s)
 
 
 def _added_up(usage: Any) -> Mapping[str, Any]:

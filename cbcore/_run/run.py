@@ -22,11 +22,13 @@ from cbcore._logging import log_info
 from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.ids import SeenIds, are_unique, check_ids
+from cbcore._run.interleaving import interleaved
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, remove_abandoned
+from cbcore._run.searching import Search
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -68,6 +70,7 @@ class Run:
     observers: Observers = attrs.Factory(Observers)
     record: RunRecord | None = None
     contributions: Mapping[str, Any] = attrs.Factory(dict)
+    search: Search | None = None
     _ids_are_unique: bool = False
     _failures: dict[str, str] = attrs.Factory(dict)
     _recalled: Counter[str] = attrs.Factory(Counter)
@@ -124,7 +127,12 @@ class Run:
             self._rows[system.name] = self._new_rows(system.name)
         self._look_at_ids()
         with self.opened() as opened:
-            for system, sources in opened:
+            if self.context.options.interleave:
+                self._collect_interleaved(opened)
+                return
+            sources_of = dict(opened)
+            for system in self._in_turn():
+                sources = sources_of[system]
                 started = time.perf_counter()
                 # Across sources: two datasets may have the same tag.
                 seen = SeenIds(are_unique=self._ids_are_unique)
@@ -134,6 +142,18 @@ class Run:
                             self._collect_contained(system, source, seen)
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
+
+    def _in_turn(self) -> Iterator[Part]:
+        """The systems, one after another; a search leaves out those that it can do without."""
+        if self.search is None:
+            yield from self.systems
+            return
+        yield from self.search.in_turn(self.systems, self._rows)
+        skipped = self.search.skipped
+        for name in skipped:
+            del self._rows[name]
+        ran = [told for told in self.config["systems"] if told["name"] not in skipped]
+        self.config["systems"] = ran
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""
@@ -183,6 +203,35 @@ class Run:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
+
+    def _collect_interleaved(self, opened: Sequence[tuple[Part, list[Source]]]) -> None:
+        seen = {part: SeenIds(are_unique=self._ids_are_unique) for part, _ in opened}
+        for sources in zip(*(sources for _, sources in opened), strict=True):
+            # Pulled once and held, as all systems read them at the same time.
+            examples = list(sources[0].examples)
+            held = [attrs.evolve(source, examples=examples) for source in sources]
+            lanes = {
+                part.name: Lane(self.context, part, source, seen[part])
+                for (part, _), source in zip(opened, held, strict=True)
+            }
+            try:
+                for row in interleaved(lanes, self._timing):
+                    self._keep(row)
+                    if self._errors.limited:
+                        self._errors.count(row)
+            except BaseException:  # an early end, however it comes
+                self._commit_first()
+                for lane in lanes.values():
+                    for row in lane.salvaged():
+                        self._keep(row)
+                raise
+            finally:
+                for name, lane in lanes.items():
+                    self._recalled[name] += lane.n_recalled
+            fingerprint = next(iter(lanes.values())).fingerprint
+            if self.record is not None and fingerprint:
+                told = self.record.manifest.setdefault("fingerprints", {})
+                told[sources[0].tag] = fingerprint
 
     def _commit_first(self) -> None:
         """Before anything else is done at an early end: a second Ctrl-C may come at any time."""
@@ -356,13 +405,18 @@ class Run:
         self.observers.tell(event, self.context.warn)
 
     def _sections(self) -> tuple[dict[str, Section], list[str]]:
-        """What extensions make of the rows, and what they have to say of it."""
+        """What extensions and metrics make of the rows, and what they have to say of it."""
         sections: dict[str, Section] = {}
         remarks: list[str] = []
-        for name, contribution in self.contributions.items():
-            section, told = None, []
+        by_metrics = {m.name: m for m in self.metrics if hasattr(m, "section")}
+        for name, maker in {**by_metrics, **self.contributions}.items():
+            section: Section | None = None
+            told: Any = ()
             with contained() as tried:
-                section, told = contribution.section(self._rows, self._failures)
+                if name in self.contributions:
+                    section, told = maker.section(self._rows, self._failures)
+                else:
+                    section = maker.section(self._rows, self.config)
                 told = [told] if isinstance(told, str) else list(told)
                 if not isinstance(section, Section | None):
                     raise TypeError(f"section() returned a {type(section).__name__}")
@@ -390,7 +444,7 @@ class Run:
             summary=hide(found.summary),
             timing=self._timing,
             config=config,
-            problems=[*found.problems, *remarks],
+            problems=[*found.problems, *remarks, *(self.search.remarks if self.search else ())],
             sections=sections,
             metrics=self.metrics,
             estimates=found.estimates,

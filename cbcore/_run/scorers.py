@@ -11,6 +11,8 @@ import attrs
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.work import Work, private_copy
+from cbcore.results import Scored
+from cbcore.spending import Spent, metered
 from cbcore.tracebacks import Raised, noted
 
 _NOTHING: Mapping[int, Any] = {}
@@ -79,6 +81,8 @@ class Outcome:
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
     spent: Mapping[str, Any] = _NOTHING_SPENT
+    # What each stage of a chain took; not stored, as an output is known by what it says.
+    stage_s: Mapping[str, float] | None = None
     raised: Raised | None = None
     # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
     was_quick: bool = False
@@ -93,6 +97,16 @@ class Outcome:
         """Scores the store already had, by the key of their scorer."""
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
+
+    def scoring_usd(self) -> float:
+        """What was paid for scores now; those of the store are paid already."""
+        known = self.known_scores
+        details = [
+            scored.details
+            for scorer, scored in self.scores
+            if isinstance(scored, Scored) and scorer.key not in known
+        ]
+        return sum(float(told.get("cost_usd") or 0.0) for told in details)
 
     def has_scores_of(self, scorer: Scorer) -> bool:
         """Whether a scorer was asked already."""
@@ -122,6 +136,14 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     return outcome
 
 
+def _with_cost(scores: Any, meter: Spent) -> Any:
+    """Scores with what asking for them cost among their details."""
+    facts = meter.facts()
+    if isinstance(scores, Scored):
+        return attrs.evolve(scores, details={**scores.details, **facts})
+    return Scored(scores, details=facts) if type(scores) is dict else scores
+
+
 async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example.
 
@@ -139,7 +161,12 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:
-                    scores = await scorer.part.value.ascore(private_copy(example), output.copy())
+                    with metered() as meter:
+                        scores = await scorer.part.value.ascore(
+                            private_copy(example), output.copy()
+                        )
+                    if meter.calls:
+                        scores = _with_cost(scores, meter)
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # the plugin boundary

@@ -119,6 +119,14 @@ class Store:
             shelf.written = Written(self._database, shelf.name)
         return shelf.written
 
+    def keys_of(self, shelf: Shelf) -> bytes:
+        """The keys of all that is on the disk of a shelf, one behind another, in their order."""
+        with self._lock:
+            try:
+                return b"".join(self.written(shelf).all_keys())
+            except sqlite3.Error as error:
+                raise failure(self.path, "read", error) from error
+
     def uncommitted(self, shelf: Shelf) -> list[Pair]:
         """What was put on a shelf and is not on the disk yet."""
         with self._packing:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore import __version__
+from cbcore import __version__, names
 from cbcore.cli._edge import exit_code_of
 from cbcore.cli._settings import Settings, shared_options
 from cbcore.cli._text import clean
@@ -24,6 +24,7 @@ _COMMANDS = {
     "report": "cbcore.cli.report",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
+    "init": "cbcore.cli.init",
     "new": "cbcore.cli.new",
     "provenance": "cbcore.cli.provenance",
     "plugins": "cbcore.cli.plugins",
@@ -76,7 +77,7 @@ def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:
         return args
     known = {c.name for c in _declared_commands(ctx) if c.name.startswith("list-")}
     for position, word in enumerate(args[1:], start=1):
-        name = f"list-{word.lower().removesuffix('s')}s"
+        name = f"list-{names.plural(names.singular(word.lower()))}"
         if name in known:
             return [name, *args[1:position], *args[position + 1 :]]
     return args

@@ -14,7 +14,6 @@ from cbcore.cli._streams import give_output_up, hold_standard_streams, is_closed
 from cbcore.cli._text import echo
 from cbcore.exceptions import CBError
 from cbcore.secrets import notice_arguments, notice_environment, redact
-from cbcore.texts import visible
 
 
 def exit_code_of(program: str, call: Callable[[], object]) -> int:
@@ -40,7 +39,7 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.exceptions.Abort):
         return _fail(program, "interrupted", None, 130)
     except click.ClickException as error:
-        return _refuse(error)
+        return _refuse(program, error)
     except BrokenPipeError:
         give_output_up()
         return 0
@@ -72,9 +71,14 @@ def _fail_unexpectedly(program: str, error: Exception) -> int:
     return _fail(program, f"unexpected {describe_exception(error)}", hint, 1)
 
 
-def _refuse(error: click.ClickException) -> int:
-    """Tell of wrong usage as `click` does, in text that is safe to print."""
-    message = visible(redact(error.format_message()), keep="\n")
-    error.format_message = lambda: message  # type: ignore[method-assign]
-    error.show()
-    return error.exit_code
+def _refuse(program: str, error: click.ClickException) -> int:
+    """Tell of wrong usage as of any other mistake, with the help to read."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # help, and no mistake
+        echo(error.format_message(), err=True)
+        return error.exit_code
+    context = getattr(error, "ctx", None)
+    hint = None
+    if context is not None:
+        path = context.command_path.removeprefix(context.find_root().command_path)
+        hint = f"`{program}{path} --help` shows what it takes"
+    return _fail(program, error.format_message(), hint, error.exit_code)

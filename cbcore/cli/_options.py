@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cbcore.request._options import FLAG, FOLDER, INTEGER, LIMIT, NUMBER, Option
+from cbcore.request._options import COLUMNS, FLAG, FOLDER, INTEGER, LIMIT, NUMBER, Option
 
 
 class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -28,6 +28,18 @@ class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return limit
 
 
+class FieldType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """`FIELD=COLUMN`, where the column may be a path or `py:./file.py:function`."""
+
+    name = "FIELD=COLUMN"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        field, equals, column = str(value).partition("=")
+        if not field.strip().isidentifier() or not equals or not column.strip():
+            self.fail(f"{value!r} is not FIELD=COLUMN, such as context=passage", param, ctx)
+        return field.strip(), column.strip()
+
+
 def options(declared: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command these options, in this order. What is not given is None or empty."""
 
@@ -43,6 +55,16 @@ def _click_option(option: Option) -> Callable[[Callable[..., Any]], Callable[...
     if option.kind is FLAG:
         return click.option(
             *option.flags, option.name, is_flag=True, default=None, help=option.help
+        )
+    if option.kind is COLUMNS:
+        return click.option(
+            *option.flags,
+            option.name,
+            type=FieldType(),
+            multiple=True,
+            callback=lambda ctx, param, pairs: dict(pairs) or None,
+            metavar=option.metavar,
+            help=option.help,
         )
     return click.option(
         *option.flags,

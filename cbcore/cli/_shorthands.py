@@ -1,4 +1,4 @@
-"""Flags that stand for components: `--proxy` for a system, `--judge-…` for an evaluator."""
+"""Flags that stand for components: `--proxy` for a system, `--judge-…` for an evaluator, and so on."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ def proxies(settings: Settings, said: Invocation) -> list[Spec]:
         params = {"model": models[index]} if models else {}
         made.append(Spec("openai", url, params | ({"name": names[index]} if names else {})))
     return made
+
+
+def caching(said: Invocation) -> tuple[list[Spec], list[Spec]]:
+    """The evaluator and the metric that `--cache-model` asks for."""
+    from cbcore.specs import Spec, parse
+
+    if said.cache_model is None:
+        return [], []
+    return [Spec("prompt_blocks")], [parse(f"net_cost:{said.cache_model}")]
 
 
 def judges(said: Invocation) -> tuple[list[Spec], list[Spec]]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
+from cbcore.names import plural
 
 if TYPE_CHECKING:
     from cbcore.components import Component
+    from cbcore.introspection import Parameter
     from cbcore.plugins._host import PluginHost
+
+
+_WITH_A_MODEL = "cb run --proxy http://localhost:8000/v1 --model NAME --dataset {spec}"
+"""For data that no offline reader can answer."""
 
 
 @click.command("info", short_help="Show one component: parameters, scores, example.")
@@ -23,12 +30,15 @@ if TYPE_CHECKING:
 def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> None:
     """Show a component: summary, owner, parameters, configs, scores, tasks, example command.
 
-    NAME is a component's name, or plugin/name.
+    NAME is a component's name, plugin/name, or own code: py:./file.py:Name.
     """
     from cbcore.cli._text import clean, echo_json
 
     host = settings.host()
-    records = [_record(host, component, name) for component in _found(host, name, kind)]
+    if name.startswith("py:"):
+        records = [_own_code(host, name, kind)]
+    else:
+        records = [_record(host, component, name) for component in _found(host, name, kind)]
     if as_json:
         echo_json(records[0] if len(records) == 1 else records)
         return
@@ -72,17 +82,40 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
     return found
 
 
+def _own_code(host: PluginHost, name: str, kind: str | None) -> dict[str, Any]:
+    """What is known of the user's own code: its kind is told by what it can do."""
+    from cbcore import specs
+    from cbcore._build.own import likely_kind
+    from cbcore.components import Component
+    from cbcore.exceptions import UsageError
+    from cbcore.kinds import kind_of
+    from cbcore.usercode import import_attribute
+
+    path, _ = specs.own_code(specs.parse(name).config or "")
+    try:
+        target = import_attribute(path)
+    except ValueError as error:
+        raise UsageError(f"py:{path}: {error}") from error
+    found = kind_of(kind, host.kinds) if kind else likely_kind(target)
+    if found is None:
+        raise UsageError(
+            f"py:{path} is a {type(target).__name__}, which is no component",
+            hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
+        )
+    component = Component(kind=found, name="own-code", target=target).described()
+    return {**_record(host, component, f"py:{path}"), "name": f"py:{path}", "plugin": "own code"}
+
+
 def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, Any]:
+    from cbcore._build.own import handed_arguments
     from cbcore.introspection import parameters_of
     from cbcore.plain import json_safe
 
-    spec = component.qualified_name if "/" in asked_as else component.name
     target = component.load()
     parameters = parameters_of(target)
-    kind = host.kind(component.kind)
-    if parameters and parameters[0].required and not kind.static:  # the others take no spec
-        spec += f":{parameters[0].name.upper()}"
-    example = (kind.example or f"cb list {kind.name}s").format(spec=spec)
+    if component.kind != "dataset" and asked_as.startswith("py:"):
+        handed = handed_arguments(component.kind, target)
+        parameters = [p for p in parameters if p.name not in handed]
     return {
         "kind": component.kind,
         "name": component.name,
@@ -103,8 +136,29 @@ def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, 
             }
             for parameter in parameters
         ],
-        "example": example,
+        "example": _example(host, component, asked_as, parameters),
     }
+
+
+def _example(
+    host: PluginHost, component: Component, asked_as: str, parameters: list[Parameter]
+) -> str:
+    """A command that uses the component and shows something: offline where it can be."""
+    kind = host.kind(component.kind)
+    spec = component.qualified_name if "/" in asked_as else component.name
+    spec = asked_as if asked_as.startswith("py:") else spec
+    own = getattr(component.load(), "example", None)
+    if isinstance(own, str):
+        spec = shlex.quote(own)
+    elif parameters and parameters[0].required and not kind.static:  # the others take no spec
+        spec += f":{parameters[0].name.upper()}"
+    elif kind.name == "dataset" and "sample" in component.configs:
+        spec += ":sample"
+    elif kind.name == "reporter" and component.extension not in ("", "txt"):
+        spec += f"=report.{component.extension}"
+    needs_model = kind.name == "dataset" and component.tasks and component.tasks[0] != "qa"
+    form = _WITH_A_MODEL if needs_model else kind.example or f"cb list {plural(kind.name)}"
+    return form.format(spec=spec)
 
 
 def _scoring(component: Component, target: Any) -> dict[str, str]:

@@ -9,6 +9,7 @@ import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
+from cbcore.names import plural
 
 if TYPE_CHECKING:
     from cbcore.plugins._origins import Origin
@@ -95,7 +96,7 @@ def _conflict_notes(conflicts: dict[tuple[str, str], list[str]]) -> dict[str, st
 def _by_kind(plugin: Any) -> dict[str, list[str]]:
     offered: dict[str, list[str]] = {}
     for component in plugin.components:
-        offered.setdefault(f"{component.kind}s", []).append(component.name)
+        offered.setdefault(plural(component.kind), []).append(component.name)
     return {kind: sorted(names) for kind, names in sorted(offered.items())}
 
 

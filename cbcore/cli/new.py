@@ -6,7 +6,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -15,6 +15,9 @@ from cbcore._manage import scaffold
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
 from cbcore.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from cbcore.plugins._host import PluginHost
 
 _QUESTIONS = {
     "description": "What does it do, in one line?",
@@ -51,17 +54,18 @@ def command(
 ) -> None:
     """Write a new plugin: a package with one working component to make your own.
 
-    KIND is evaluator, dataset, system, metric, reporter, executor, or another that has a
-    template. NAME is what the component will be called, in lower case with hyphens; the package
-    is called cb-NAME. What is not given as an option is asked for.
+            KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, memory, suite,
+        format, extension (a flag of `cb run`), command, observer, or one that a plugin brings.
+        NAME is what the component will be called, in lower case with hyphens; the package
+            is called cb-NAME. What is not given as an option is asked for.
     """
     from cbcore.plugins._inspection import enrich
 
     chosen = {option: value for option, value in given.items() if value is not None}
     name = scaffold.component_name(name)
-    project = scaffold.Project(kind=_kind(kind), name=name, **chosen)
-    project.check_texts()
     host = settings.host()
+    project = scaffold.Project(name=name, **_kind(host, kind), **chosen)
+    project.check_texts()
     enrich(host)
     scaffold.check_possible(project, output_dir, host.plugins)
     if not no_input:
@@ -72,27 +76,40 @@ def command(
         f"  cd {shlex.quote(str(output_dir / project.distribution))}\n"
         '  pip install -e ".[dev]"\n'
         "  pytest\n"
-        f"  cb info {project.name}"
+        f"  {_to_look_at(project)}"
     )
 
 
-def _kind(word: str) -> str:
+def _to_look_at(project: scaffold.Project) -> str:
+    """The command that shows what was installed."""
+    if project.kind in ("extension", "observer"):
+        return f"cb plugins show {project.distribution}"
+    return f"cb info {project.name}"
+
+
+def _kind(host: PluginHost, word: str) -> dict[str, Any]:
+    """The kind that a word means, and for one that a plugin brings, what that has for a start."""
     from cbcore.kinds import KINDS, kind_of
+    from cbcore.names import with_article
 
     known = scaffold.known_kinds()
-    kind = kind_of(word, dict.fromkeys([*known, *KINDS]))
-    if kind not in known:
+    kind = kind_of(word, dict.fromkeys([*known, *host.kinds]))
+    if kind in known:
+        return {"kind": kind}
+    template = None if kind in KINDS else host.kind(kind).template
+    if template is None:
         raise UsageError(
-            f"there is no template for a {kind}",
+            f"there is no template for {with_article(kind)}",
             hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
-    return kind
+    return {"kind": kind, "template": template, "brought_by": host.bringer_of(kind)}
 
 
 def _acceptable(project: scaffold.Project, option: str, answer: str) -> str:
     """The answer, or the error that has the question asked again."""
     try:
-        attrs.evolve(project, **{option: answer}).check_texts()
+        changed: dict[str, Any] = {option: answer}
+        attrs.evolve(project, **changed).check_texts()
     except UsageError as error:
         raise click.BadParameter(error.message) from error
     return answer

@@ -1,4 +1,4 @@
-"""`cb plugins`: one plugin in full, why a name resolves as it does, checks and locks."""
+"""`cb plugins`: one plugin in full, why a name resolves as it does, the directory, checks, locks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cbcore.plugins._plugin import Plugin
 
 
-@click.group("plugins", short_help="Show, check, explain and lock plugins.")
+@click.group("plugins", short_help="Find, show, check, explain and lock plugins.")
 @shared_options
 def command() -> None:
-    """Show, check, explain and lock plugins. `cb list-plugins` lists them."""
+    """Find, show, check, explain and lock plugins. `cb list-plugins` lists those installed."""
 
 
 command.add_command(check)
@@ -109,6 +109,43 @@ def _record(plugin: Plugin) -> dict[str, Any]:
             for c in plugin.components
         ],
     }
+
+
+@command.command("search", short_help="Find plugins to install by what they do.")
+@click.argument("words", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="A JSON list, for machines.")
+@shared_options
+@pass_settings
+def search(settings: Settings, words: tuple[str, ...], as_json: bool) -> None:
+    """Find plugins, installed or not, by WORDS: what they do, what they are called, what they offer.
+
+    Without words, all of the directory is listed. It comes with cb; nothing is downloaded.
+    """
+    from cbcore.cli._text import clean, echo_columns, echo_json
+    from cbcore.names import canonical
+    from cbcore.plugins import _directory
+
+    installed = {canonical(plugin.name) for plugin in settings.host().plugins}
+    found = _directory.search(" ".join(words))
+    if as_json:
+        echo_json(
+            [
+                {
+                    "name": one.name,
+                    "what": one.what,
+                    "link": one.link,
+                    "installed": canonical(one.name) in installed,
+                    "offers": [{"kind": kind, "name": name} for kind, name in one.offers],
+                }
+                for one in found
+            ]
+        )
+    elif not found:
+        echo(f"no plugin in the directory is about {clean(' '.join(words))!r}", err=True)
+    else:
+        states = ("installed" if canonical(one.name) in installed else "–" for one in found)
+        rows = [(one.name, state, one.what) for one, state in zip(found, states, strict=True)]
+        echo_columns(("PLUGIN", "STATE", "WHAT IT IS FOR"), rows)
 
 
 @command.command("why", short_help="Explain a name: who offers it, who would.")

@@ -16,7 +16,7 @@ from cbcore.cli._collector import preparing
 from cbcore.cli._options import options
 from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._shorthands import judges, proxies
+from cbcore.cli._shorthands import caching, judges, proxies
 from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
 from cbcore.request._options import in_order_of_help, options_of
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
 
+_ORDER = "cbcore.order_of_systems"
+_GIVING_SYSTEMS = ("systems", "proxies")
 _READY = "cbcore.ready"
 """Where a command's context has what is called when the run is put together."""
 
@@ -37,6 +39,9 @@ class RunCommand(click.Command):
         ctx.meta[_READY] = ctx.with_resource(preparing())
         with ExitStack() as unless_parsed:
             unless_parsed.callback(ctx.close)  # which click does only for a context that it made
+            # What click hands over is sorted by flag; systems stay in the order they were typed.
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            ctx.meta[_ORDER] = [p.name for p in order if p.name in _GIVING_SYSTEMS]
             left = super().parse_args(ctx, args)
             unless_parsed.pop_all()
         return left
@@ -48,14 +53,15 @@ class RunCommand(click.Command):
 
 
 @click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
-@click.argument("run_file", required=False, type=click.Path(dir_okay=False))
+@click.argument("run_file", required=False, type=click.Path())
 @options(in_order_of_help(Request, Invocation))
 @shared_options
 @pass_settings
 def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 
-    RUN_FILE holds the same settings as YAML; flags given beside it replace its values.
+    RUN_FILE holds the same settings as YAML, or is a folder with such a file in it, cb.yaml;
+    flags given beside it replace its values.
 
     \b
     cb run --system "bm25:max_tokens=200 | extractive" --dataset hotpotqa:sample
@@ -68,6 +74,7 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
 def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
+    from cbcore._build.lacking import require_offered
     from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
     from cbcore.compose import compose
@@ -83,11 +90,14 @@ def _run(
     said = _merge(run_file, flags, brought)
     invocation = Invocation(**_of(Invocation, said))
     _import_modules(invocation.imports)
-    request = _request(settings, invocation, said, brought.values())
+    typed = click.get_current_context().meta.get(_ORDER, [])
+    request = _request(settings, invocation, said, brought.values(), typed)
     if invocation.dry_run:
         ready()
         _dry_run(request)
         return
+    reporters = (("reporter", output) for output in invocation.outputs)
+    require_offered(settings.host(), [*request.components(), *reporters])
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
     progress = settings.verbosity >= 0
@@ -169,25 +179,31 @@ def _import_modules(modules: Sequence[str]) -> None:
 
 
 def _request(
-    settings: Settings, invocation: Invocation, said: dict[str, Any], brought: Iterable[str]
+    settings: Settings,
+    invocation: Invocation,
+    said: dict[str, Any],
+    brought: Iterable[str],
+    typed: Sequence[str],
 ) -> Request:
     """The request that was spelled out, with what short forms and the command line add.
 
-    `brought` are the keys that plugins bring.
+    `brought` are the keys that plugins bring, `typed` the flags that gave systems, in order.
     """
     of_plugins = {key: said[key] for key in brought if key in said}
+    written = [name for name in said if name in _GIVING_SYSTEMS and name not in typed]
     said = _of(Request, said)
     judging, judge_metrics = judges(invocation)
+    noting, cost_metrics = caching(invocation)
     cache_dir = None if invocation.no_cache else said.get("cache_dir", DEFAULT_CACHE_DIR)
-    added = {
-        "systems": [*said.get("systems", ()), *proxies(settings, invocation)],
-        "cache_dir": cache_dir,
-    }
+    given = {"systems": said.get("systems", ()), "proxies": proxies(settings, invocation)}
+    order = [*(name for name in written for _ in given[name]), *typed]
+    waiting = {name: iter(values) for name, values in given.items()}
+    added = {"systems": [next(waiting[name]) for name in order], "cache_dir": cache_dir}
     return Request(
         **{**said, **added},
         settings=of_plugins,
-        added_evaluators=judging,
-        added_metrics=judge_metrics,
+        added_evaluators=[*judging, *noting],
+        added_metrics=[*judge_metrics, *cost_metrics],
         host=settings.host(),
         run_id=settings.resuming,
         argv=sys.argv[1:] if settings.resuming is None else settings.resuming_argv,
@@ -218,4 +234,6 @@ def _dry_run(request: Request) -> None:
         ],
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
-    echo(f"\n{calls} calls with {tokens:,} input tokens would be made; nothing was called.")
+    known = [work.usd for work in planned if work.usd is not None]
+    cost = f", for about ${sum(known):.4f} where prices are known," if known else ""
+    echo(f"\n{calls} calls with {tokens:,} input tokens{cost} would be made; nothing was called.")

@@ -21,6 +21,9 @@ produces from the output. All columns are read before any is replaced, so two ca
 `mapped(evaluator, answer_column="meta.gold")` does this for any evaluator from Python, and the
 core does it wherever specs are written. An evaluator whose constructor has `…_column`
 parameters of its own gets them itself, and reads with `ColumnReader`.
+
+Any dataset takes them as well: `data.jsonl:context_column=passage.text,id_column=qid`. Then
+everybody in the run sees the field, systems too; `with_fields` does it from Python.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cbcore.columns._fields import Fielded, with_fields
 from cbcore.columns._paths import Side
 from cbcore.columns._predictions import RecordedPredictions
 from cbcore.columns._reader import SUFFIX, Column, ColumnReader, Row, function_name
@@ -39,6 +43,7 @@ __all__ = [
     "SUFFIX",
     "Column",
     "ColumnReader",
+    "Fielded",
     "Mapped",
     "RecordedPredictions",
     "Row",
@@ -46,6 +51,7 @@ __all__ = [
     "bound_to_system",
     "function_name",
     "mapped",
+    "with_fields",
 ]
 
 OUTPUT_FIELDS = frozenset({"response", "context", "contexts", "turn_responses"})

@@ -85,6 +85,13 @@ class ColumnPath:
     def _is_dotted_name_in(self, data: Mapping[str, Any]) -> bool:
         return any(n > 1 and name in data for n, name in _names(self.segments))
 
+    def find(self, data: Mapping[str, Any]) -> Any:
+        """What the path leads to in an example. Raises `NoSuchError`."""
+        if self.starts_in(data):
+            return _walk(data, self.segments, [])
+        name = self.segments[0].name
+        raise NoSuchError(f"it has no column {name!r}", name, data)
+
     def look_up(
         self, original: Mapping[str, Any], processed: Mapping[str, Any], prefer: Side
     ) -> Any:

@@ -77,7 +77,7 @@ class ColumnReader:
         system: str | None = None,
     ) -> None:
         self.evaluator = evaluator
-        self.columns = {field: _resolved(field, column) for field, column in columns.items()}
+        self.columns = {field: resolved(field, column) for field, column in columns.items()}
         self.sides = dict(sides)
         self.accepts = dict(accepts or {})
         self.system = system
@@ -181,7 +181,7 @@ class ColumnReader:
         )
 
 
-def _resolved(field: str, column: Any) -> Column:
+def resolved(field: str, column: Any) -> Column:
     """The column, with a function named by text imported: the store knows it by its code."""
     if isinstance(column, str) and column.startswith("py:"):
         try:

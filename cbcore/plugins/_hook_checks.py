@@ -67,7 +67,7 @@ def check_hooks(plugin: str, module: object, hooks: Mapping[str, Callable[..., A
 
 def _is_of_absent_kind(hook: str) -> bool:
     """Whether a hook offers a kind that a first-party plugin would bring."""
-    return bool(packages_offering("kind", hook.removeprefix("cb_").removesuffix("s")))
+    return bool(packages_offering("kind", names.singular(hook.removeprefix("cb_"))))
 
 
 def _check_options(plugin: str, where: str, options: Mapping[str, Any]) -> None:

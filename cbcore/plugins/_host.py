@@ -62,6 +62,10 @@ class PluginHost:
             )
         return found
 
+    def bringer_of(self, kind: str) -> str:
+        """The plugin that brings a kind; empty for a kind of the core."""
+        return "" if kind in KINDS else self._kinds[kind].plugin
+
     def components(self, kind: str | None = None) -> list[Component]:
         """Everything usable plugins offer, in the order of plugins' names.
 
@@ -109,9 +113,14 @@ class PluginHost:
 
     def unknown(self, kind: str, name: str, also: Iterable[str] = ()) -> UnknownComponentError:
         """The error for a name nothing offers. `also` are further names worth suggesting."""
+        from cbcore.plugins._mistaken import meant
+
         known = [*(c.name for c in self.components(kind)), *also]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
+        said = "" if near else meant(kind, name, self.components())
+        if said:
+            error.hint = f"{said}; {error.hint}"
         installed = {names.canonical(p.name) for p in self.plugins}
         absent = [p for p in packages_offering(kind, name) if names.canonical(p) not in installed]
         if absent:

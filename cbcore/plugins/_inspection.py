@@ -22,7 +22,7 @@ from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
 from cbcore.plugins._host import PluginHost, hosts_of_one
 from cbcore.plugins._memory import full_stamp, recall, still_believed, update
 from cbcore.plugins._offers import Offers, error_of, failure_of, plain
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, take_stopgaps_back
 
 _TIME_LIMIT_S = 60
 
@@ -39,6 +39,7 @@ def enrich(host: PluginHost, wanted: Iterable[Plugin] | None = None) -> None:
         plugin.components = offered or plugin.components
         plugin.hooks, plugin.import_ms = list(report["hooks"]), report["import_ms"]
         _judge(plugin, report)
+    take_stopgaps_back(host.plugins)
 
 
 def check(plugins: Iterable[Plugin]) -> None:

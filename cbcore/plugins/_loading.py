@@ -189,7 +189,7 @@ class Loader:
         raise PluginLoadError(
             plugin.name,
             f"it does not offer the {kind} {name!r} any more",
-            hint=f"`cb list {kind}s` shows what is offered",
+            hint=f"`cb list {names.plural(kind)}` shows what is offered",
         )
 
     def _register(self, plugin: Plugin) -> None:
@@ -318,13 +318,15 @@ def _taken(plugin: Plugin, kind: str, call: Callable[[], Iterable[Component]]) -
         if not isinstance(component, Component) or component.kind != kind:
             raise PluginContractError(
                 plugin.name,
-                f"cb_{kind}s returned {component!r}, not a Component of kind {kind!r}",
+                f"{hook_of(kind)} returned {component!r}, not a Component of kind {kind!r}",
                 hint=f"return Component(kind={kind!r}, name=…, target=…)",
             )
         mine = attrs.evolve(component, owner=owner)
         twin = known.setdefault((kind, names.canonical(mine.name)), mine)
         if twin.target != mine.target:
-            raise PluginContractError(plugin.name, f"it offers two {kind}s called {mine.name!r}")
+            raise PluginContractError(
+                plugin.name, f"it offers two {names.plural(kind)} called {mine.name!r}"
+            )
         offered.append(mine)
     plugin.components = list(known.values())
     return offered

@@ -105,8 +105,12 @@ class Distribution:
 
     @property
     def declared(self) -> tuple[EntryPoint, ...]:
-        """What stands in groups of ours, and in groups that look like ours."""
-        return tuple(entry for entry in self._manifest[0] if looks_like_ours(entry.group))
+        """What stands in groups of ours, and in groups that look like ours.
+
+        One that is just called `cb` may be anybody's, unless the package is called as plugins are.
+        """
+        own = ("cb", CORE) if canonical(self.name).startswith("cb-") else ()
+        return tuple(e for e in self._manifest[0] if looks_like_ours(e.group) or e.group in own)
 
     @property
     def problem(self) -> str:
@@ -244,6 +248,8 @@ def looks_like_ours(group: str) -> bool:
 
 def meant_group(group: str, groups: Iterable[str] = GROUPS) -> str:
     """The group of ours that one like it means, if any."""
+    if group in ("cb", CORE):
+        return HOOK_GROUP
     near = near_matches(group, groups, limit=1) if looks_like_ours(group) else []
     return near[0] if near else ""
 

@@ -149,7 +149,24 @@ def plugins_from(
                 f"pip install -U {plugin.name} {CORE}",
             )
         plugins.append(plugin)
+    take_stopgaps_back(plugins)
     return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
+
+
+def take_stopgaps_back(plugins: Iterable[Plugin]) -> None:
+    """Let a reporter of the core go where a plugin that can be used has one of the same name."""
+    used = [plugin for plugin in plugins if plugin.usable]
+    taken = {
+        names.canonical(component.name)
+        for plugin in used
+        for component in plugin.entries
+        if component.kind == "reporter" and plugin.name != CORE
+    }
+    for core in (plugin for plugin in used if plugin.name == CORE):
+        for offered in (core.entries, core.components):
+            offered[:] = [
+                c for c in offered if c.kind != "reporter" or names.canonical(c.name) not in taken
+            ]
 
 
 def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]) -> Plugin | None:
@@ -203,5 +220,5 @@ def _add_entry(plugin: Plugin, entry: _metadata.EntryPoint, kind: str, owner: Ow
 
 def _reader_of(group: str) -> str:
     """The first-party package that brings the kind of a group; empty where none does."""
-    kind = group.removeprefix("cb.").removesuffix("s")
+    kind = names.singular(group.removeprefix("cb."))
     return next(iter(packages_offering("kind", kind)), "")

@@ -7,7 +7,7 @@ A new setting is one new field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -15,12 +15,14 @@ import attrs
 
 from cbcore.plain import json_safe
 from cbcore.request._options import (
+    COLUMNS,
     COMPONENT,
     FLAG,
     FOLDER,
     INTEGER,
     LIMIT,
     NUMBER,
+    PATH,
     SPEC,
     TEXT,
     option,
@@ -37,6 +39,7 @@ __all__ = ("Request",)
 
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
+DEFAULT_MARGIN = 0.05
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +59,7 @@ class Request:
         *("-s", "--system"),
         metavar="SPEC",
         help='System under test; chain with "a | b". Repeatable.',
-        default=attrs.NOTHING,
+        default=(),
         many=True,
         recorded=False,
     )
@@ -68,6 +71,20 @@ class Request:
         default=(),
         many=True,
         recorded=False,
+    )
+    fields: Mapping[str, Any] | None = option(
+        COLUMNS,
+        "--field",
+        metavar="FIELD=COLUMN",
+        help="Where a field of the datasets stands: context, question, answer, id. Repeatable.",
+        kept=True,
+    )
+    unique_ids: bool = option(
+        FLAG,
+        "--unique-ids",
+        help="Number ids that come again, instead of refusing them.",
+        default=False,
+        kept=True,
     )
     evaluators: Sequence[Any] | None = option(
         COMPONENT,
@@ -108,8 +125,29 @@ class Request:
         default=DEFAULT_THRESHOLD,
         kept=True,
     )
+    margin: float = option(
+        NUMBER,
+        "--margin",
+        metavar="X",
+        help=f"Loss of score that still counts as none, for budgets. Default: {DEFAULT_MARGIN}.",
+        default=DEFAULT_MARGIN,
+        least=0,
+        kept=True,
+    )
+    adaptive: bool = option(
+        FLAG,
+        "--adaptive",
+        help="Of swept systems, run only what finding the smallest good budget takes.",
+        default=False,
+    )
     max_workers: int | None = option(
         INTEGER, "--max-workers", metavar="N", help="Examples in flight per system.", least=1
+    )
+    interleave: bool = option(
+        FLAG,
+        "--interleave",
+        help="Run the systems example by example, not one after the other.",
+        default=False,
     )
     executor: Any = option(
         SPEC,
@@ -158,6 +196,14 @@ class Request:
         metavar="X",
         help="Stop before calls exceed X dollars, for systems that report cost.",
         above=0,
+    )
+    prices: str | Path | None = option(
+        PATH,
+        "--prices",
+        metavar="FILE",
+        help="What models cost, as JSON; goes before the tables of plugins.",
+        recorded=False,
+        kept=True,
     )
     rows: Literal["memory", "disk"] = option(
         TEXT,
@@ -226,6 +272,17 @@ class Request:
     rescored_from: str | None = None
     argv: Sequence[str] | None = None
 
+    def components(self) -> Iterator[tuple[str, Any]]:
+        """Every component that is asked for, with its kind: specs, or ready-made objects."""
+        judges = (*(self.evaluators or ()), *self.added_evaluators)
+        metrics = (*(self.metrics or ()), *self.added_metrics)
+        executors = () if self.executor is None else (self.executor,)
+        for kind, wanted in (
+            *(("system", self.systems), ("dataset", self.datasets), ("evaluator", judges)),
+            *(("metric", metrics), ("executor", executors), ("tokenizer", (self.tokenizer,))),
+        ):
+            yield from ((kind, one) for one in wanted)
+
     def recorded(self) -> RunConfig:
         """The settings that a result tells as they were given, secrets left out."""
         told = {
@@ -233,6 +290,13 @@ class Request:
             for name, declared in options_of(type(self)).items()
             if declared.recorded
         }
+        if self.fields is not None:
+            from cbcore.columns import function_name
+
+            told["fields"] = {
+                field: f"py:{function_name(column)}" if callable(column) else str(column)
+                for field, column in self.fields.items()
+            }
         return cast(RunConfig, told)
 
 
@@ -307,6 +371,13 @@ class Invocation:
         "--judge-pairwise",
         help="Let the judge compare the systems two by two as well.",
         default=False,
+        after="metrics",
+    )
+    cache_model: str | None = option(
+        TEXT,
+        "--cache-model",
+        metavar="NAME[,price_in=X,price_out=Y]",
+        help="Also say what a provider would bill with its prompt cache: openai, anthropic, …",
         after="metrics",
     )
     outputs: Sequence[str] = option(

@@ -8,7 +8,7 @@ instance in Python passes the same checks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,6 +38,7 @@ TEXT = ValueKind((str,), "str", "string")
 PATH = ValueKind((str, os.PathLike), "str", "path", written=(str,))
 FOLDER = ValueKind((str, os.PathLike), "str", "path", written=(str,))
 SPEC = ValueKind((object,), "str", "spec", written=(str,))
+COLUMNS = ValueKind((Mapping,), "a mapping", "fields with their columns", written=(Mapping,))
 COMPONENT = ValueKind((object,), "spec", "[spec](#a-spec-in-a-list)")
 """As `SPEC`, and in a run file also a name with its parameters."""
 

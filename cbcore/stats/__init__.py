@@ -10,12 +10,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cbcore.stats._distributions import t_quantile, t_two_sided
-from cbcore.stats._estimates import Estimate, mean_of, rate_of, ratio_of
-from cbcore.stats._measured import Measured, estimate_of, measured_mean, measured_ratio
+from cbcore.stats._estimates import (
+    Estimate,
+    mean_of,
+    quantile_at,
+    quantile_of,
+    rate_of,
+    ratio_of,
+)
+from cbcore.stats._measured import (
+    Measured,
+    estimate_of,
+    measured_mean,
+    measured_quantile,
+    measured_ratio,
+)
 from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:
-    from cbcore.stats._paired import examples_needed, holm, paired_p_value, smallest_effect
+    from cbcore.stats._paired import (
+        examples_needed,
+        holm,
+        lower_bound_of,
+        paired_p_value,
+        smallest_effect,
+    )
 
 __all__ = (
     "CLUSTER",
@@ -25,10 +44,14 @@ __all__ = (
     "estimate_of",
     "examples_needed",
     "holm",
+    "lower_bound_of",
     "mean_of",
     "measured_mean",
+    "measured_quantile",
     "measured_ratio",
     "paired_p_value",
+    "quantile_at",
+    "quantile_of",
     "rate_of",
     "ratio_of",
     "smallest_effect",

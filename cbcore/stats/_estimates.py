@@ -190,3 +190,58 @@ def _fieller(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 def left_in(values: Sequence[float]) -> list[bool]:
     """Which rows have a value: NaN stands for none."""
     return list(map(eq, values, values))  # NaN alone differs from itself
+
+
+def quantile_at(ordered: Sequence[float], quantile: float) -> float:
+    """Between the closest ranks of ordered values, linearly: type 7 of Hyndman and Fan.
+
+    NaN of nothing.
+    """
+    if not ordered:
+        return math.nan
+    # In thousandths, so that no rank is missed by a rounding error.
+    below, rest = divmod((len(ordered) - 1) * round(quantile * 1000), 1000)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return min(low + (high - low) * rest / 1000, high)
+
+
+def quantile_of(values: Sequence[float], quantile: float) -> Estimate | None:
+    """A quantile with the values that bound it in 95 % of samples, whatever their distribution.
+
+    How many of n values lie below the true quantile is binomial, so that the bounds are two of
+    the values themselves; above 1,000 values the normal distribution gives their ranks. A sample
+    that is too small for a bound on either side has no interval.
+    """
+    if not values:
+        return None
+    ordered = sorted(values)
+    low, high = _ranks(len(ordered), quantile)
+    interval = None
+    if low >= 1 and high <= len(ordered):
+        interval = (ordered[low - 1], ordered[high - 1])
+    value = quantile_at(ordered, quantile)
+    return Estimate(value, None, len(ordered), interval=interval, method="order statistics")
+
+
+_MOST_SUMMED = 1_000
+
+
+def _ranks(n: int, quantile: float) -> tuple[int, int]:
+    """Which values, counted from 1, bound a quantile; beyond 1 to n where none does.
+
+    The chance that fewer than `low` values lie below it, or `high` and more, is 2.5 % at most.
+    """
+    tail = (1 - CONFIDENCE) / 2
+    if n > _MOST_SUMMED:
+        half = t_quantile(1 - tail, math.inf) * math.sqrt(n * quantile * (1 - quantile))
+        return math.floor(n * quantile - half), math.ceil(n * quantile + half) + 1
+    below, low, high = 0.0, 0, n + 1
+    for count in range(n + 1):
+        if below <= tail:
+            low = count
+        if below >= 1 - tail:
+            high = count
+            break
+        ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
+        below += math.exp(ways + count * math.log(quantile) + (n - count) * math.log(1 - quantile))
+    return low, high

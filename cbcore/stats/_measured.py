@@ -10,7 +10,15 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from cbcore.stats._estimates import Estimate, left_in, mean_of, rate_of, ratio_of
+from cbcore.stats._estimates import (
+    Estimate,
+    left_in,
+    mean_of,
+    quantile_at,
+    quantile_of,
+    rate_of,
+    ratio_of,
+)
 from cbcore.stats._units import Units
 
 Kind: TypeAlias = Literal["score", "rate", "amount"]
@@ -23,18 +31,19 @@ class Terms:
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
     `y` it is the mean of x, and `kind` says what x can be. Where there are terms for some rows
-    only, `positions` says for which.
+    only, `positions` says for which. With a `quantile` it is that of x in place of the mean.
     """
 
     x: Sequence[float]
     y: Sequence[float] | None = None
     kind: Kind | None = None
     positions: Sequence[int] | None = None
+    quantile: float | None = None
 
     def at(self, positions: Sequence[int]) -> Terms:
         """Those of its terms that stand at these positions, in this order."""
         y = None if self.y is None else [self.y[i] for i in positions]
-        return Terms([self.x[i] for i in positions], y, self.kind)
+        return Terms([self.x[i] for i in positions], y, self.kind, quantile=self.quantile)
 
     def units(self, all_rows: Units) -> Units:
         """Of all rows of the system, those that there are terms for."""
@@ -56,6 +65,8 @@ class Terms:
     def value(self) -> float:
         """What they amount to; NaN of nothing."""
         x = self.counted(self.x)
+        if self.quantile is not None:
+            return quantile_at(sorted(x), self.quantile)
         if self.y is None:
             return math.fsum(x) / len(x) if x else math.nan
         below = math.fsum(self.counted(self.y))
@@ -107,6 +118,11 @@ def measured_ratio(
     return Measured(Terms(numerators, denominators), better=better)
 
 
+def measured_quantile(values: Sequence[float], quantile: float) -> Measured:
+    """A quantile of one value for each row, NaN for rows that do not count."""
+    return Measured(Terms(values, quantile=quantile))
+
+
 def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
     """How sure the value is, given what was sampled; None where there is no value."""
     groups = None
@@ -117,6 +133,8 @@ def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
             groups = terms.counted(units.groups)
             n_questions = units.n_questions(terms.counted(range(units.n_rows)))
     x = terms.counted(terms.x)
+    if terms.quantile is not None:
+        return quantile_of(x, terms.quantile)
     if terms.y is not None:
         return ratio_of(x, terms.counted(terms.y), groups, n=n_questions)
     if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):

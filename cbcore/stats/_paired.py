@@ -13,6 +13,7 @@ from cbcore.stats._distributions import (
     binomial_half_cdf,
     binomial_half_pmf,
     normal_quantile,
+    t_quantile,
     t_two_sided,
 )
 from cbcore.stats._estimates import CONFIDENCE, around, group_sums, left_in, mean_of
@@ -89,6 +90,20 @@ def difference_of(
         losses=len(raw) - wins - ties,
         clusters=estimate.clusters,
     )
+
+
+def lower_bound_of(
+    differences: Sequence[float], groups: Sequence[Hashable] | None = None, *, alpha: float = 0.05
+) -> float | None:
+    """What the mean of paired differences is not below, but for a chance of alpha; one-sided.
+
+    None where nothing is known of the spread.
+    """
+    estimate = mean_of(differences, groups)
+    if estimate is None or estimate.stderr is None:
+        return None
+    df = (estimate.clusters or len(differences)) - 1
+    return estimate.value - t_quantile(1 - alpha, df) * estimate.stderr
 
 
 def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None:

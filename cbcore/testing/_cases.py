@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import inspect
 import sys
 import types
 import typing
@@ -101,9 +102,17 @@ class Case:
         method = getattr(self.value, awaited, None)
         if method is None:
             return getattr(self.value, direct)(*arguments)
+        return self._awaited(method(*arguments))
+
+    def outcome(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function returns, awaited where it has to be."""
+        returned = function(*arguments)
+        return self._awaited(returned) if inspect.isawaitable(returned) else returned
+
+    def _awaited(self, awaitable: Any) -> Any:
         if self._loop is None:
             self._loop = LoopThread()
-        return self._loop.call(method(*arguments))
+        return self._loop.call(awaitable)
 
     def variations(self) -> Iterator[tuple[str, Any | None]]:
         """For each parameter that could change a result, an instance with another value of it.
@@ -129,9 +138,12 @@ class Case:
 
     def close(self) -> None:
         """Close what awaited calls opened, and their event loop."""
+        if self.kind.name == "memory" and hasattr(self.value, "close"):
+            with contextlib.suppress(Exception):  # nobody is left to tell
+                self.outcome(self.value.close)
         if self._loop is not None:
             if hasattr(self.value, "aclose"):
-                with contextlib.suppress(Exception):  # nobody is left to tell
+                with contextlib.suppress(Exception):
                     self._loop.call(self.value.aclose(), timeout_s=5)
             self._loop.close()
 

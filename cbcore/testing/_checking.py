@@ -27,6 +27,7 @@ for _name in (
     "metrics",
     "reporters",
     "executors",
+    "memories",
     "identity",
 ):
     importlib.import_module(f"cbcore.testing._rules.{_name}")  # which registers its rules

@@ -40,6 +40,12 @@ class Waits:
             if not self._under_way:
                 self.seconds += time.perf_counter() - self._since
 
+    def so_far(self) -> float:
+        """What was waited, with what is still being waited."""
+        with _LOCK:
+            under_way = time.perf_counter() - self._since if self._under_way else 0.0
+            return self.seconds + under_way
+
     def add(self, seconds: float) -> None:
         """Seconds that were found to have been waiting afterwards."""
         with _LOCK:
@@ -62,6 +68,12 @@ def new_waits() -> Waits:
 def current_waits() -> Waits:
     """What the call that is under way here has waited."""
     return of_this_call.get() or new_waits()
+
+
+def waited_so_far() -> float:
+    """What the call that is under way here has waited; nothing before it first did."""
+    waits = of_this_call.get()
+    return 0.0 if waits is None else waits.seconds
 
 
 def taken_waits() -> float:

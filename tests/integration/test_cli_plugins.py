@@ -223,7 +223,10 @@ def test_why_names_the_package_that_would_supply_it(site: Path) -> None:
 
     host = PluginHost(scan([str(site)]), PluginPolicy())
 
-    assert explain(host, "bm25").packages == [("system", "bm25", "cb-baselines")]
+    assert explain(host, "bm25").packages == [
+        ("system", "bm25", "cb-baselines"),
+        ("memory", "bm25", "cb-memory"),
+    ]
     assert ("dataset", "hotpotqa", "cb-hotpotqa") in explain(host, "hotpotq").near
     assert explain(host, "cb-two/one").packages == []
 
@@ -513,3 +516,38 @@ def test_the_plugins_that_stand_for_good_ones_conform(workplace: Workplace, pack
     """Checked from their folders, as an author would before anything is installed."""
     done = workplace.cb("plugins", "check", str(PACKAGES / package))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_check_tells_of_names_that_others_have_too(workplace: Workplace) -> None:
+    """As the doctor does: a run could not tell them apart."""
+    evaluator = "class E:\n    name = 'same'\n    def score(self, original, processed): return {}\n"
+    for name in ("cb-one", "cb-two"):
+        module = name.replace("-", "_")
+        write_distribution(
+            workplace.site,
+            name,
+            {"cb.evaluators": {"same": f"{module}:E"}},
+            {f"{module}.py": evaluator},
+        )
+    done = workplace.cb("plugins", "check", "cb-one")
+    assert done.returncode == 3
+    assert "both offer an evaluator called 'same'" in done.stdout + done.stderr
+
+
+def test_a_group_that_is_only_called_cb_is_told(workplace: Workplace) -> None:
+    """Somebody meant a plugin, and nothing of it would be used."""
+    write_distribution(workplace.site, "cb-hooky", {"cb": {"x": "cb_hooky:E"}}, {"cb_hooky.py": ""})
+    (hooky,) = [p for p in workplace.json("list-plugins") if p["name"] == "cb-hooky"]
+    assert hooky["status"] == "broken"
+    assert "did you mean cb.plugins?" in hooky["remedy"]
+
+
+def test_the_directory_is_searched(workplace: Workplace) -> None:
+    """What is there and what is not; nothing found is told, and is no error."""
+    (found,) = workplace.json("plugins", "search", "rouge")
+    assert (found["name"], found["installed"]) == ("cb-rouge", True)
+    (found,) = workplace.json("plugins", "search", "rouge", "--no-plugin", "cb-rouge")
+    assert "cb-rouge" in workplace.cb("plugins", "search", "summaries").stdout
+    done = workplace.cb("plugins", "search", "zzzz")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no plugin in the directory is about 'zzzz'" in done.stderr

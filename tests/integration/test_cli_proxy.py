@@ -84,7 +84,7 @@ def test_a_url_is_enough(server, cb, tmp_path):
 def test_names_and_models_belong_to_the_proxy_in_the_same_place(
     server, cb, tmp_path, chosen, asked
 ):
-    """One model counts for all; beside --system they come last."""
+    """One model counts for all; systems stay in the order typed."""
     one, two = server.url(), server.url()
     flags = [flag for model in chosen for flag in ("--model", model)]
     done = cb(
@@ -92,7 +92,7 @@ def test_names_and_models_belong_to_the_proxy_in_the_same_place(
         *("-s", "identity", "-d", "data.jsonl"),
     )
     assert done.returncode == 0, done.stderr
-    assert [row["system"] for row in rows(tmp_path)] == ["identity", "kompact", "headroom"]
+    assert [row["system"] for row in rows(tmp_path)] == ["kompact", "headroom", "identity"]
     assert models(server, one, two) == asked
 
 

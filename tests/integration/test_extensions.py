@@ -439,3 +439,78 @@ def test_the_core_does_not_know_its_extensions_by_name() -> None:
         if "suite" in path.read_text(encoding="utf-8").lower()
     ]
     assert said == []
+
+
+BRINGS_SYSTEMS = '''
+from cbcore.extensions import Contribution, Section
+
+
+class Answer:
+    name = "always"
+
+    def __init__(self, text):
+        self.text = text
+
+    def process(self, example):
+        return {**example, "response": self.text}
+
+
+class Canned:
+    """Text that is every answer. Repeatable."""
+
+    name = "canneds"
+    metavar = "TEXT"
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def set_up(self, setup):
+        assert setup.max_workers in (None, 2)
+        made = [setup.build("system", Answer(text)) for text in self.texts]
+        return Contribution(systems=made, main_score="exact_match")
+'''
+
+
+@pytest.fixture
+def canned(workplace: Workplace) -> Workplace:
+    """A third party's extension that brings systems, and data for them."""
+    entries = {"cb.extensions": {"canned": "cb_canned:Canned"}}
+    write_distribution(workplace.site, "cb-canned", entries, {"cb_canned.py": BRINGS_SYSTEMS})
+    workplace.write("own.jsonl", '{"question": "q", "answer": "yes"}\n')
+    workplace.write("echo.py", SYSTEM)
+    return workplace
+
+
+RUN = ("--tokenizer", "words", "--no-cache", "--max-workers", "2")
+
+
+def test_an_extension_may_bring_systems(canned: Workplace) -> None:
+    """They see the data of the run, and its main score is theirs; it needs no other system."""
+    result = result_of(canned, *RUN, "--canned", "yes", "--dataset", "own.jsonl")
+    assert [(row["system"], row["response"]) for row in result["rows"]] == [("always", "yes")]
+    assert result["config"]["score_field"] == "exact_match"
+    assert [system["name"] for system in result["config"]["systems"]] == ["always"]
+
+
+def test_systems_of_an_extension_stand_beside_others(canned: Workplace) -> None:
+    """Whose score it then does not choose."""
+    others = ("--system", "py:./echo.py:Echo", "--dataset", "own.jsonl")
+    result = result_of(canned, *RUN, "--canned", "yes", *others)
+    assert {row["system"] for row in result["rows"]} == {"echo", "always"}
+    assert result["config"]["score_field"] == "f1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--canned", "yes"), "a run needs data: --dataset"),
+        (("--canned", "yes", "--canned", "no", "--dataset", "own.jsonl"), "two systems are called"),
+    ],
+)
+def test_systems_of_an_extension_are_checked_like_others(
+    canned: Workplace, arguments: tuple[str, ...], problem: str
+) -> None:
+    """Before anything runs."""
+    done = canned.cb("run", *RUN, *arguments)
+    assert done.returncode == 2
+    assert problem in done.stderr

@@ -431,7 +431,7 @@ doc_to_text: "Question: {{question}}\\nAnswer:"
 doc_to_target: "{{answer.split('####')[-1].strip()}}"
 generation_kwargs:
   until:
-    - "Question:"
+    - "Next question:"
     - "</s>"
   do_sample: false
   temperature: 0.0

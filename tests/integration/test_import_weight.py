@@ -27,7 +27,7 @@ HEAVY = {
 }
 """Top-level packages that no light command needs. `asyncio` stands for the run machinery."""
 
-LIMITS = {"--version": 100, "--help": 205, "list-plugins": 205, "list": 205}
+LIMITS = {"--version": 100, "--help": 210, "list-plugins": 205, "list": 205}
 """Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
 RUN_LIMIT = 385
 """The same for a run of one row."""
@@ -147,12 +147,12 @@ SMALL_RUN = ("run", "-s", "bm25:max_tokens=150 | extractive", "-d", "hotpotqa:sa
 def test_a_small_run_imports_no_more_than_it_uses(
     workplace: Workplace, output: str, own: str, others: set[str]
 ) -> None:
-    """Six plugins, the reporter that was asked for, no event loop, no compiled tokenizer."""
+    """Seven plugins, the reporter that was asked for, no event loop, no compiled tokenizer."""
     command = (*SMALL_RUN, "--output", output, "--cache-dir", ".cb")
     modules = imported(workplace, *command)
 
     tops = {name.partition(".")[0] for name in modules}
-    plugins = {"answerquality", "baselines", "hotpotqa", "metrics", "ragas_precision"}
+    plugins = {"answerquality", "baselines", "hotpotqa", "loss", "metrics", "ragas_precision"}
     used = {f"cb_{name}" for name in (*plugins, "reporters")}
     assert {top for top in tops if top.startswith("cb_")} == used
     assert not tops & (HEAVY | {"concurrent", "fractions", "socket", "ssl"})

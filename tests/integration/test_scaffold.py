@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cbcore import names
 from cbcore._manage.scaffold import LICENSES, MAX_LENGTH, Project, known_kinds, write
 from cbcore.exceptions import UsageError
 from tests.fake_distributions import write_distribution
@@ -225,7 +226,7 @@ REFUSED = {
     "offered": (("metric", "mean-score"), "cb-metrics offers it"),
     "offered by the core": (("dataset", "file"), "cbcore offers it"),
     "kind": (("evaluater", "mine"), "did you mean evaluators?"),
-    "kind without template": (("tokenizer", "mine"), "no template for a tokenizer"),
+    "kind without template": (("option", "mine"), "no template for an option"),
     "licence": (("evaluator", "mine", "--license", "GPL"), "'GPL' is not one of"),
     "description": (("evaluator", "mine", "--description", "{{ x }}"), "cannot be used"),
     "github user": (("evaluator", "mine", "--github-user", "a/b"), "not the name of a GitHub"),
@@ -309,14 +310,36 @@ def test_a_failure_half_way_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_template_engine_is_optional(workplace):
-    """Without it the command says what to install, and the other commands work."""
+def test_cookiecutter_is_not_needed(workplace):
+    """All that the command needs comes with the core."""
     (workplace.site / "cookiecutter").mkdir()
     (workplace.site / "cookiecutter" / "__init__.py").write_text("raise ImportError('gone')")
-    done = workplace.cb("new", "metric", "mine")
-    assert done.returncode == 2
-    assert "pip install 'cbcore[new]'" in done.stderr
-    assert workplace.cb("new", "--help").returncode == 0
+    assert workplace.cb("new", "metric", "mine", "--no-input").returncode == 0
+
+
+def test_a_kind_that_a_plugin_brings_can_bring_its_template(workplace):
+    """It is written like any other, and requires the plugin that brings the kind."""
+    write_distribution(
+        workplace.site,
+        "cb-riddling",
+        entries={"cb.kinds": {"riddle": "cb_riddling:RIDDLE"}},
+        modules={
+            "cb_riddling/__init__.py": "from pathlib import Path\n"
+            "from cbcore.kinds import Kind\n"
+            "RIDDLE = Kind(name='riddle', offer='riddles', target='It asks.', methods=('ask',),\n"
+            "    template=Path(__file__).parent / 'template')\n",
+            "cb_riddling/template/component.py": "class {{ cookiecutter.__class }}: ...\n",
+            "cb_riddling/template/test_component.py": "NAME = '{{ cookiecutter.__name }}'\n",
+            "cb_riddling/template/usage.md": "Ask it.\n",
+        },
+    )
+    done = workplace.cb("new", "riddle", "sphinx", "--no-input")
+    assert done.returncode == 0, done.stderr
+    files = tree(workplace.folder / "cb-sphinx")
+    assert files["src/cb_sphinx/riddle.py"] == b"class SphinxRiddle: ...\n"
+    project = tomllib.loads(files["pyproject.toml"].decode())["project"]
+    assert project["entry-points"] == {"cb.riddles": {"sphinx": "cb_sphinx:SphinxRiddle"}}
+    assert project["dependencies"] == ["cbcore>=0.1,<0.2", "cb-riddling"]
 
 
 def test_the_template_used_directly_refuses_bad_names_too(workplace):
@@ -392,6 +415,17 @@ USES = {
         ),
         lambda result: [row["error"] for row in result["rows"]] == [None, None],
     ),
+    "tokenizer": (
+        (
+            *("-s", "identity | extractive", "-d", "hotpotqa:sample"),
+            *("--tokenizer", "my-tokenizer:characters=1"),
+        ),
+        lambda result: all(row["input_tokens"] > 1000 for row in result["rows"]),
+    ),
+    "memory": (
+        ("--memory", "my-memory:k=3 | extractive", "-d", "locomo:sample"),
+        lambda result: all(row["metadata"]["n_contexts"] <= 3 for row in result["rows"]),
+    ),
     "suite": (
         ("-s", "identity | extractive", "--suite", "my-suite"),
         lambda result: (
@@ -441,10 +475,35 @@ class TestEveryKind:
         plugins = {plugin["name"]: plugin for plugin in json.loads(printed)}
         listed = plugins[f"cb-my-{kind}"]
         assert listed["status"] == "ok"
-        assert listed["components"] == {f"{kind}s": [f"my-{kind}"]}
+        offered = {} if kind == "observer" else {names.plural(kind): [f"my-{kind}"]}
+        assert listed["components"] == offered
+
+    def test_the_example_of_its_readme_works(self, installed, tmp_path):
+        """In its folder, with no plugin but those it requires."""
+        kind, project, python = installed
+        required = {"suite": ",cb-suites", "format": ",cb-suites", "memory": ",cb-memory"}.get(
+            kind, ""
+        )
+        readme = (project / "README.md").read_text(encoding="utf-8")
+        used = readme.partition("## Use")[2].partition("## Develop")[0]
+        commands = [line[2:] for line in used.splitlines() if line.startswith("$ ")]
+        assert commands
+        program = tmp_path / "bin" / "cb"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {python} -m cbcore "$@"\n')
+        program.chmod(0o755)
+        run(
+            *("sh", "-ec", "\n".join(commands)),
+            cwd=project,
+            PATH=f"{program.parent}:{os.environ['PATH']}",
+            CB_ONLY_PLUGINS=f"cb-my-{kind}{required}",
+        )
 
     def test_a_run_uses_it(self, installed, tmp_path):
         kind, _, python = installed
+        if kind not in USES:
+            assert kind in ("format", "extension", "command", "observer")
+            return  # its own example is all there is to be done with it
         arguments, shows = USES[kind]
         run(
             *(python, "-m", "cbcore", "run", "-n", "2", "-o", "json=result.json", *arguments),
@@ -468,8 +527,7 @@ def test_a_wheel_holds_the_data(tmp_path, kind):
 def test_the_template_is_in_the_wheel(tmp_path):
     """Installed from the wheel, without git, the command writes what the checkout writes.
 
-    The installer byte-compiles what looks like Python in the template; none of that may get
-    into a project.
+    What an installer byte-compiles in the template may not get into a project.
     """
     python = new_environment(tmp_path / "env")
     run(
@@ -481,7 +539,9 @@ def test_the_template_is_in_the_wheel(tmp_path):
     code = "from cbcore._manage.scaffold import template_folder as t; print(t())"
     template = Path(run(python, "-c", code, cwd=tmp_path).strip())
     assert tmp_path in template.parents
-    assert list(template.glob("{{*/**/__pycache__/*.pyc"))
+    (project_part,) = template.glob("{{*")
+    (project_part / "__pycache__").mkdir()
+    (project_part / "__pycache__" / "stray.pyc").write_bytes(b"\0")
     for kind in ("dataset", "suite"):
         project = ("-m", "cbcore", "new", kind, "mine", "--no-input", "--output-dir")
         run(python, *project, tmp_path / "wheel" / kind, cwd=tmp_path, PATH="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import time
 import pytest
 
 from cbcore import evaluate
+from cbcore.timing import waiting
 
 DATA = "".join(json.dumps({"id": i, "context": "c", "answer": "Paris"}) + "\n" for i in range(80))
 
@@ -458,3 +460,52 @@ def test_a_run_whose_threads_are_all_left_behind_says_so(workplace):
     assert done.returncode == 4, done.stderr
     assert "calls that timed out still have theirs" in done.stderr
     assert 20 < len(done.stdout.splitlines()) < 80
+
+
+# -- systems that put their calls in an order of their own ----------------------------------------
+
+
+class Queueing:
+    """Takes all calls at once and lets them through one by one."""
+
+    name = "queueing"
+    calls_at_once = 50
+
+    def __init__(self, takes_s, waits):
+        self._takes_s = takes_s
+        self._waits = waits
+        self._turn = None
+        self.most = self.under_way = 0
+
+    async def aprocess(self, example):
+        self._turn = self._turn or asyncio.Lock()
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            with waiting() if self._waits else contextlib.nullcontext():
+                await self._turn.acquire()
+            try:
+                await asyncio.sleep(self._takes_s)
+            finally:
+                self._turn.release()
+        finally:
+            self.under_way -= 1
+        return {"response": "Paris"}
+
+
+def test_a_system_that_queues_gets_as_many_calls_as_it_asks_for():
+    """Whatever the number of workers is: it keeps to that itself."""
+    system = Queueing(0.0, waits=True)
+    evaluate([system], examples(60), evaluators=[], metrics=[], progress=False, max_workers=2)
+    assert system.most == 50
+
+
+def test_its_time_limit_is_not_for_waiting():
+    """Ten calls of 0.1 s, one after another, each within 0.5 s of its own."""
+    settings = {"evaluators": [], "metrics": [], "progress": False, "timeout_s": 0.5}
+    result = evaluate([Queueing(0.1, waits=True)], examples(10), **settings)
+    assert [row.error for row in result.rows] == [None] * 10
+    result = evaluate([Queueing(0.1, waits=False)], examples(10), **settings)
+    assert any(row.error == "timed out after 0.5 s" for row in result.rows)
+    result = evaluate([Queueing(0.7, waits=True)], examples(2), **settings)
+    assert [row.error for row in result.rows] == ["timed out after 0.5 s"] * 2

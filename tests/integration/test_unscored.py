@@ -53,12 +53,12 @@ def run(place: Workplace, *rows, **options):
 @pytest.mark.parametrize(
     ("columns", "suggested"),
     [
-        ({"gold": "Bern"}, "did you mean 'gold'? Another column is read with "),
+        ({"gold": "Bern"}, "did you mean 'gold'? Say it with --field answer=gold"),
         ({"Ground Truth": "Bern"}, "did you mean 'Ground Truth'?"),
         ({"target_text": "Bern"}, "did you mean 'target_text'?"),
         ({"answers": ["Bern"]}, "did you mean 'answers'?"),
-        ({"answer": None}, "(it has context, id). Another column is read with "),
-        ({"marigold": "Bern"}, "(it has context, id, marigold). Another column"),
+        ({"answer": None}, "(it has context, id). Say it with --field answer=COLUMN"),
+        ({"marigold": "Bern"}, "(it has context, id, marigold). Say it with"),
     ],
 )
 def test_a_row_without_gold_says_what_it_has_instead(columns, suggested):
@@ -71,9 +71,9 @@ def test_a_row_without_gold_says_what_it_has_instead(columns, suggested):
 def test_the_suggestion_works(place):
     """As it is printed."""
     told = run(place, GOLD).stderr
-    spec = told.partition("read with --evaluator ")[2].split()[0]
-    assert spec == "answer_quality:answer_column=gold"
-    assert run(place, GOLD, evaluator=spec).returncode == 0
+    field = told.partition("Say it with --field ")[2].split()[0]
+    assert field == "answer=gold"
+    assert run(place, GOLD, field=field).returncode == 0
 
 
 def test_only_the_main_score_needs_a_reason():
@@ -139,7 +139,8 @@ def test_one_score_is_enough(place):
 
 def test_all_errored_stays_what_it_was(place):
     """Nothing was measured, so nothing could be scored."""
-    done = run(place, {"id": 1, "answer": "x"})
+    place.write("says.py", "class System:\n name = 'says'\n def process(self, e): 1 / 0")
+    done = run(place, {"id": 1, "context": "x"})
     assert done.returncode == 4
     assert "every row errored" in done.stderr
 

@@ -92,6 +92,11 @@ def test_the_main_job_runs_from_the_wheels(installed):
     assert "<svg" in (installed / "r.html").read_text()
 
 
+def test_the_smoke_test_of_the_clone_passes(installed):
+    """What a new user does first, where nothing but the wheels is."""
+    run(sys.executable, "-m", "release.smoke", installed / "env" / "bin" / "cb", cwd=ROOT)
+
+
 def test_the_python_interface_runs_from_the_wheels(installed):
     """What the first page shows, without the repository."""
     program = (

@@ -30,6 +30,7 @@ import cbcore
 from cbcore import exceptions, hookspecs
 from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
+from cbcore.names import singular
 from cbcore.plugins._hook_checks import HOOKS
 from cbcore.plugins._metadata import GROUPS
 from tests.fake_distributions import Workplace
@@ -376,7 +377,7 @@ def test_key_paths_stop_where_others_name_things() -> None:
 def known_plugins(place: Workplace) -> dict[str, dict[str, list[str]]]:
     """What the plugins of this repository offer: package → kind → names."""
     return {
-        package: {kind.removesuffix("s"): names for kind, names in record["components"].items()}
+        package: {singular(kind): names for kind, names in record["components"].items()}
         for package, record in sorted(place.plugins().items())
         if (ROOT / "plugins" / package).is_dir()
     }

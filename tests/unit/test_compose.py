@@ -57,6 +57,7 @@ def test_the_run_is_told_what_was_asked():
         "budget_tokens": 6,
         "budget_usd": 7.0,
         "rows": "disk",
+        "interleave": False,
         "cluster_column": "doc",
         "no_examples": True,
     }

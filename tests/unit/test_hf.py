@@ -15,6 +15,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from cbcore import hf
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.hf import DATA_DIR_VARIABLE, HubDataset
 
@@ -404,3 +405,17 @@ def test_how_many_rows_a_local_copy_has_is_told(tmp_path):
     for elsewhere in (tmp_path / "none", tmp_path):
         lacking = HubDataset(name="x", path="nobody/x", split="train", data_dir=elsewhere)
         assert operator.length_hint(lacking, -1) == -1
+
+
+def test_a_hub_that_cannot_be_found_is_not_waited_for(monkeypatch):
+    """Its libraries look into their cache only, and are then as they were."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for endpoint, offline in (("https://nowhere.invalid", True), ("http://127.0.0.1", False)):
+        monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        with hf._without_waiting_for_no_network():
+            assert constants.HF_HUB_OFFLINE is offline
+        assert constants.HF_HUB_OFFLINE is False

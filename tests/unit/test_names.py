@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.names import canonical, hint, is_valid, near_matches
+from cbcore.names import canonical, hint, is_valid, near_matches, plural, singular
 
 KNOWN = ("hotpotqa", "mean_score", "pass-rate", "truncate", "bm25")
 
@@ -105,3 +105,18 @@ def test_names_are_shown_as_they_are_in_a_hint(typed, known):
     """Braces in a name are no placeholders."""
     near = near_matches(typed, known, limit=1)
     assert hint(typed, known, "none") == (f"did you mean {near[0]}?" if near else "none")
+
+
+@pytest.mark.parametrize(
+    ("word", "many"),
+    [
+        ("system", "systems"),
+        ("memory", "memories"),
+        ("riddle-book", "riddle-books"),
+        ("key", "keys"),
+    ],
+)
+def test_plurals_and_back(word, many):
+    """Groups, hooks and keys of run files are called by them."""
+    assert plural(word) == many
+    assert singular(many) == word

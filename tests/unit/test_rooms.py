@@ -14,9 +14,10 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection lazy records plain runconfig secrets texts stats verdicts "
-    "examples tracebacks causes flat_rows saved glance",
-    "toolbox": "columns identity tokens timing chains tables usercode trust bounded_yaml files "
+    "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
+    "verdicts examples tracebacks causes flat_rows saved glance",
+    "toolbox": "attribution columns families spending identity tokens timing chains tables usercode "
+    "trust bounded_yaml files reports likelihood "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api kept afterwards",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +17,12 @@ ENVIRONMENT = {"API_KEY": "hunter2, 'quoted' | and, more", "HOST": "example.test
 
 
 @pytest.fixture
-def read(tmp_path):
-    """Read a run file with the given text, in a known environment."""
+def read(tmp_path, monkeypatch):
+    """Read a run file with the given text, in its folder and a known environment."""
+    monkeypatch.chdir(tmp_path)
 
     def reader(text):
-        path = tmp_path / "bench.yaml"
+        path = Path("bench.yaml")
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return read_run_file(path, ENVIRONMENT)
 
@@ -152,7 +154,7 @@ def test_a_mistake_is_told_with_the_file(read, tmp_path, text, reason):
     """The message names the file, the key and the value."""
     with pytest.raises(ConfigError) as caught:
         read(text)
-    assert caught.value.source == str(tmp_path / "bench.yaml")
+    assert caught.value.source == "bench.yaml"
     assert reason in caught.value.reason
 
 
@@ -190,8 +192,39 @@ def test_a_missing_run_file_is_told(tmp_path):
     """With its path and the system's reason."""
     with pytest.raises(ConfigError, match=r"absent\.yaml: cannot be read: No such file"):
         read_run_file(tmp_path / "absent.yaml")
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+    with pytest.raises(ConfigError, match="this folder has no run file"):
         read_run_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("datasets: [data.jsonl]", {"datasets": [Spec("file", "conf/data.jsonl")]}),
+        ("datasets: [/abs/data.jsonl]", {"datasets": [Spec("file", "/abs/data.jsonl")]}),
+        ("datasets: [mmlu:anatomy]", {"datasets": [Spec("mmlu", "anatomy")]}),
+        ("evaluators: ['py:./e.py:E']", {"evaluators": [Spec("py", "./conf/e.py:E")]}),
+        ("evaluators: ['py:pkg.e:E']", {"evaluators": [Spec("py", "pkg.e:E")]}),
+        ("evaluators: [a: {p: ../x}]", {"evaluators": [Spec("a", None, {"p": "x"})]}),
+        ("evaluators: [a: {p: x/y}]", {"evaluators": [Spec("a", None, {"p": "x/y"})]}),
+        (
+            "evaluators: [a: {f: 'py:./m.py:f'}]",
+            {"evaluators": [Spec("a", None, {"f": "py:./conf/m.py:f"})]},
+        ),
+        (
+            "output: [table, html=o/r.html, r.csv]",
+            {"output": ["table", "html=conf/o/r.html", "conf/r.csv"]},
+        ),
+        ("cache_dir: ../kept", {"cache_dir": "kept"}),
+        ("import: [one, ./two.py]", {"import": ["one", "./conf/two.py"]}),
+        ("cache_dir: ${API_KEY}", {"cache_dir": ENVIRONMENT["API_KEY"]}),
+    ],
+)
+def test_paths_are_those_of_the_file(tmp_path, monkeypatch, text, expected):
+    """From where it is read; names, and what the environment says, stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    Path("conf").mkdir()
+    Path("conf/bench.yaml").write_text(text)
+    assert read_run_file("conf/bench.yaml", ENVIRONMENT) == expected
 
 
 def test_the_environment_of_the_process_is_used_by_default(tmp_path, monkeypatch):

@@ -44,6 +44,13 @@ def written_specs(draw):
         ("cb-other/mmlu:anatomy", Spec("cb-other/mmlu", "anatomy")),
         ("py:./file.py:Name,key=value", Spec("py", "./file.py:Name", {"key": "value"})),
         ("py:pkg.module:Name", Spec("py", "pkg.module:Name")),
+        (
+            "py:./file.py:Name:key=value,b=1",
+            Spec("py", "./file.py:Name", {"key": "value", "b": "1"}),
+        ),
+        ("py:pkg.module:Name:key=a:b", Spec("py", "pkg.module:Name", {"key": "a:b"})),
+        ("py:./file.py:Name:0.5,b=1", Spec("py", "./file.py:Name:0.5", {"b": "1"})),
+        ("py:m:Name,path=./x.py:Other", Spec("py", "m:Name", {"path": "./x.py:Other"})),
         (r"py:C:\code\mine.py:Name,k=1", Spec("py", r"C:\code\mine.py:Name", {"k": "1"})),
         ("  a : b , k = v  ", Spec("a", "b", {"k": "v"})),
         ("a:k='x, y|z'", Spec("a", None, {"k": "x, y|z"})),

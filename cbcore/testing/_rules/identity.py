@@ -15,6 +15,7 @@ from cbcore.secrets import is_secret_name
 from cbcore.testing._cases import Case
 from cbcore.testing._rule import Note, Unchecked, rule
 from cbcore.testing._rules.evaluators import try_score
+from cbcore.testing._rules.memories import try_fed
 from cbcore.testing._rules.systems import try_process
 
 _CANARY = "conformance canary 7f3a"
@@ -27,7 +28,7 @@ def _identity(case: Case, value: Any) -> bytes:
     return identity_of(value, record=record)
 
 
-@rule("identity-stable", "system", "evaluator")
+@rule("identity-stable", "system", "evaluator", "memory")
 def stable(case: Case) -> Iterator[str]:
     """Equal parameters give an equal identity, before and after use."""
     made, other = case.make(), case.make()
@@ -36,13 +37,15 @@ def stable(case: Case) -> Iterator[str]:
     except UnidentifiableError as error:
         yield f"declare `identity`, else nothing of it is stored: {error}"
         return
-    is_system = case.component.kind == "system"
+    is_system = case.component.kind in ("system", "memory")
     if is_system and made.name != other.name:
-        return  # told by `system-name-stable`
+        return  # told by `system-name-stable`, or by `memory-name-stable`
     if before != twin:
         yield "two instances with the same parameters differ: keep what is random out of attributes"
         return
-    if is_system:
+    if case.component.kind == "memory":
+        try_fed(case, case.value)
+    elif is_system:
         try_process(case, samples.example())
     else:
         try_score(case, samples.pairs()[0])
@@ -51,7 +54,7 @@ def stable(case: Case) -> Iterator[str]:
         yield "it is another after it was used: keep counters and caches in private attributes"
 
 
-@rule("identity-distinguishes", "system", "evaluator")
+@rule("identity-distinguishes", "system", "evaluator", "memory")
 def distinguishes(case: Case) -> Iterator[str]:
     """Another value of a parameter gives another identity."""
     try:
@@ -70,7 +73,10 @@ def distinguishes(case: Case) -> Iterator[str]:
         yield Note(f"not varied, for want of another value: {refused}")
 
 
-@rule("secrets-hidden", "system", "evaluator", "dataset", "metric", "reporter", "executor")
+@rule(
+    "secrets-hidden",
+    *("system", "evaluator", "dataset", "metric", "reporter", "executor", "memory"),
+)
 def hidden(case: Case) -> Iterator[str]:
     """A secret parameter shows neither in `repr` nor in what a result records."""
     names = [p.name for p in parameters_of(case.target) if is_secret_name(p.name)]

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 def cb(tmp_path: Path) -> Callable[..., str]:
     """Run `cb` with the given arguments, expect success, and return what it prints.
 
-{% if cookiecutter.kind == "suite" %}
+{% if cookiecutter.kind in ("suite", "format", "extension") %}
     `pieces.py` is in its working folder.
     """
     (tmp_path / "pieces.py").write_bytes((HERE / "pieces.py").read_bytes())
@@ -29,8 +29,8 @@ def cb(tmp_path: Path) -> Callable[..., str]:
 {% endif %}
     environment = {
         **os.environ,
-{% if cookiecutter.kind == "suite" %}
-        "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }},cb-suites",
+{% if cookiecutter.__also %}
+        "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }},{{ cookiecutter.__also }}",
 {% else %}
         "CB_ONLY_PLUGINS": "{{ cookiecutter.__distribution }}",
 {% endif %}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-{% if cookiecutter.kind != "suite" %}
+{% if cookiecutter.kind not in ("suite", "format", "extension") %}
 from collections.abc import Mapping
 {% endif %}
 from typing import Any
@@ -18,6 +18,22 @@ class Letter:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         return {"response": "A"}
+{% elif cookiecutter.kind == "format" %}
+class Agrees:
+    """A system that agrees with everything."""
+
+    name = "agrees"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "Yes, I think so."}
+{% elif cookiecutter.kind == "extension" %}
+class Echo:
+    """A system that says the question again."""
+
+    name = "echo"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": example["question"]}
 {% else %}
 class Parrot:
     """A system that answers with the first word of the context."""

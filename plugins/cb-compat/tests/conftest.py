@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from cb_openai.testing import FaultServer
@@ -21,6 +25,23 @@ def own_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("CB_DATA_DIR", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Runs the command in an empty folder."""
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "context_bench", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+
+    return run
 
 
 class Answering:

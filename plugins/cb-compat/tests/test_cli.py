@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
 from context_bench.__main__ import build_parser, main, names_of
-
-
-@pytest.fixture
-def command(tmp_path):
-    """Runs the command in an empty folder."""
-
-    def run(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "context_bench", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env={**os.environ, "NO_COLOR": "1"},
-        )
-
-    return run
 
 
 @pytest.fixture
@@ -149,7 +129,9 @@ def test_former_names_of_scores_are_understood(command, server):
         (["--dataset", "hotpotqa:sample", "-n", "0"], 2, "0 is not 1 or more"),
         (["--dataset", "hotpotqa:sample", "--name", "a", "--name", "b"], 2, "--name is given 2"),
         (["--dataset", "hotpotqa:sample", "--threshold", "nan"], 2, "threshold must be a finite"),
-        (["memory", "--system", "naive"], 2, "not offered"),
+        (["memory", "--system", "naive"], 2, "--relay"),
+        (["memory", "--system", "zep", "--relay", "http://127.0.0.1:9"], 2, "zep is not offered"),
+        (["memory", "--system", "naive", "--relay", "nowhere"], 2, "http://"),
         (["dspy", "--optimizer", "COPRO"], 2, "not offered"),
     ],
 )

@@ -21,6 +21,11 @@ MODULES = {
     "context_bench": ["ClaudeCLI", "EvalResult", "EvalRow", "OpenAIProxy", "evaluate"],
     "context_bench.cache": ["ResultCache"],
     "context_bench.runner": ["evaluate"],
+    "context_bench.memory_runner": ["evaluate_memory"],
+    "context_bench.memory_types": [
+        *("BenchmarkExample", "BenchmarkQuery", "ConversationTurn", "Declaration"),
+        *("DocumentChunk", "IngestResult", "MemorySystem", "PlatformEvent", "QueryResult"),
+    ],
     "context_bench.results": ["EvalResult", "EvalRow"],
     "context_bench.types": ["Evaluator", "Metric", "System"],
     "context_bench.registry": [

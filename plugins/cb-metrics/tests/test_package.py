@@ -27,6 +27,8 @@ def test_entry_points():
         "pass_rate",
         "per_dataset_breakdown",
         "score_statistics",
+        "spending",
+        "stage_latency",
     ]
 
 
@@ -43,6 +45,7 @@ def test_parameters_have_types_a_spec_can_convert():
     assert [(p.name, p.type, p.default) for p in parameters_of(cb_metrics.CostOfPass)] == [
         ("score_field", "str", "f1"),
         ("threshold", "float", 0.7),
+        ("cost", "str", "output_tokens"),
     ]
     assert signature_of(cb_metrics.PassRate).parameters["threshold"].annotation is float
 

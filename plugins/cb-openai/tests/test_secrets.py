@@ -90,6 +90,21 @@ def test_a_key_that_comes_back_is_blotted_out(server, key):
     assert result.rows[1].response == "It is ***."
 
 
+def test_a_refusal_says_that_no_key_was_sent(server, monkeypatch):
+    """And which variable would have held it; with a key, that is not the reason."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    address = server.url(fault="echo_key")
+    systems = [
+        OpenAI(address, "gpt-4o", name="unset"),
+        OpenAI(address, "gpt-4o", name="given", api_key=KEY),
+    ]
+    examples = [{"id": 1, "question": "q"}]
+    rows = evaluate(systems, examples, evaluators=[], metrics=[], progress=False).rows
+    told = "no key was sent: the environment variable OPENAI_API_KEY is not set"
+    assert told in rows[0].error
+    assert "no key was sent" not in rows[1].error
+
+
 def test_no_key_in_what_python_shows():
     """Neither of the client nor of the system."""
     access = Access(api_key=KEY, headers={"X-Api-Key": KEY})

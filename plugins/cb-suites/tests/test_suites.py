@@ -15,7 +15,10 @@ from cb_suites.engine.formats import make_format
 from cb_suites.engine.prompts import DocumentReader
 from cb_suites.engine.scoring import ReadAnswer
 
-NAMES = ("mmlu", "bbh", "longbench", "context-core", "demo")
+NAMES = (
+    *("mmlu", "bbh", "longbench", "context-core", "demo"),
+    *("mmlu-pro", "gpqa", "longbench-v2", "scrolls", "leaderboard"),
+)
 AREAS = {
     "mmlu_stem": 19,
     "mmlu_humanities": 13,
@@ -133,6 +136,15 @@ def test_every_number_is_of_something_its_tasks_report(name):
         for aggregate in group.aggregates:
             primary = {leaf.config.primary_score for leaf in group.leaves()} - {None}
             assert primary <= {aggregate.metric}
+
+
+@pytest.mark.parametrize(
+    ("name", "n_tasks"),
+    [("mmlu-pro", 1), ("gpqa", 3), ("longbench-v2", 1), ("scrolls", 7), ("leaderboard", 33)],
+)
+def test_benchmarks_by_name_have_their_tasks(name, n_tasks):
+    """As many as were published; a leaderboard those of its parts."""
+    assert len(list(tree(name).leaves())) == n_tasks
 
 
 @pytest.mark.parametrize("path", ["mmlu::mmlu_anatomy", "mmlu::mmlu_stem::mmlu_anatomy"])

@@ -260,6 +260,19 @@ def test_a_damaged_value_is_asked_again_and_told(
     assert [row.recalled for row in again.rows] == [True] * 10
 
 
+def test_keys_that_cannot_be_read_are_an_error_of_the_store(tmp_path):
+    """With the file and what to do, not one of SQLite."""
+    store = Store(tmp_path)
+    put(store, "examples", "a", b"value of a")
+    store.commit()
+    database = sqlite3.connect(tmp_path / FILE_NAME)
+    database.execute("ALTER TABLE batches RENAME TO gone")
+    database.close()
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.keys_of(store.shelf("examples", OWNER))
+    store.close()
+
+
 def test_a_batch_on_the_shelf_of_another_is_damage(tmp_path):
     """As when an index leads to the wrong row: it is whole, and not what was asked for."""
     store = Store(tmp_path)

@@ -53,7 +53,7 @@ def test_what_the_call_returns_is_the_exit_code_where_it_is_a_number(returned, c
         (RunInterruptedError("stopped"), 130, "p: error: stopped\n"),
         (KeyboardInterrupt(), 130, "p: error: interrupted\n"),
         (click.Abort(), 130, "p: error: interrupted\n"),
-        (click.UsageError("no such option"), 2, "Error: no such option\n"),
+        (click.UsageError("no such option"), 2, "p: error: no such option\n"),
         (
             ZeroDivisionError("division by zero"),
             1,

@@ -23,3 +23,21 @@ def test_who_calls_the_command_line_keeps_the_process(monkeypatch):
     assert ended.value.code == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
     assert "cb-exit" not in {t.name for t in threading.enumerate() if t not in running}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "--sistem", "x"], "cb: error: No such option '--sistem'"),
+        (["rn"], "cb: error: No such command 'rn'. Did you mean run?"),
+        (["info"], "cb: error: Missing argument 'NAME'"),
+    ],
+)
+def test_wrong_usage_is_told_like_any_other_mistake(arguments, told, capsys):
+    """One line, and where to read on."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith(told)
+    assert hint.startswith("hint: `cb ")

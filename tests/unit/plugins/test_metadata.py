@@ -80,7 +80,7 @@ def test_distributions_without_our_groups_are_left_out(tmp_path: Path) -> None:
         (["cb.dataset"], "cb.dataset"),
         (["console_scripts", "cb_systems"], "cb_systems"),
         (["cb.dataset", "cb.systems"], ""),
-        (["cb"], None),
+        (["cb"], "cb"),
         (["cb.qqqq"], None),
         (["cbor.plugins"], None),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 class Identity:
     """Returns the example unchanged: the control every other system is compared with."""
 
+    example = "identity | extractive"
     name_is_label = True
 
     def __init__(self, *, name: str | None = None) -> None:

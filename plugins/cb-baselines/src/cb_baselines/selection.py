@@ -19,6 +19,7 @@ from cbcore.tokens import DEFAULT_ENCODING
 class Bm25:
     """Keeps the sentences that BM25 ranks highest for the question, in their original order."""
 
+    example = "bm25:max_tokens=200 | extractive"
     name_is_label = True
 
     def __init__(
@@ -63,6 +64,7 @@ class Bm25:
 class TfIdf:
     """Keeps the sentences closest to the question by TF-IDF cosine, in their original order."""
 
+    example = "tf-idf:max_tokens=200 | extractive"
     name_is_label = True
 
     def __init__(
@@ -98,6 +100,7 @@ class RandomSelection:
     run, whatever the order or the thread.
     """
 
+    example = "random:max_tokens=200 | extractive"
     name_is_label = True
 
     def __init__(

@@ -32,6 +32,7 @@ class Truncate:
     budget too small for that keeps the beginning). A context that fits is kept as it is.
     """
 
+    example = "truncate:max_tokens=200 | extractive"
     name_is_label = True
 
     def __init__(

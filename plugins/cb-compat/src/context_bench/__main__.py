@@ -15,7 +15,7 @@ from cbcore.exceptions import UsageError
 if TYPE_CHECKING:
     from cbcore.request import Request
 
-_NOT_HERE = ("memory", "dspy")
+_NOT_HERE = ("dspy",)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -81,6 +81,13 @@ def _run(arguments: list[str]) -> None:
             f"`context-bench {arguments[0]}` came after 0.1 and is not offered",
             hint="the flags of 0.1 are: context-bench --help",
         )
+    if arguments and arguments[0] == "memory":
+        from context_bench import memory_command
+
+        flags = memory_command.build_parser().parse_args(arguments[1:])
+        request = memory_command.request_of(flags)
+        execute_and_report(lambda: execute(request), [Output(_reporter(flags.output))])
+        return
     flags = build_parser().parse_args(arguments)
     outputs = [Output(_reporter(flags.output))]
     request = _request(flags)

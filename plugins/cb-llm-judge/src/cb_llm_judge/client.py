@@ -29,9 +29,10 @@ from cb_openai.settings import Connection
 from cbcore.components import describe_exception
 from cbcore.records import by_field
 from cbcore.secrets import redact
+from cbcore.spending import spent
 
 if TYPE_CHECKING:
-    from cb_openai import ChatClient
+    from cb_openai import ChatClient, Reply
 
 _REFUSED_AS_REQUESTED = frozenset({400, 404, 405, 415, 422, 501})
 """Statuses by which an endpoint may say that it does not know `response_format`."""
@@ -74,6 +75,7 @@ class JudgeClient:
             limits=connection.limits,
         )
         self._takes_schema: bool | None = None
+        self.price = connection.pricing.of(model)
 
     def __repr__(self) -> str:
         return f"JudgeClient({redact(self.base_url)!r}, {self.model!r})"
@@ -132,8 +134,10 @@ class JudgeClient:
         try:
             if self._takes_schema is not False:
                 try:
-                    reply = await self._client.chat(
-                        messages, response_format=form.response_format, **options
+                    reply = self._paid(
+                        await self._client.chat(
+                            messages, response_format=form.response_format, **options
+                        )
                     )
                 except EndpointError as error:
                     if self._takes_schema or error.status not in _REFUSED_AS_REQUESTED:
@@ -141,13 +145,20 @@ class JudgeClient:
                 else:
                     self._takes_schema = True
                     return reply.text or ""
-            reply = await self._client.chat(messages, **options)
+            reply = self._paid(await self._client.chat(messages, **options))
         except EndpointError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise JudgeError(f"judge {self.model}: {error.message}{hint}") from error
         # Only now is it certain that it was the schema which the endpoint did not take.
         self._takes_schema = False
         return reply.text or ""
+
+    def _paid(self, reply: Reply) -> Reply:
+        """The reply, of which it is told what it cost."""
+        used = reply.usage
+        tokens = used.get("prompt_tokens", 0) + used.get("completion_tokens", 0)
+        spent(None if self.price is None else self.price.cost_usd(used), tokens)
+        return reply
 
 
 class FunctionJudge:

@@ -18,6 +18,7 @@ from cbcore.results import Scored
 from cbcore.trust import FileName, Trusted
 
 LOW, HIGH = 1, 5
+_RUBRIC_TOKENS = 400
 
 
 class LLMJudge:
@@ -123,6 +124,28 @@ class LLMJudge:
         if given.failures:
             details["failed"] = list(given.failures)
         return Scored(scores=scores, details=details)
+
+    @property
+    def estimate_usd(self) -> Callable[[int, int], float] | None:
+        """What judging costs at most; None without a known price. A function asks for no money.
+
+        A prompt is taken to hold what the example does twice over, with the rubric around it.
+        """
+        clients = [judge for judge in self._judges if isinstance(judge, JudgeClient)]
+        if not clients:
+            raise AttributeError("estimate_usd")
+        prices = [client.price for client in clients]
+        known = [price for price in prices if price is not None]
+        if len(known) < len(prices):
+            return None
+
+        def estimate(calls: int, tokens: int) -> float:
+            prompt = 2 * tokens + calls * _RUBRIC_TOKENS
+            replies = calls * self.sampling.max_tokens
+            each = sum(prompt * price.input + replies * price.output for price in known)
+            return self.votes * each / 1e6
+
+        return estimate
 
     async def aclose(self) -> None:
         """Close the connections of all judges."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import secrets
 import threading
+import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import attrs
 
 from cb_local.exceptions import EngineError, PromptTooLongError
+from cb_local.likelihood import Beginning, NextTokens, Scoring, Tokens
 from cbcore.exceptions import MissingExtraError, ProcessError
 from cbcore.timing import waiting
 
@@ -50,8 +53,11 @@ class Engine:
 
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
-        self._server: Any = _start(options)
+        # llama.cpp always listens. Where nobody else is meant to be served, nobody has the key.
+        self._key = secrets.token_hex(32)
+        self._server: Any = _start(options, self._key)
         self._places = threading.Semaphore(options.n_parallel)
+        self._begins: Beginning | None = None
 
     @property
     def url(self) -> str:
@@ -86,6 +92,78 @@ class Engine:
             usage={name: answer["usage"][name] for name in counted},
         )
 
+    def likelihoods(
+        self, system: str, requests: Sequence[tuple[str, str]]
+    ) -> list[tuple[float, bool]]:
+        """How likely texts are to continue others. Nobody else is served meanwhile.
+
+        Steps after the first find what they have in common with it computed; the first computes
+        everything, so that a result does not depend on what was asked before.
+        """
+        if not self._places.acquire(blocking=False):
+            with waiting():
+                self._places.acquire()
+        is_first = True
+
+        def step(tokens: Tokens, n_wanted: int | None) -> NextTokens:
+            nonlocal is_first
+            found = self._step(system, tokens, n_wanted, again=not is_first)
+            is_first = False
+            return found
+
+        try:
+            scoring = Scoring(self._encode, self._beginning(), step, self.options.n_ctx - 1)
+            return [scoring.likelihood(*request) for request in requests]
+        finally:
+            self._places.release()
+
+    def _step(
+        self, system: str, tokens: Tokens, n_wanted: int | None, *, again: bool
+    ) -> NextTokens:
+        asked = {
+            "prompt": list(tokens),
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "n_probs": n_wanted or self._n_vocabulary(),
+            "cache_prompt": again,
+        }
+        try:
+            answer = self._server.handle_completions(asked)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ProcessError(f"{system}: llama.cpp refused the request: {error}") from error
+        if failure := answer.get("error"):
+            raise ProcessError(f"{system}: llama.cpp failed: {failure.get('message', failure)}")
+        (place,) = answer["choices"][0]["logprobs"]["content"]
+        return {one["id"]: one["logprob"] for one in place["top_logprobs"]}
+
+    def _encode(self, text: str, *, special: bool = False) -> list[int]:
+        asked = {"content": text, "add_special": special, "parse_special": special}
+        return [int(token) for token in self._told("/tokenize", asked)["tokens"]]
+
+    def _beginning(self) -> Beginning:
+        """What this model takes for the beginning of a text."""
+        if self._begins is None:
+            always = self._encode("", special=True)
+            named = self._told("/props").get("bos_token") or ""
+            alone = always or self._encode(named, special=True)[-1:]
+            self._begins = Beginning(tuple(always), tuple(alone))
+        return self._begins
+
+    def _n_vocabulary(self) -> int:
+        (model, *_) = self._told("/v1/models")["data"]
+        return int(model["meta"]["n_vocab"])
+
+    def _told(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the server says at one of its own addresses."""
+        request = urllib.request.Request(  # noqa: S310 - the server in this process
+            self.url + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+            found: dict[str, Any] = json.load(response)
+        return found
+
     def close(self) -> None:
         """Free the model. Waits for the request that is being worked on."""
         self._server = None
@@ -101,7 +179,7 @@ def default_threads() -> int:
     return max(1, (usable or 1) // 2)
 
 
-def _start(options: EngineOptions) -> Any:
+def _start(options: EngineOptions, key: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
@@ -118,8 +196,7 @@ def _start(options: EngineOptions) -> Any:
     params.cache_prompt = False
     params.cache_ram_mib = 0
     if options.address is None:
-        # llama.cpp always listens. Here nobody else is meant to be served, so nobody has the key.
-        params.api_keys = [secrets.token_hex(32)]
+        params.api_keys = [key]
     else:
         host, port = options.address
         params.hostnames, params.port = [host], port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import metadata
 from itertools import zip_longest
 from typing import Any
@@ -90,7 +91,9 @@ class Local:
         if example.get("turns"):  # at the end of a chain, which hands them on like any field
             return self.process_conversation(example)
         content = prompts.user_message(example, self.prompt, system=self.name)
-        said = self._complete([*self._opening(), {"role": "user", "content": content}])
+        said = self._complete(
+            [*self._opening(), {"role": "user", "content": content}], example.get("generation")
+        )
         return {
             "response": said.text.strip(),
             "usage": dict(said.usage),
@@ -121,19 +124,30 @@ class Local:
             "metadata": {"finish_reason": answered[-1].finish_reason},
         }
 
+    def loglikelihood(self, requests: list[tuple[str, str]]) -> list[tuple[float, bool]]:
+        """How likely each continuation is after its context, and whether it is the likeliest.
+
+        Texts are taken as they are: there is no chat, no prompt and no system prompt.
+        """
+        return shared_engine(self._options).likelihoods(self.name, requests)
+
     def _opening(self) -> list[dict[str, str]]:
         if self.system_prompt is None:
             return []
         return [{"role": "system", "content": self.system_prompt}]
 
-    def _complete(self, messages: list[dict[str, str]]) -> Completion:
+    def _complete(self, messages: list[dict[str, str]], asked: Any = None) -> Completion:
         engine: Engine = shared_engine(self._options)
+        asked = asked if isinstance(asked, Mapping) else {}
+        limit = asked.get("max_gen_toks")
+        is_usual = self.max_tokens == DEFAULT_MAX_TOKENS
         return engine.chat(
             self.name,
             messages,
-            max_tokens=self.max_tokens,
+            max_tokens=int(limit) if limit and is_usual else self.max_tokens,
             temperature=self.temperature,
             seed=self.seed,
+            **({"stop": list(asked["until"])} if asked.get("until") else {}),
         )
 
 

@@ -4,7 +4,8 @@ Rows with an error are left out of everything. A row without the score is missin
 never a zero, and how many there are is reported beside the value, as `<key>_missing`.
 """
 
-from cb_metrics.latency import Latency
+from cb_metrics.latency import Latency, StageLatency
+from cb_metrics.money import Spending
 from cb_metrics.pareto import ParetoRank, rank
 from cb_metrics.quality import MeanScore, PassRate, PerDatasetBreakdown
 from cb_metrics.repeats import PassAtK, pass_at_k, pass_hat_k
@@ -21,6 +22,8 @@ __all__ = [
     "PassRate",
     "PerDatasetBreakdown",
     "ScoreStatistics",
+    "Spending",
+    "StageLatency",
     "pass_at_k",
     "pass_hat_k",
     "rank",

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of
+from cb_metrics.scores import check_name, check_threshold, finite, noting_missing, score_of
 from cbcore.results import EvalRow
 from cbcore.stats import measured_mean, measured_ratio
 
@@ -102,7 +102,8 @@ class CostOfPass:
     """Output tokens, of all rows, for each row that passes.
 
     Emits `cost_of_pass`, infinite when no row passes, and `num_passing`. Tokens of rows that
-    fail or lack the score were spent too, and count. They are the run's own counts.
+    fail or lack the score were spent too, and count. They are the run's own counts. With
+    another `cost`, a key of the rows' metadata such as `cost_usd`, it is that for each pass.
     """
 
     name = "cost_of_pass"
@@ -110,18 +111,25 @@ class CostOfPass:
 
     score_field: str = attrs.field(default="f1", validator=check_name)
     threshold: float = attrs.field(default=0.7, validator=check_threshold)
+    cost: str = attrs.field(default="output_tokens", validator=check_name)
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
-        """Divide the output tokens of one system's rows by its passing rows."""
+        """Divide the cost of one system's rows by its passing rows."""
         spent: list[float] = []
         passed: list[float] = []
         n_missing = 0
         for row in rows:
             score = score_of(row, self.score_field) if row.error is None else None
             n_missing += row.error is None and score is None
-            spent.append(row.output_tokens if row.error is None else math.nan)
+            spent.append(self._cost_of(row) if row.error is None else math.nan)
             passed.append(1.0 if score is not None and score >= self.threshold else 0.0)
         n_passing = math.fsum(passed)
         cost = measured_ratio(spent, passed, better="lower") if n_passing else math.inf
         values = {"cost_of_pass": cost, "num_passing": n_passing}
         return noting_missing(values, "cost_of_pass", n_missing)
+
+    def _cost_of(self, row: EvalRow) -> float:
+        if self.cost == "output_tokens":
+            return float(row.output_tokens)
+        cost = finite(row.metadata.get(self.cost))
+        return math.nan if cost is None else cost

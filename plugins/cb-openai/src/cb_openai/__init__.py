@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from cb_openai.errors import StatusError as StatusError
     from cb_openai.errors import TransportError as TransportError
     from cb_openai.messages import Prompting as Prompting
+    from cb_openai.prices import Price as Price
+    from cb_openai.prices import Pricing as Pricing
     from cb_openai.replies import Reply as Reply
     from cb_openai.retrying import Retry as Retry
     from cb_openai.settings import Access as Access
@@ -35,6 +37,8 @@ _HOMES = {
     "NoAnswerError": "errors",
     "OpenAI": "system",
     "Outcome": "errors",
+    "Price": "prices",
+    "Pricing": "prices",
     "Prompting": "messages",
     "Reply": "replies",
     "Retry": "retrying",

@@ -54,7 +54,7 @@ class ChatClient:
         access: Access = Access(),
         retry: Retry = Retry(),
         limits: Limits = Limits(),
-        api: Literal["chat", "responses", "completions"] = "chat",
+        api: Literal["chat", "responses", "completions", "likelihood"] = "chat",
     ) -> None:
         if not isinstance(model, str) or not model.strip():
             raise ValueError(f"model is {model!r}: give the name of a model")
@@ -209,6 +209,10 @@ class ChatClient:
                 error.request_id = response.request_id
             error.message = self._blotter.clean_text(error.message)
             error.message += f" ({addresses.host_and_port(self.base_url)})"
+            if error.outcome is Outcome.UNAUTHORIZED and "Authorization" not in self._headers:
+                unset = self.access.api_key_env
+                why = f"the environment variable {unset} is not set" if unset else "none was given"
+                error.message += f"; no key was sent: {why}"
             if self.retry.is_asked_too_much(error):
                 error.message += (
                     f"; it asks to wait {error.retry_after_s:.0f} s, and max_wait_s is "

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_openai.errors import BadReplyError, NoAnswerError, Outcome
+from cb_openai.likelihood import read_tokens
 from cbcore.plain import from_bytes
 
 Message: TypeAlias = Mapping[str, Any]
@@ -266,5 +267,12 @@ DIALECTS = {
         read=_read_completions,
         write_input=_as_prompt,
     ),
+    "likelihood": Dialect(
+        path="completions",
+        input_key="prompt",
+        parameters=_SAMPLING,
+        read=lambda data: _checked(text=read_tokens(data), finish_reason="stop", data=data),
+        write_input=lambda messages: str(messages[0]["content"]),
+    ),
 }
-"""The APIs by the name users give them."""
+"""The APIs by the name users give them; `likelihood` asks one of them about a prompt."""

@@ -18,7 +18,7 @@ PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
 
 _DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}|latest)\Z")
-_FIELDS = ("input", "output", "cached_input")
+_FIELDS = ("input", "output", "cached_input", "as_of", "source")
 
 
 def _amount(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -28,13 +28,18 @@ def _amount(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
 
 @attrs.frozen
 class Price:
-    """US dollars per million tokens. Cached input costs as other input unless it is said."""
+    """US dollars per million tokens. Cached input costs as other input unless it is said.
+
+    `as_of` and `source` say when and where it was read, for people to check.
+    """
 
     input: float = attrs.field(validator=_amount)
     output: float = attrs.field(validator=_amount)
     cached_input: float | None = attrs.field(
         default=None, validator=attrs.validators.optional(_amount)
     )
+    as_of: str | None = attrs.field(default=None, eq=False)
+    source: str | None = attrs.field(default=None, eq=False)
 
     def cost_usd(self, usage: Mapping[str, int]) -> float | None:
         """What a call cost by its usage; None when the usage does not tell.
@@ -48,6 +53,32 @@ class Price:
         cached_price = self.input if self.cached_input is None else self.cached_input
         total = (prompt - cached) * self.input + cached * cached_price + completion * self.output
         return total / 1e6
+
+
+@attrs.frozen(kw_only=True)
+class Pricing:
+    """What a model costs: by a file of prices, or spelled out in dollars per million tokens.
+
+    `price_in` and `price_out` go together, and go before any file; `price_cached` is that of
+    input which the provider had in its cache.
+    """
+
+    prices: str | None = None
+    price_in: float | None = attrs.field(default=None, validator=attrs.validators.optional(_amount))
+    price_out: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_amount)
+    )
+    price_cached: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_amount)
+    )
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model; None where it is not known. Raises ValueError for half a price."""
+        if self.price_in is not None and self.price_out is not None:
+            return Price(self.price_in, self.price_out, self.price_cached)
+        if any(p is not None for p in (self.price_in, self.price_out, self.price_cached)):
+            raise ValueError("price_in and price_out go together: give both")
+        return find_price(model, self.prices)
 
 
 def find_price(model: str, file: str | None) -> Price | None:

@@ -15,6 +15,7 @@ from cb_openai.parameters import (
     not_negative,
     positive,
 )
+from cb_openai.prices import Pricing
 from cb_openai.retrying import Retry
 from cbcore.secrets import Secret
 from cbcore.trust import Trusted
@@ -64,6 +65,7 @@ class Connection:
     access: Access = Access()
     retry: Retry = Retry()
     limits: Limits = Limits()
+    pricing: Pricing = Pricing()
 
 
 def _as_list(stop: Sequence[str] | str | None) -> list[str] | None:

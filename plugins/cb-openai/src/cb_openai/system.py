@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal
 
+import attrs
+
 from cb_openai import addresses
+from cb_openai import likelihood as likelihoods
 from cb_openai.client import ChatClient
 from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, find_price
+from cb_openai.prices import PRICES_VARIABLE, Pricing
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
@@ -25,6 +28,8 @@ logger = logging.getLogger("cb.openai")
 DEFAULT_MODEL = "gpt-4o-mini"
 _USUAL_REPLY_TOKENS = 256
 """What an estimate assumes of replies that `max_tokens` does not limit."""
+_MOST_STOPS = 4
+"""So many texts to stop at the API takes."""
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """What the limit of a reply is called by one API or another."""
 
@@ -37,7 +42,9 @@ class OpenAI:
     `{context}` and `{question}`) and `build_messages` (a function from an example to
     messages) change that. Tools of an example are sent as tools. An example with turns is a
     conversation: the model is asked at each turn of the user. With `stream` replies come in
-    pieces, and rows tell when the first one came. Parameters come in records, and each field of
+    pieces, and rows tell when the first one came. `likelihood` says how the endpoint tells the
+    likelihood of a prompt, for tasks that are measured by it: `echo`, as servers of completions
+    do, or `prompt_logprobs`, as vLLM does. Parameters come in records, and each field of
     one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
 
@@ -56,7 +63,8 @@ class OpenAI:
         generation: Generation = Generation(),
         retry: Retry = Retry(),
         limits: Limits = Limits(),
-        prices: str | None = None,
+        pricing: Pricing = Pricing(),
+        likelihood: likelihoods.Way | None = None,
     ) -> None:
         if api == "responses" and not (generation.seed is None and generation.stop is None):
             raise ValueError("the responses API has no seed and no stop: leave them out")
@@ -72,14 +80,23 @@ class OpenAI:
         self.generation = generation
         self.retry = retry
         self.limits = limits
-        self.prices = prices
-        self._price = find_price(model, prices)
+        self.pricing = pricing
+        self._price = pricing.of(model)
+        self.likelihood = likelihood
+        if likelihood is not None and likelihood not in likelihoods.ASKED:
+            known = ", ".join(likelihoods.ASKED)
+            raise ValueError(f"likelihood is {likelihood!r}: it must be one of {known}")
+        self._likelihoods: ChatClient | None = None
+        if likelihood is not None:
+            self._likelihoods = ChatClient(
+                base_url, model, access=access, retry=retry, limits=limits, api="likelihood"
+            )
         self._outcomes: Counter[Outcome] = Counter()
         self._lacked_usage = False
         if self._price is None:
             logger.warning(
                 "%s: no price is known for the model %r, so rows have tokens but no cost; "
-                "prices=FILE or %s can give it",
+                "--prices FILE, %s, or price_in= and price_out= can give it",
                 self.name,
                 model,
                 PRICES_VARIABLE,
@@ -94,7 +111,8 @@ class OpenAI:
         """The model's answer as `response`, its `tool_calls`, the `usage` and what it cost."""
         if example.get("turns"):
             return await self.aprocess_conversation(example)
-        reply = await self._ask(self.prompting.messages(example), _tools(example))
+        asked = self._asked(example)
+        reply = await self._ask(self.prompting.messages(example), _tools(example), asked)
         output = _output(reply)
         output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
@@ -150,10 +168,65 @@ class OpenAI:
             return asyncio.run(and_close())
         raise RuntimeError("a running event loop cannot wait here: await aprocess instead")
 
+    @property
+    def loglikelihood(
+        self,
+    ) -> Callable[[list[tuple[str, str]]], Coroutine[Any, Any, list[tuple[float, bool]]]]:
+        """How likely each continuation is after its context; only where `likelihood` is given.
+
+        Texts are sent as they are: there is no chat, no prompt and no system prompt.
+        """
+        client, way = self._likelihoods, self.likelihood
+        if client is None or way is None:
+            raise AttributeError("loglikelihood")
+
+        async def of_all(requests: list[tuple[str, str]]) -> list[tuple[float, bool]]:
+            asked = (self._likelihood_of(client, way, *request) for request in requests)
+            return list(await asyncio.gather(*asked))
+
+        return of_all
+
+    async def _likelihood_of(
+        self, client: ChatClient, way: likelihoods.Way, context: str, continuation: str
+    ) -> tuple[float, bool]:
+        before, after = likelihoods.split(context, continuation)
+        prompt = before + after
+        try:
+            reply = await client.chat(
+                [{"role": "user", "content": prompt}],
+                temperature=0.0,
+                max_tokens=1,
+                extra_body=dict(likelihoods.ASKED[way]),
+            )
+            tokens = likelihoods.tokens_of(reply.text or "", prompt, way)
+            found = likelihoods.summed(tokens, len(before))
+        except EndpointError as error:
+            self._outcomes[error.outcome] += 1
+            error.spent = self._spent(error)
+            raise
+        self._outcomes[reply.outcome] += 1
+        return found
+
+    def _asked(self, example: Mapping[str, Any]) -> Generation:
+        """How text is generated: as the user says, and else as the example does."""
+        wanted = example.get("generation")
+        if not isinstance(wanted, Mapping):
+            return self.generation
+        own, limit = self.generation, wanted.get("max_gen_toks")
+        stops = [str(stop) for stop in wanted.get("until") or ()][:_MOST_STOPS]
+        return attrs.evolve(
+            own,
+            max_tokens=own.max_tokens or (int(limit) if limit else None),
+            stop=own.stop or (stops or None if self.api != "responses" else None),
+        )
+
     async def _ask(
-        self, messages: Sequence[Mapping[str, Any]], tools: list[dict[str, Any]] | None
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: list[dict[str, Any]] | None,
+        asked: Generation | None = None,
     ) -> Reply:
-        asked = self.generation
+        asked = asked or self.generation
         try:
             reply = await self._client.chat(
                 messages,
@@ -256,6 +329,8 @@ class OpenAI:
     async def aclose(self) -> None:
         """Close the connections, and say what came of the requests if not all went well."""
         await self._client.aclose()
+        if self._likelihoods is not None:
+            await self._likelihoods.aclose()
         counted, self._outcomes = self._outcomes, Counter()
         if set(counted) - {Outcome.OK}:
             told = ", ".join(f"{n} {outcome.value}" for outcome, n in counted.most_common())

@@ -31,14 +31,16 @@ class Judgement:
 class Judging:
     """How a judge is asked: the parameters that all judged evaluators share.
 
-    `n_votes` is how often; the majority counts. `timeout_s` limits one call. `max_retries` and
-    `api_key_env`, the environment variable with the key, are for a judge behind a URL.
+    `n_votes` is how often; the majority counts. `timeout_s` limits one call. `max_retries`,
+    `api_key_env`, the environment variable with the key, and `prices`, a file of them, are for a
+    judge behind a URL.
     """
 
     n_votes: int = attrs.field(default=1)
     timeout_s: float = attrs.field(default=60.0)
     max_retries: int = attrs.field(default=5)
     api_key_env: Trusted[str] = "OPENAI_API_KEY"
+    prices: Trusted[str | None] = None
 
     @n_votes.validator
     def _check_votes(self, _: attrs.Attribute[Any], value: int) -> None:

@@ -37,6 +37,7 @@ class SectionView:
 
     Each system has a value with its standard error and the number of examples behind it. Of the
     `n_described` columns before them, those in `of_scores` may tell scores of one line apart.
+    Where no line has scores there are its columns alone, and they are the values.
     """
 
     title: str
@@ -46,6 +47,7 @@ class SectionView:
     of_scores: frozenset[int]
     one_system: bool
     lines: tuple[SectionLine, ...]
+    chart: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, section: Section, systems: Sequence[str]) -> SectionView | None:
@@ -56,16 +58,22 @@ class SectionView:
         columns = {str(key): str(header) for key, header in section.columns.items()}
         scores = [score for node in nodes for score in _scores(node)]
         numbers = ("value", "± stderr", "n") if len(systems) == 1 else tuple(systems)
+        of_scores = (*_OF_SCORES, *numbers) if scores or _reasons(nodes) else ()
         return cls(
             title=str(section.title),
             header=str(section.header),
-            headers=(*columns.values(), *_OF_SCORES, *numbers),
-            n_described=len(columns) + len(_OF_SCORES),
+            headers=(*columns.values(), *of_scores),
+            n_described=len(columns) + len(_OF_SCORES) if of_scores else 0,
             of_scores=frozenset(
                 i for i, key in enumerate(columns) if any(key in score for score in scores)
             ),
-            one_system=len(systems) == 1,
-            lines=tuple(line for node in nodes for line in _lines(node, list(columns), systems)),
+            one_system=len(systems) == 1 and bool(of_scores),
+            lines=tuple(
+                attrs.evolve(line, cells=line.cells[: len(columns) + len(of_scores)])
+                for node in nodes
+                for line in _lines(node, list(columns), systems)
+            ),
+            chart=section.chart if isinstance(section.chart, Mapping) else None,
         )
 
 
@@ -73,6 +81,10 @@ def sections_of(result: EvalResult, systems: Sequence[str]) -> tuple[SectionView
     """The tables of a result's sections, in their order."""
     views = (SectionView.of(section, systems) for section in result.sections.values())
     return tuple(view for view in views if view is not None)
+
+
+def _reasons(nodes: Sequence[Mapping[str, Any]]) -> bool:
+    return any(node.get("reason") for node in nodes)
 
 
 def _scores(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:

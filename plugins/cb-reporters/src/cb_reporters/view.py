@@ -26,7 +26,8 @@ class Display:
     """How the values of one metric are shown.
 
     `precise` is the header when the parameters it names are known, `header` otherwise;
-    `metric` is the component that the values come from.
+    `metric` is the component that the values come from. Those shown `bare` have no interval
+    beside them, for which there is no room; it is in the result.
     """
 
     header: str
@@ -35,6 +36,7 @@ class Display:
     detail: bool = False
     precise: str = ""
     metric: str = ""
+    bare: bool = False
 
     def bounds(self, low: float, high: float) -> str:
         """An interval of such values."""
@@ -58,11 +60,22 @@ KNOWN: dict[str, Display] = {
         "pass rate", formats.percent, "higher", precise="pass ≥{threshold}", metric="pass_rate"
     ),
     "compression_ratio": Display("tokens saved", formats.percent, "higher"),
+    "quality_retained": Display("quality kept", formats.percent, "higher"),
     "prompt_saved": Display("prompt saved", formats.percent, "higher"),
     "mean_prompt_tokens": Display("prompt tokens", formats.average),
     "cost_of_pass": Display("tokens / pass", formats.average, "lower"),
-    "latency_median": Display("latency p50", formats.duration, "lower"),
-    "latency_p95": Display("latency p95", formats.duration, "lower"),
+    "cost_usd": Display("cost $", formats.general),
+    "scoring_usd": Display("judging $", formats.general),
+    "billed_tokens": Display("billed tokens", formats.count, "lower"),
+    "cache_hit_rate": Display("cached", formats.percent, "higher"),
+    "raw_usd": Display("raw $", formats.general),
+    "net_usd": Display("net $", formats.general, "lower"),
+    "net_usd_of_pass": Display("net $ / pass", formats.general, "lower"),
+    "answer_agreement": Display("agreement", formats.score, "higher"),
+    "latency_median": Display("latency p50", formats.duration, "lower", bare=True),
+    "first_token_median": Display("first token p50", formats.duration, "lower", bare=True),
+    "first_token_p95": Display("first token p95", formats.duration, "lower", bare=True),
+    "latency_p95": Display("latency p95", formats.duration, "lower", bare=True),
     "pareto_rank": Display("pareto", formats.count, "lower"),
     "score_mean": Display("mean", formats.score, "higher"),
     "score_median": Display("median", formats.score, "higher"),
@@ -76,7 +89,7 @@ KNOWN: dict[str, Display] = {
     "mean_input_tokens": Display("input tokens", formats.average, detail=True),
     "mean_output_tokens": Display("output tokens", formats.average, detail=True),
     "latency_mean": Display("latency mean", formats.duration, "lower", detail=True),
-    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True),
+    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True, bare=True),
 }
 """Metrics whose meaning is known, in the order shown. Others follow, under their own keys."""
 
@@ -203,7 +216,7 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
         values = tuple(value or 0.0 for value in values)
     column = _column(key, _display(key, result.config), values)
     estimates = [result.estimates.get(system, {}).get(key) for system in systems]
-    if not any(estimates):
+    if not any(estimates) or _display(key, result.config).bare:
         return column
     bounds = _display(key, result.config).bounds
     undecided = result.undecided.get(key, ())
@@ -317,6 +330,8 @@ def _title(result: EvalResult, systems: Sequence[str]) -> str:
     datasets = [str(c.get("name")) for c in recorded]
     for asked_as, section in result.sections.items():
         config: Mapping[str, Any] = result.config
+        if not section.names_data:
+            continue
         asked = [str(name) for name in config.get(asked_as) or ()]
         members = {str(line.get("key")) for line in section.lines}
         datasets = [*asked, *(name for name in datasets if not (asked and name in members))]

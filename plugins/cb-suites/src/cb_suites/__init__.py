@@ -5,14 +5,26 @@
     selection = SuiteManager(include_paths=["suites"]).load(["my_benchmark::nli_tasks"])
     evaluate(systems, extensions=[Suites([selection])])
 
-With MMLU, BIG-Bench Hard, LongBench, context-core, and an offline demo.
+With MMLU, MMLU-Pro, GPQA, BIG-Bench Hard, LongBench and its second version, SCROLLS, what public
+leaderboards are made of, context-core, and an offline demo.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cb_suites.folders import bbh, context_core, demo, longbench, mmlu
+from cb_suites.folders import (
+    bbh,
+    context_core,
+    demo,
+    gpqa,
+    leaderboard,
+    longbench,
+    longbench_v2,
+    mmlu,
+    mmlu_pro,
+    scrolls,
+)
 
 if TYPE_CHECKING:
     from cb_suites.engine import SuiteManager as SuiteManager
@@ -26,8 +38,13 @@ __all__ = [
     "bbh",
     "context_core",
     "demo",
+    "gpqa",
+    "leaderboard",
     "longbench",
+    "longbench_v2",
     "mmlu",
+    "mmlu_pro",
+    "scrolls",
 ]
 
 _HOMES = {

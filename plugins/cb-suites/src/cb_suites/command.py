@@ -181,15 +181,26 @@ def relative(file: str) -> str:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @include_path_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@click.option(
+    "--import",
+    "run_modules",
+    is_flag=True,
+    help="Run the modules whose functions cannot be checked else, in a process of its own.",
+)
 @shared_options
 @pass_settings
 def validate(
-    settings: Settings, paths: tuple[str, ...], include_paths: tuple[str, ...], as_json: bool
+    settings: Settings,
+    paths: tuple[str, ...],
+    include_paths: tuple[str, ...],
+    as_json: bool,
+    run_modules: bool,
 ) -> None:
     """Check suite files, or folders of them: names, keys, cycles, metrics, formats, data.
 
     Exits with 2 when there is an error. A dataset or evaluator that a known package would
-    supply is a note.
+    supply is a note. No code is run, unless --import says so: what exists only once it has run
+    is told as not checked.
     """
     import attrs
 
@@ -198,6 +209,10 @@ def validate(
     from cbcore.cli.kit import clean, echo, echo_json
 
     report = check(paths, SuiteManager(include_paths, host=settings.host()))
+    if run_modules:
+        from cb_suites.engine.trying import load_failures
+
+        report.tried(load_failures(report.unchecked()))
     if as_json:
         public = attrs.asdict(report, filter=lambda field, _: not field.name.startswith("_"))
         echo_json({"ok": report.ok, **public})
@@ -211,8 +226,67 @@ def validate(
             f"{report.n_files} files, {report.n_tasks} tasks, {report.n_groups} groups: "
             + (f"{n_errors} errors" if n_errors else "no errors")
         )
+        if report.n_unchecked:
+            echo(
+                f"{report.n_unchecked} functions were not checked: they exist once their modules "
+                "have run; --import runs those, in a process of its own"
+            )
     if not report.ok:
         raise click.exceptions.Exit(2)
+
+
+@command.command("import", short_help="Show how much of a tree of tasks can be run.")
+@click.argument("tree", metavar="DIR|PACKAGE")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@shared_options
+@pass_settings
+def import_(settings: Settings, tree: str, as_json: bool) -> None:
+    """Show how many tasks of somebody else's can be run here, and why others cannot.
+
+    DIR is a folder of task files, such as a checkout of lm-evaluation-harness; PACKAGE is one
+    that is installed, such as lm_eval. No code of it is run. To run the tasks, name the folder
+    with --include-path and, if you know what is in it, --trust.
+    """
+    from cb_suites.engine import SuiteManager
+    from cb_suites.engine.surveying import folder_of, survey
+    from cbcore.cli.kit import clean, echo, echo_json
+
+    host = settings.host()
+    sandboxed = "code_execution" in {c.name for c in host.components("evaluator")}
+    folder = folder_of(tree)
+    found = survey(folder, SuiteManager((), host=host), sandboxed=sandboxed)
+    if not found.tasks:
+        from cbcore.exceptions import UsageError
+
+        raise UsageError(
+            f"there is no task in {str(folder)!r}",
+            hint="name the folder that holds the task files: YAML with task: and a name",
+        )
+    if as_json:
+        echo_json(_survey_record(found))
+        return
+    n_tasks, n_running = len(found.tasks), found.n_running
+    echo(clean(f"{relative(str(folder))}: {n_running} of {n_tasks} tasks can be run"))
+    for title, rows in (("", found.by_measure()), ("not, because:", found.by_reason())):
+        if rows and title:
+            echo(title)
+        for kind, n, names in rows:
+            echo(clean(f"  {n:>6}  {kind}  ({', '.join(names)}{', …' if n > len(names) else ''})"))
+    echo(clean(f"run them with: cb run --include-path {relative(str(folder))} --suite NAME"))
+
+
+def _survey_record(found: Any) -> dict[str, Any]:
+    def rows(counted: Any, key: str) -> list[dict[str, Any]]:
+        return [{key: kind, "n": n, "examples": names} for kind, n, names in counted]
+
+    return {
+        "folder": found.folder,
+        "n_tasks": len(found.tasks),
+        "n_running": found.n_running,
+        "running": rows(found.by_measure(), "measured"),
+        "not_running": rows(found.by_reason(), "reason"),
+        "tasks": {task.name: task.reason or None for task in found.tasks},
+    }
 
 
 def relative_place(place: str) -> str:

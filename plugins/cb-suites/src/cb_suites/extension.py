@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from cb_suites.engine.contribution import SuiteContribution, set_up
+from cb_suites.engine.harness_tasks import HarnessOptions
 from cb_suites.engine.selecting import select
-from cbcore.extensions import INTEGER, PATH, Option, Setup
+from cbcore.exceptions import UsageError
+from cbcore.extensions import INTEGER, PATH, TEXT, Option, Setup
 
 INCLUDE_PATH = Option(
     name="include_paths",
@@ -35,12 +37,28 @@ NUM_FEWSHOT = Option(
 )
 
 
+SYSTEM_INSTRUCTION = Option(
+    name="system_instruction",
+    kind=TEXT,
+    metavar="TEXT",
+    help="Stands before the description of every task that runs by the harness's rules.",
+)
+
+FEWSHOT_AS_MULTITURN = Option(
+    name="fewshot_as_multiturn",
+    kind=TEXT,
+    metavar="yes|no",
+    help="Whether worked examples of such tasks are turns of a conversation. [no]",
+)
+
+
 class Suites:
     """Suite, task, tag, group::task path or glob, also with @format. Repeatable.
 
     `wanted` are names, mappings, or what `SuiteManager` loaded. They are looked for in
     `include_paths` too; `num_fewshot` replaces what their tasks say. Files in the folders of
-    `trust` may name programs; all others give values.
+    `trust` may name programs; all others give values. `system_instruction` and
+    `fewshot_as_multiturn` are for tasks that are run by the rules of lm-evaluation-harness.
     """
 
     name = "suites"
@@ -52,11 +70,15 @@ class Suites:
         include_paths: Sequence[str | Path] = (),
         num_fewshot: int | None = None,
         trust: Sequence[str | Path] = (),
+        system_instruction: str | None = None,
+        fewshot_as_multiturn: bool | str | None = None,
     ) -> None:
         self.wanted = [wanted] if isinstance(wanted, str) else list(wanted)
         self.include_paths = include_paths
         self.num_fewshot = num_fewshot
         self.trust = trust
+        self.system_instruction = system_instruction
+        self.fewshot_as_multiturn = _is_yes(fewshot_as_multiturn)
 
     def set_up(self, setup: Setup) -> SuiteContribution:
         """Every task as a source; a task whose parts are not there is told in the table."""
@@ -67,4 +89,14 @@ class Suites:
         )
         for note in selection.notes:
             setup.warn(note)
-        return set_up(selection, setup)
+        options = HarnessOptions(self.system_instruction, self.fewshot_as_multiturn)
+        return set_up(selection, setup, options)
+
+
+def _is_yes(value: bool | str | None) -> bool:
+    said = str(value).lower()
+    if value is None or said in ("no", "false"):
+        return False
+    if said in ("yes", "true"):
+        return True
+    raise UsageError(f"fewshot_as_multiturn is {value!r}", hint="say yes or no")

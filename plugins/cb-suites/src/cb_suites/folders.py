@@ -30,3 +30,28 @@ def context_core() -> Path:
 def demo() -> Path:
     """A few invented examples per family, offline and in seconds."""
     return _SUITES / "demo"
+
+
+def mmlu_pro() -> Path:
+    """MMLU-Pro: harder exam questions with up to ten choices."""
+    return _SUITES / "mmlu-pro"
+
+
+def gpqa() -> Path:
+    """GPQA: graduate-level science questions, in three sets."""
+    return _SUITES / "gpqa"
+
+
+def longbench_v2() -> Path:
+    """LongBench v2: multiple choice over very long contexts."""
+    return _SUITES / "longbench-v2"
+
+
+def scrolls() -> Path:
+    """SCROLLS: seven tasks over long texts."""
+    return _SUITES / "scrolls"
+
+
+def leaderboard() -> Path:
+    """MMLU-Pro, GPQA, BIG-Bench Hard, MATH and IFEval together."""
+    return _SUITES / "leaderboard"

@@ -204,8 +204,8 @@ def test_outlining_runs_nothing(suites):
     suites.write("a.yaml", "task: a\ndataset: qa\ndoc_to_text: !function utils.f\n")
     config = suites.manager().outline("a").leaves()[0].config
     assert str(config.doc_to_text) == "!function utils.f"
-    with pytest.raises(ConfigError, match="it ran"):
-        suites.load("a")
+    (leaf,) = suites.load("a").leaves()
+    assert "it ran" in leaf.config.problem
 
 
 # -- plugins -------------------------------------------------------------------------------------

@@ -129,3 +129,18 @@ def test_what_a_document_holds_is_never_a_template():
     doc = {"question": "{{ 7*7 }}", "answer": "{% raw %}"}
     document = read(doc, doc_to_text="Q: {{question}}", doc_to_target="{{answer}}")
     assert (document.text, document.answers) == ("Q: {{ 7*7 }}", ("{% raw %}",))
+
+
+@pytest.mark.parametrize(
+    ("doc_to_context", "context"),
+    [
+        ("passage", "It is on the Seine."),
+        ("{{ passage | upper }}", "IT IS ON THE SEINE."),
+        (lambda doc: doc["passage"][:2], "It"),
+        (None, None),
+    ],
+)
+def test_context_is_a_field_a_template_or_a_function(doc_to_context, context):
+    """Nothing where the task says nothing: the document's own is then left as it is."""
+    document = {"passage": "It is on the Seine."}
+    assert read(document, doc_to_context=doc_to_context).context == context

@@ -118,6 +118,14 @@ def test_documents_without_a_mapping_are_left_as_they_are(data):
     assert system.asked == documents
 
 
+def test_a_task_says_what_the_context_is(data):
+    """A system is given it beside the question; several texts become one."""
+    documents = [{"docs": ["one", "two"], "q": "Where?", "answer": "Paris"}]
+    system = Parrot()
+    run(task("a", data("d", documents), doc_to_text="q", doc_to_context="docs"), systems=[system])
+    assert (system.asked[0]["context"], system.asked[0]["question"]) == ("one\n\ntwo", "Where?")
+
+
 def test_a_context_that_the_template_shows_is_not_given_twice(data):
     """It stays where the template does not show it."""
     documents = [{"context": "Paris is it.", "q": "Where?", "answer": "Paris"}]
@@ -737,7 +745,7 @@ def test_a_dataset_of_the_same_name_as_a_task_is_refused(data):
     """Their rows could not be told apart."""
     path = data("d", quiz(1))
     with pytest.raises(UsageError, match="is asked for twice"):
-        run(task("d", path, **ASKED), dataset=path)
+        run(task("d", path, **ASKED), dataset=f"{path}:question_column=q")
 
 
 def test_a_second_run_asks_nothing_again(data, tmp_path):
@@ -778,7 +786,7 @@ def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it
     """Where no filter and no format stand before it: its version and parameters count in both."""
     path = data("d", quiz(1))
     common = {"systems": [Parrot()], "evaluators": ["answer_quality"]}
-    plain = compose(Request(datasets=[path], **common))
+    plain = compose(Request(datasets=[f"{path}:question_column=q"], **common))
     in_suite = compose(Request(datasets=[], extensions=[Suites([task("t", path)])], **common))
     identities = [run.sources[0].scorers[0].part.identity for run in (plain, in_suite)]
     assert identities[0] == identities[1] is not None

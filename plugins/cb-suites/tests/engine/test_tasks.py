@@ -117,7 +117,6 @@ MISTAKES = [
     ("filter_list: [{name: a}, {name: a}]", "two filters are called 'a'", None),
     ("filter_list: [{name: a, filter: [{function: custom}]}]", "needs filter_fn", None),
     ("dataset_path: x", "dataset: or dataset_path:, not both", None),
-    ("doc_to_text: !function utils.g", "has no 'g'", None),
 ]
 
 
@@ -129,6 +128,11 @@ def test_a_wrong_value_is_named_with_its_line(task, suites, text, says, hint):
     assert caught.value.source == f"{suites.root / 't.yaml'}:3"
     assert says in caught.value.reason
     assert (hint or "") in (caught.value.hint or "")
+
+
+def test_code_that_lacks_what_is_named_keeps_that_task_alone_from_running(task):
+    """The reason is kept with the task: others of its group go on."""
+    assert "has no 'g'" in task("doc_to_text: !function utils.g\n").problem
 
 
 @pytest.mark.parametrize("key", ["evaluators", "dataset"])
@@ -238,9 +242,7 @@ def test_keys_without_a_meaning_are_told_once(suites):
     suites.tasks("a", "b", more=f"tag: t\n{lines}")
     selection = suites.load("t")
     assert len(selection.notes) == len(WITHOUT_MEANING)
-    assert "generation_kwargs has no effect: how text is generated is for the system" in " ".join(
-        selection.notes
-    )
+    assert "should_decontaminate has no effect: nothing is decontaminated" in selection.notes
     assert not set(WITHOUT_MEANING) & set(TASK_KEYS)
 
 
@@ -307,10 +309,10 @@ def test_a_task_as_it_is_written_there_loads_unchanged(suites):
     assert (config.dataset_path, config.dataset_name, config.split) == ("gsm8k", "main", "test")
     assert (config.num_fewshot, config.fewshot_config["sampler"]) == (8, "first_n")
     assert [p.name for p in config.filters] == ["strict-match", "flexible-extract"]
-    (scored,) = config.evaluators
-    assert (config.primary_score, scored.emits) == ("exact_match", ("exact_match",))
-    assert (scored.ignore_case, scored.regexes_to_ignore) == (True, (",", r"\$"))
-    assert len(selection.notes) == 2
+    assert config.evaluators is None
+    assert config.primary_score == "exact_match"
+    assert config.harness["metric_list"][0]["regexes_to_ignore"] == [",", r"\$"]
+    assert len(selection.notes) == 1
 
 
 IGNORED = "regexes_to_ignore: ['the ', yell, YELL]"

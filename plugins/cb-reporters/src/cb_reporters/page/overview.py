@@ -149,7 +149,9 @@ def section_table(section: SectionView) -> Markup:
     # Sorting would tear members from their groups, so these lines stay as they are.
     return join(
         table(section.title, head, body, kind="section"),
-        tag("p", "Value ± standard error; n: examples scored.", class_="caption"),
+        tag("p", "Value ± standard error; n: examples scored.", class_="caption")
+        if section.n_described
+        else None,
     )
 
 

@@ -9,6 +9,8 @@ import click
 from cbcore.cli.kit import Settings, cache_option, find_result, pass_settings, shared_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cb_reporters.show.choosing import Chosen
     from cbcore.results import EvalResult, EvalRow
 
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 @click.option("--lost-by", metavar="NAME", help="Examples on which this system scores less …")
 @click.option("--kept-by", metavar="NAME", help="… than this one; those that lose most first.")
 @click.option("--errors", is_flag=True, help="Examples on which a system failed.")
+@click.option(
+    "--cause",
+    metavar="NAME",
+    help="Examples whose answer was dropped, misread, lost, unable, gained or kept, beside the "
+    "same reader with the whole context.",
+)
 @click.option(
     "--system", "systems", multiple=True, metavar="NAME", help="This system only. Repeatable."
 )
@@ -44,6 +52,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     \b
     cb show latest --worst 5 --system bm25
     cb show latest --lost-by bm25 --kept-by identity
+    cb show latest --cause dropped --system bm25
     cb show latest sample-03 --full
     """
     from cb_reporters.show.choosing import known_system, looked_up
@@ -60,7 +69,8 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
         paint.echo("no example fits")
         return
     score = chosen["score"] or result.config.get("score_field")
-    opens = example is not None or chosen["worst"] or chosen["lost_by"] or chosen["errors"]
+    ways = ("worst", "lost_by", "errors", "cause")
+    opens = example is not None or any(chosen[way] for way in ways)
     if opens:
         look = Look(paint, chosen["full"], score)
         shown = names or _compared(result, chosen)
@@ -91,6 +101,7 @@ def _check(example: str | None, chosen: dict[str, Any]) -> None:
         "--worst": chosen["worst"] is not None,
         "--lost-by": chosen["lost_by"] is not None,
         "--errors": chosen["errors"],
+        "--cause": chosen["cause"] is not None,
     }
     given = [way for way, is_given in ways.items() if is_given]
     if len(given) > 1:
@@ -114,6 +125,9 @@ def _choose(
         return choosing.first(
             result, chosen["limit"], lambda row: row.error is not None and keep(row)
         )
+    if chosen["cause"] is not None:
+        caused = _with_cause(result, chosen["cause"])
+        return choosing.first(result, chosen["limit"], lambda row: caused(row) and keep(row))
     if chosen["lost_by"] is not None:
         loser, keeper = (known_system(result, chosen[side]) for side in ("lost_by", "kept_by"))
         score = _score(result, chosen)
@@ -121,6 +135,25 @@ def _choose(
     if chosen["worst"]:
         return choosing.worst(result, chosen["worst"], _score(result, chosen), keep)
     return choosing.first(result, chosen["limit"], keep)
+
+
+def _with_cause(result: EvalResult, cause: str) -> Callable[[EvalRow], bool]:
+    """Whether a row has this cause. Raises `UsageError` where none can have any."""
+    from cbcore.attribution import CAUSES, attributions_of
+    from cbcore.exceptions import UsageError
+    from cbcore.names import hint
+
+    if cause not in CAUSES:
+        told = f"it is one of {', '.join(CAUSES)}"
+        raise UsageError(f"--cause has no {cause!r}", hint=hint(cause, CAUSES, told))
+    found = attributions_of(result)
+    if all(one.missing for one in found):
+        told = found[0].missing if found else "no system shortens the context of a reader"
+        raise UsageError(f"no cause is known: {told}")
+    wanted = {
+        (one.system, *key) for one in found for key, told in one.causes.items() if told == cause
+    }
+    return lambda row: (row.system, row.dataset, row.example_id, row.repeat) in wanted
 
 
 def _compared(result: EvalResult, chosen: dict[str, Any]) -> list[str] | None:

@@ -75,6 +75,7 @@ def _aggregate(
         aggregation=function,
         weight_by_size=given.get("weight_by_size", True),
         filters=given.get("filter_list", (NO_FILTER.name,)),
+        any_filter="filter_list" not in given,
         higher_is_better=given.get("higher_is_better"),
         over=over,
         origin=origin_of(item, "metric", place),

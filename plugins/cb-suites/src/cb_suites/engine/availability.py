@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from cb_suites.engine.formats import make_format
 from cb_suites.engine.locating import LOCAL_FORMATS
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.running import format_name
+from cb_suites.harness.metrics import BY_DEFAULT
 from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
@@ -87,6 +89,8 @@ class Catalogue:
 
     def scores(self, config: TaskConfig) -> set[str] | None:
         """The scores the task will have; None where that cannot be told without running it."""
+        if config.harness is not None:
+            return _harness_scores(config.harness)
         try:
             reads = self._reads_answer(config)
         except CBError:
@@ -115,11 +119,8 @@ class Catalogue:
         if config.dataset is not None:
             return [self.dataset_need(config.dataset)]
         hub = config.dataset_path is not None and config.dataset_path not in LOCAL_FORMATS
-        if hub and not Path(str(config.dataset_path)).exists():
-            from importlib.util import find_spec
-
-            if find_spec("datasets") is None:
-                return [Need("dataset", str(config.dataset_path), "'cbcore[hf]'")]
+        if hub and not Path(str(config.dataset_path)).exists() and not _has_datasets():
+            return [Need("dataset", str(config.dataset_path), "'cbcore[hf]'")]
         return []
 
     def _automatic(self, config: TaskConfig) -> list[Component]:
@@ -151,3 +152,24 @@ class Catalogue:
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)
         return self._found[key]
+
+
+@functools.cache
+def _has_datasets() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("datasets") is not None
+
+
+def _harness_scores(given: Mapping[str, Any]) -> set[str] | None:
+    """The metrics that a task of the harness names; None where its code may give others."""
+    if given.get("process_results") is not None:
+        return None
+    listed = given.get("metric_list")
+    if listed is None:
+        return {*BY_DEFAULT.get(given.get("output_type", "generate_until"), ()), "acc"}
+    items = listed if isinstance(listed, list) else [listed]
+    named = [item.get("metric") if isinstance(item, Mapping) else item for item in items]
+    if not all(isinstance(name, str) for name in named):
+        return None
+    return set(map(str, named))

@@ -67,7 +67,8 @@ class TreeBuilder:
 
     `also` names entries that the index does not, such as files by their path. `final` is set on
     every task, whatever is said elsewhere. With `problems` set, what is wrong with a member is
-    collected there and the others go on.
+    collected there and the others go on. `unchecked` are functions that only exist once their
+    module has run.
     """
 
     index: Index
@@ -78,7 +79,16 @@ class TreeBuilder:
     final: Settings = attrs.Factory(Settings)
     problems: list[ConfigError] | None = None
     notes: dict[str, str] = attrs.Factory(dict)
+    unchecked: list[FunctionReference] = attrs.Factory(list)
     n_nodes: int = 0
+
+    def begin(self) -> list[ConfigError]:
+        """Start anew with another request. Gives the list that its problems will be in."""
+        self.n_nodes = 0
+        self.problems = []
+        self.notes.clear()
+        self.unchecked.clear()
+        return self.problems
 
     # -- what a request or a member means ------------------------------------------------------
 
@@ -202,8 +212,10 @@ class TreeBuilder:
             raise problem(entry.origin, f"the file does not define the {entry.kind} {entry.name!r}")
         if entry.kind == "group":
             return [self._group(settings, place, own, where)]
-        if "group" in settings:
+        if "group" in settings and "class" not in settings:
             raise _not_a_group(settings)
+        if "group" in settings:
+            self._note("group (of a task)", "tasks are put together by tag")
         return [self._leaf(entry.name, settings.only(_not_a_name), place.overridden(own))]
 
     def _leaf(self, name: str, definition: Settings, place: Place) -> Leaf:

@@ -20,6 +20,7 @@ from cb_suites.engine.documents import functions_in
 from cb_suites.engine.filters import Pipeline, make_pipeline
 from cb_suites.engine.formats import Format, make_format
 from cb_suites.engine.harness import ProcessResults
+from cb_suites.engine.harness_tasks import HarnessMaker, HarnessOptions
 from cb_suites.engine.locating import data_stranger
 from cb_suites.engine.manager import shipped_path
 from cb_suites.engine.mapping import columns_for, unread_columns
@@ -27,6 +28,7 @@ from cb_suites.engine.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, task_scorer
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_example
+from cb_suites.harness.scoring import TEXT, HarnessScorer
 from cbcore import columns, provenance, specs
 from cbcore.components import Component
 from cbcore.exceptions import (
@@ -97,7 +99,10 @@ class SuiteContribution(Contribution):
     ) -> tuple[Section | None, list[str]]:
         """The table of all suites, and what has to be said of it."""
         lines, problems = self.table(rows, failures)
-        return Section("Suites", lines), problems
+        section = Section("Suites", lines)
+        if any("by" in line for line in lines):
+            section.columns["by"] = "by"
+        return section, problems
 
     def table(
         self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]
@@ -109,30 +114,57 @@ class SuiteContribution(Contribution):
             for key, scores in scores_by_example(of_system, self.setups).items():
                 if key not in failures:
                     self.outcomes[key].measure(system, scores)
-        for key in self.setups.keys() - failures.keys():
-            if not any(self.outcomes[key].estimates.values()):
-                self._tell_errors(key, rows)
         remarks = []
         for key in self.setups:
             if key not in failures:
                 remarks += self._sum_up(key, rows)
+        for key in self.setups.keys() - failures.keys():
+            if not any(self.outcomes[key].estimates.values()):
+                self._tell_errors(key, rows, remarks)
         remarks += _unscored(rows, self.setups)
+        remarks += self._read_from_text()
         table = SuiteTable(self.outcomes, list(rows))
         lines = table.lines(self.selection.roots)
         return lines, list(dict.fromkeys([*table.problems, *remarks]))
 
-    def _tell_errors(self, key: str, rows: Mapping[str, Iterable[EvalRow]]) -> None:
-        """A task of which no row worked has failed, and says why."""
-        errors = [row.error for part in rows.values() for row in part if row.dataset == key]
+    def _read_from_text(self) -> list[str]:
+        """Of which systems choices were read from text, and what that cannot tell."""
+        lacking: dict[str, dict[str, None]] = {}
+        n_tasks: Counter[str] = Counter()
+        for outcome in self.outcomes.values():
+            for system, by in outcome.read_by.items():
+                if by == TEXT:
+                    n_tasks[system] += 1
+                    known = {metric for metric, _ in outcome.estimates.get(system, {})}
+                    lost = dict.fromkeys(name for name in outcome.shown if name not in known)
+                    lacking.setdefault(system, {}).update(lost)
+        return [
+            f"{system} gives no likelihoods: choices of {n} tasks were read from its text"
+            + (f", and {', '.join(lacking[system])} cannot be told" if lacking[system] else "")
+            for system, n in n_tasks.items()
+        ]
+
+    def _tell_errors(
+        self, key: str, rows: Mapping[str, Iterable[EvalRow]], remarks: Sequence[str]
+    ) -> None:
+        """A task of which no row worked has failed, and says why; so has one without a number."""
+        own = [row for part in rows.values() for row in part if row.dataset == key]
+        errors = [row.error for row in own]
+        outcome = self.outcomes[key]
         if errors and None not in errors:
-            self.outcomes[key].state = "failed"
-            self.outcomes[key].reason = f"every row errored; the first: {errors[0]}"
+            outcome.state = "failed"
+            outcome.reason = f"every row errored; the first: {errors[0]}"
+        elif outcome.config.harness is not None:
+            missing = [reason for row in own for reason in row.missing.values()]
+            said = [remark for remark in remarks if remark.startswith(f"task {outcome.leaf.path}:")]
+            outcome.state = "unavailable" if own else "failed"
+            outcome.reason = next(iter([*missing, *said]), "there is no document to be asked")
 
     def _sum_up(self, key: str, rows: Mapping[str, Iterable[EvalRow]]) -> list[str]:
         """Add what a task's class and its own metrics make of its rows; what went wrong."""
         outcome, metrics = self.outcomes[key], self.setups[key].metrics
         problems = []
-        if outcome.aggregations:
+        if outcome.aggregations or outcome.config.harness is not None:
             for system, of_system in rows.items():
                 problems += outcome.sum_up_results(system, of_system)
         if not metrics:
@@ -149,10 +181,11 @@ def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> 
     """Of which tasks `process_results` left rows without a score, of how many, and why."""
     reasons: dict[str, list[str]] = {}
     n_rows: Counter[str] = Counter()
+    scorers = (ProcessResults.name, HarnessScorer.base_name)
     for row in itertools.chain.from_iterable(rows.values()):
         n_rows[row.dataset] += row.error is None
         for name, reason in row.missing.items():
-            if name.startswith(ProcessResults.name):
+            if name.startswith(scorers):
                 reasons.setdefault(row.dataset, []).append(reason)
                 break
     return [
@@ -163,10 +196,12 @@ def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> 
     ]
 
 
-def set_up(selection: Selection, setup: Setup) -> SuiteContribution:
+def set_up(
+    selection: Selection, setup: Setup, harness: HarnessOptions | None = None
+) -> SuiteContribution:
     """Set every task of a selection up. Evaluators that the run has already are shared."""
     run = SuiteContribution(selection=selection, host=setup.host)
-    maker = _TaskMaker(setup)
+    maker = _TaskMaker(setup, HarnessMaker(setup, harness or HarnessOptions()))
     first_error, place = None, ""
     leaves = selection.leaves()
     if setup.dry_run:
@@ -176,9 +211,10 @@ def set_up(selection: Selection, setup: Setup) -> SuiteContribution:
         try:
             run.setups[leaf.key] = maker.task(leaf, outcome)
         except CBError as error:
-            # A mistake in a suite file is for its author to mend, before anything is spent.
+            # A mistake in a suite file is for its author to mend, before anything is spent. One
+            # task in thousands of somebody else's must not keep the others from running.
             strict = isinstance(error, PluginError) and setup.host.policy.strict
-            if strict or isinstance(error, ConfigError):
+            if strict or (isinstance(error, ConfigError) and leaf.config.harness is None):
                 raise
             if first_error is None:
                 first_error, place = error, _place_of(error, leaf.config)
@@ -228,9 +264,16 @@ def _read_answer() -> Part:
 @attrs.define
 class _TaskMaker:
     setup: Setup
+    harness: HarnessMaker
     read_answer: Part = attrs.Factory(_read_answer)
 
     def task(self, leaf: Leaf, outcome: TaskOutcome) -> TaskSetup:
+        if leaf.config.problem:
+            raise UsageError(leaf.config.problem)
+        if leaf.config.harness is not None:
+            source, data, main = self.harness.task(leaf, outcome)
+            record = {} if data is None else _dataset_record(data)
+            return TaskSetup(source, {**record, "name": leaf.key}, (), main)
         config, says = with_class(leaf.config)
         outcome.config, outcome.aggregations = config, says.aggregations
         name = format_name(config)

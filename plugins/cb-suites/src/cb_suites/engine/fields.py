@@ -84,9 +84,9 @@ def text_or_function(value: Any) -> Any:
 
 
 def _target(value: Any) -> Any:
-    """a field, a template, the number of a choice, or a !function"""
+    """a field, a template, the number of a choice, a list, or a !function"""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number else text_or_function(value)
+    return value if is_number or isinstance(value, list) else text_or_function(value)
 
 
 def _choices(value: Any) -> Any:
@@ -132,7 +132,8 @@ TASK_KEYS: dict[str, Check] = {
     "fewshot_split": text,
     "process_docs": _function,
     "process_results": _function,
-    "doc_to_text": text_or_function,
+    "doc_to_text": _target,
+    "doc_to_context": text_or_function,
     "doc_to_target": _target,
     "doc_to_choice": _choices,
     "description": text,
@@ -142,6 +143,10 @@ TASK_KEYS: dict[str, Check] = {
     "fewshot_config": _mapping,
     "formats": _formats,
     "output_type": text,
+    "generation_kwargs": _mapping,
+    "gen_prefix": text,
+    "custom_dataset": _function,
+    "unsafe_code": flag,
     "evaluators": _any,
     "metrics": _any,
     "metric_list": _any,
@@ -157,16 +162,12 @@ TASK_KEYS: dict[str, Check] = {
 """The keys of a task that have a meaning here, with what each may hold. Null means not given."""
 
 WITHOUT_MEANING: dict[str, str] = {
-    "generation_kwargs": "how text is generated is for the system to say",
     "should_decontaminate": "nothing is decontaminated",
     "doc_to_decontamination_query": "nothing is decontaminated",
-    "unsafe_code": "whether code is run is for the evaluator to say",
     "use_prompt": "prompts are written in doc_to_text",
-    "gen_prefix": "systems continue no text of ours; write it at the end of doc_to_text",
-    "custom_dataset": "name data with dataset or dataset_path, or write a class",
     "doc_to_image": "only text is put to a system",
     "doc_to_audio": "only text is put to a system",
-    "multiple_input": "choices are not compared by likelihood",
+    "multiple_input": "a doc_to_text that is a number says so",
     "multiple_target": "doc_to_target may give a list",
     "revision": "give it in dataset_kwargs",
     "download_dataset": "data is loaded when it is needed",
@@ -199,6 +200,8 @@ def checked(settings: Settings, kind: str) -> dict[str, Any]:
     for key, value in settings.values.items():
         if key in WITHOUT_MEANING:
             continue
+        if key not in known and kind == "task" and settings.get("class") is not None:
+            continue  # what else there is, is for the class to read
         if key not in known or (kind == "group" and key in _NOT_IN_GROUPS):
             raise unknown_key(key, [*known, *WITHOUT_MEANING, "include"], kind, settings.place(key))
         if value is not None:

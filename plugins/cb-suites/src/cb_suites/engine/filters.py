@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -120,10 +120,15 @@ def _first_match(regex_pattern: str, fallback: str = NO_MATCH) -> _Step:
 def checked_pattern(pattern: Any) -> str:
     """A pattern, if it is one. Raises ValueError."""
     try:
-        WORKERS.ask("check_pattern", pattern)
+        _check_pattern(pattern)
     except FailedError as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error.message}") from error
     return str(pattern)
+
+
+@lru_cache(maxsize=4096)
+def _check_pattern(pattern: Any) -> None:
+    WORKERS.ask("check_pattern", pattern)
 
 
 def _map(mapping_dict: Mapping[Any, Any], default_value: str | None = None) -> _Step:

@@ -1,48 +1,64 @@
 """`!function module.attribute`: code that lies next to the suite file that names it.
 
-`module` is the file `module.py` in the same folder, never a package or a path. It is run only
-for suite files in a trusted folder, and only if it really lies in that folder.
+`module` is the file `module.py` in the same folder, or a module of an installed package by its
+full name. It is run only for suite files in a trusted folder, and only if it really lies in that
+folder.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 import sys
 import types
 from collections.abc import Iterable
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cb_suites.engine.trust import Trust, real, vouching
-from cbcore.bounded_yaml import read_bytes
+from cb_suites.harness.code_eval import in_sandbox
+from cbcore.bounded_yaml import NotReadableError, read_bytes
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 
-_REFERENCE = re.compile(r"(?P<module>[A-Za-z_]\w*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII)
+_REFERENCE = re.compile(
+    r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII
+)
+
+
+class UnloadableError(ConfigError):
+    """Code that is allowed to run and does not load: a package is missing, or a name is."""
 
 
 class Functions:
-    """Looks functions up, and runs those of suite files that lie in one of the trusted folders."""
+    """Looks functions up, and runs those of suite files that lie in one of the trusted folders.
+
+    References that can be judged only by running their module are put into `unchecked`.
+    """
 
     def __init__(self, trusted: Iterable[Path] = ()) -> None:
         self.trust = Trust(trusted)
+        self.unchecked: list[FunctionReference] = []
 
     def check(self, reference: FunctionReference) -> FunctionReference:
         """Refuse a reference that cannot be right, without running anything."""
         file, attribute = self._located(reference)
         try:
-            names = _names_defined(ast.parse(read_bytes(file)))
+            names, may_have_more = _names_of(file, stamp_of(file.stat()))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise problem(
                 reference.origin, f"{reference}: {file} cannot be read: {describe_exception(error)}"
             ) from error
-        if attribute not in names and "*" not in names and "__getattr__" not in names:
+        if attribute not in names and may_have_more:
+            self.unchecked.append(reference)
+        elif attribute not in names:
             raise _lacking(reference, file, attribute, names)
         return reference
 
@@ -52,7 +68,8 @@ class Functions:
         self._check_trusted(reference, file)
         module = _module(file, reference)
         if not hasattr(module, attribute):
-            raise _lacking(reference, file, attribute, vars(module))
+            lacking = _lacking(reference, file, attribute, vars(module))
+            raise UnloadableError(lacking.source, lacking.reason, hint=lacking.hint)
         found = getattr(module, attribute)
         if not callable(found):
             kind = type(found).__name__
@@ -67,7 +84,7 @@ class Functions:
                 f"{reference} is not module.attribute",
                 "write the name of a Python file next to this one, a dot, and a name in it",
             )
-        file = Path(reference.origin.file or "").with_name(f"{match['module']}.py")
+        file = module_file(reference)
         if not file.is_file():
             modules = [p.stem for p in file.parent.glob("*.py")]
             form = f"did you mean {{}}.{match['attribute']}?"
@@ -95,6 +112,24 @@ class Functions:
             )
 
 
+def module_file(reference: FunctionReference) -> Path:
+    """The file of the module that a reference names: beside the suite file, or in a package.
+
+    A package is found without running it; whether its file may be run is another question.
+    """
+    module = reference.text.rpartition(".")[0]
+    package, *below = module.split(".")
+    beside = Path(reference.origin.file or "").with_name(f"{package}.py")
+    if not below:
+        return beside
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    places = (spec.submodule_search_locations if spec else None) or [str(beside.with_suffix(""))]
+    return Path(places[0]).joinpath(*below).with_suffix(".py")
+
+
 def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
@@ -107,15 +142,36 @@ def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
     assert spec.loader is not None  # noqa: S101
     module = sys.modules[name] = module_from_spec(spec)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), in_sandbox(_text_of(file)):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the suite's own code
         del sys.modules[name]
-        raise problem(
-            reference.origin,
+        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        raise UnloadableError(
+            str(reference.origin),
             f"{reference}: importing {file} failed: {describe_exception(error)}",
+            hint=f"install the package that has {missing}" if missing else None,
         ) from error
     return module
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return read_bytes(file).decode("utf-8", "replace")
+    except NotReadableError:
+        return ""
+
+
+_MAKES_NAMES = frozenset({"globals", "vars", "locals", "exec", "setattr", "__getattr__", "*"})
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_of(file: Path, _: tuple[int, int, int]) -> tuple[frozenset[str], bool]:
+    """The names a module's statements bind, and whether running it may make more of them."""
+    tree = ast.parse(read_bytes(file))
+    names = _names_defined(tree)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return frozenset(names), bool(_MAKES_NAMES & (names | used))
 
 
 def _names_defined(tree: ast.Module) -> set[str]:

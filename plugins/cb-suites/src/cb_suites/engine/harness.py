@@ -165,14 +165,18 @@ def first_metric(value: Any) -> str | None:
 
 
 def filter_pipelines(
-    value: Any, place: Origin, resolve: Callable[[Any], Any]
+    value: Any, place: Origin, resolve: Callable[[Any], Any], *, as_written: bool = False
 ) -> tuple[FilterPipeline, ...]:
-    """The pipelines of a `filter_list`: each a name and the steps under `filter`."""
+    """The pipelines of a `filter_list`: each a name and the steps under `filter`.
+
+    Steps that are code are made to take one response, unless they are wanted `as_written`.
+    """
     if isinstance(value, Mapping) and "name" not in value:
         value = list(value.values())
     items = value if isinstance(value, list) else [value]
     found = tuple(
-        _pipeline(item, origin_of(items, i, place), resolve) for i, item in enumerate(items)
+        _pipeline(item, origin_of(items, i, place), resolve, as_written)
+        for i, item in enumerate(items)
     )
     twice = [pipeline.name for pipeline in found]
     for i, pipeline in enumerate(found):
@@ -181,7 +185,9 @@ def filter_pipelines(
     return found
 
 
-def _pipeline(item: Any, place: Origin, resolve: Callable[[Any], Any]) -> FilterPipeline:
+def _pipeline(
+    item: Any, place: Origin, resolve: Callable[[Any], Any], as_written: bool
+) -> FilterPipeline:
     if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
         raise problem(place, "an item of filter_list has a name and, under filter, its steps")
     for key in item:
@@ -193,21 +199,25 @@ def _pipeline(item: Any, place: Origin, resolve: Callable[[Any], Any]) -> Filter
             )
     steps = item.get("filter") or []
     steps = steps if isinstance(steps, list) else [steps]
-    made = tuple(_step(step, origin_of(steps, i, place), resolve) for i, step in enumerate(steps))
+    made = tuple(
+        _step(step, origin_of(steps, i, place), resolve, as_written) for i, step in enumerate(steps)
+    )
     return FilterPipeline(item["name"], made)
 
 
-def _step(step: Any, place: Origin, resolve: Callable[[Any], Any]) -> FilterStep:
+def _step(step: Any, place: Origin, resolve: Callable[[Any], Any], as_written: bool) -> FilterStep:
     if isinstance(step, str):
         return FilterStep(step)
     if not isinstance(step, Mapping) or step.get("function") is None:
         raise problem(place, "a step of a filter names no function", "write - function: regex")
     params = {str(key): resolve(value) for key, value in step.items() if key != "function"}
     function = resolve(step["function"])
+    if function == "custom" and params.get("filter_fn") is None:
+        raise problem(place, "a custom filter needs filter_fn: !function module.function")
+    if as_written:
+        return FilterStep(function, params)
     if function == "custom":
-        custom = params.pop("filter_fn", None)
-        if custom is None:
-            raise problem(place, "a custom filter needs filter_fn: !function module.function")
+        custom = params.pop("filter_fn")
         return FilterStep(_OverAll(custom), params)
     if isinstance(function, type):
         return FilterStep(_OverAll(function(**params).apply))

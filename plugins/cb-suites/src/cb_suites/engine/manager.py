@@ -154,7 +154,12 @@ class SuiteManager:
         trust = Trust([*self.trust, *shipped], named)
         functions = Functions(trust.folders)
         resolve = functions.resolve if execute else functions.check
-        return TreeBuilder(index, self._reader, resolve, trust=trust, problems=problems)
+        return TreeBuilder(
+            *(index, self._reader, resolve),
+            trust=trust,
+            problems=problems,
+            unchecked=functions.unchecked,
+        )
 
 
 def _folders(what: str, paths: Iterable[str | Path]) -> tuple[Path, ...]:

@@ -51,7 +51,8 @@ NO_FILTER = FilterPipeline("none")
 class AggregateMetric:
     """One number of a group: how a score of its members becomes its own.
 
-    `filters` names the pipelines to aggregate: those of tasks that have none, by default.
+    `filters` names the pipelines to aggregate: by default that of tasks that have none or, with
+    `any_filter`, all there are where no member has that one.
     `over` is "leaves" (the default) or "children". `origin` is where the metric is named.
     """
 
@@ -59,6 +60,7 @@ class AggregateMetric:
     aggregation: str | Callable[..., Any] = "mean"
     weight_by_size: bool = True
     filters: tuple[str, ...] = ("none",)
+    any_filter: bool = False
     higher_is_better: bool | None = None
     over: str = "leaves"
     origin: Origin = attrs.field(factory=Origin, eq=False)
@@ -72,6 +74,8 @@ class TaskConfig:
     `settings` keeps every key as it was written, after includes and overrides, and `origins`
     says where each came from, and the `format`, which `@` may ask for; `overridden` are the
     keys that a group or a request set. `trust` says which of those places are trusted.
+    A task that is run by the rules of lm-evaluation-harness has its keys in `harness`, functions
+    looked up. `problem` is why a task cannot be run: its code does not load.
     """
 
     name: str
@@ -84,6 +88,7 @@ class TaskConfig:
     fewshot_split: str | None = None
     process_docs: Callable[..., Any] | None = None
     doc_to_text: str | Callable[..., Any] | None = None
+    doc_to_context: str | Callable[..., Any] | None = None
     doc_to_target: str | int | Callable[..., Any] | None = None
     doc_to_choice: str | list[str] | Callable[..., Any] | None = None
     description: str = ""
@@ -104,6 +109,8 @@ class TaskConfig:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = attrs.Factory(dict)
     task_class: Callable[..., Any] | None = None
+    harness: Mapping[str, Any] | None = attrs.field(default=None, eq=False)
+    problem: str = attrs.field(default="", eq=False)
     settings: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
     origins: Mapping[str, Origin] = attrs.field(factory=dict, eq=False)
     origin: Origin = attrs.field(factory=Origin, eq=False)

@@ -18,7 +18,10 @@ _MOST_WAYS = 300
 _SHOWN_ONLY = {"name", "alias", "tags"}
 _MADE = {"evaluators", "metrics", "filters"}
 """Fields that hold objects made anew each time; what they were made from tells them apart."""
-_MADE_FROM = ("evaluators", "metrics", "metric_list", "process_results", "filter_list")
+_MADE_FROM = (
+    *("evaluators", "metrics", "metric_list", "process_results", "filter_list", "output_type"),
+    *("generation_kwargs", "gen_prefix", "custom_dataset"),
+)
 
 
 def is_glob(text: str) -> bool:

@@ -1,7 +1,7 @@
 """From a document to what is asked: its text, its choices and its right answers.
 
-`doc_to_text`, `doc_to_target` and `doc_to_choice` are each a field's name, a Jinja template, a
-literal or a function. Templates run in a sandbox that changes nothing and reaches no internals;
+`doc_to_text`, `doc_to_context`, `doc_to_target` and `doc_to_choice` are each a field's name, a
+Jinja template, a literal or a function. Templates run in a sandbox that changes nothing and reaches no internals;
 what documents hold is only ever a value in them, never part of a template.
 """
 
@@ -35,6 +35,7 @@ class Document:
     text: str
     choices: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    context: Any = None
 
 
 class DocumentReader:
@@ -49,6 +50,7 @@ class DocumentReader:
             return _reader(key, value, origins.get(key, config.origin), native=native)
 
         self._text = reader("doc_to_text", config.doc_to_text, _own_text, native=False)
+        self._context = reader("doc_to_context", config.doc_to_context, _no_context, native=False)
         self._target = reader("doc_to_target", config.doc_to_target, _own_target, native=True)
         self._choices = reader("doc_to_choice", config.doc_to_choice, _own_choices, native=True)
         self._target_is_template = is_template(config.doc_to_target)
@@ -64,7 +66,8 @@ class DocumentReader:
             for item in targets
             if item is not None
         )
-        return Document(fields, str(self._text(fields)), choices, answers)
+        text, context = str(self._text(fields)), self._context(fields)
+        return Document(fields, text, choices, answers, context)
 
     def description(self, fields: Mapping[str, Any]) -> str:
         """What stands before everything else."""
@@ -73,21 +76,22 @@ class DocumentReader:
 
 def is_template(value: Any) -> bool:
     """Whether a text is a Jinja template."""
-    return isinstance(value, str) and ("{{" in value or "{%" in value)
+    return isinstance(value, str) and any(mark in value for mark in ("{{", "{%", "{#"))
 
 
 def _reader(key: str, value: Any, origin: Origin, *, native: bool) -> _Reader:
     """How to get a value out of a document; with `native`, an expression keeps its type."""
     if callable(value):
-        return functools.partial(_called, key, value)
+        return functools.partial(called, key, value)
     if is_template(value):
-        return functools.partial(_called, key, _compiled(key, value, origin, native=native))
+        return functools.partial(called, key, compiled_template(key, value, origin, native=native))
     if isinstance(value, str):
-        return functools.partial(_field, key, value)
+        return functools.partial(field_or_literal, key, value)
     return lambda fields: value
 
 
-def _called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -> Any:
+def called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -> Any:
+    """What a function makes of a document. Whatever it does wrong is told of that document."""
     try:
         return function(fields)
     except DataError:
@@ -98,7 +102,8 @@ def _called(key: str, function: Callable[..., Any], fields: Mapping[str, Any]) -
         raise DataError(f"{key} failed: {describe_exception(error)}") from error
 
 
-def _field(key: str, value: str, fields: Mapping[str, Any]) -> Any:
+def field_or_literal(key: str, value: str, fields: Mapping[str, Any]) -> Any:
+    """A field of the document, or text that cannot be the name of one."""
     if value in fields:
         return fields[value]
     if not _FIELD_NAME.match(value):
@@ -110,22 +115,37 @@ def _field(key: str, value: str, fields: Mapping[str, Any]) -> Any:
     )
 
 
-def _compiled(key: str, template: str, origin: Origin, *, native: bool) -> Callable[..., Any]:
+def compiled_template(
+    key: str, template: str, origin: Origin, *, native: bool
+) -> Callable[..., Any]:
     """The template as a function of a document. One that could grow is run within limits."""
     from jinja2 import TemplateError
 
-    from cb_suites.bounded.templates import compiled, is_plain
+    from cb_suites.bounded.templates import compiled
 
     try:
-        if is_plain(template):
+        if _is_plain(template):
             return compiled(template, native=native)
-        WORKERS.ask("check_template", template, native=native)
+        _check_template(template, native=native)
     except (TemplateError, FailedError, RecursionError) as error:
         reason = getattr(error, "message", None) or str(error)
         raise ConfigError(
             str(origin), f"{key} is not a valid template: {reason}: {template[:200]!r}"
         ) from error
     return lambda fields: WORKERS.ask("render", template, dict(fields), native=native)
+
+
+# Thousands of tasks share a few templates, by what they include.
+@functools.lru_cache(maxsize=4096)
+def _is_plain(template: str) -> bool:
+    from cb_suites.bounded.templates import is_plain
+
+    return is_plain(template)
+
+
+@functools.lru_cache(maxsize=4096)
+def _check_template(template: str, *, native: bool) -> None:
+    WORKERS.ask("check_template", template, native=native)
 
 
 # -- what documents offer by themselves --------------------------------------------------------
@@ -147,6 +167,10 @@ def _own_choices(fields: Mapping[str, Any]) -> Any:
     if isinstance(found, Mapping):  # as ARC and others lay them out: label and text side by side
         found = found.get("text")
     return found if isinstance(found, list | tuple) else ()
+
+
+def _no_context(fields: Mapping[str, Any]) -> None:
+    """A task that says nothing of it leaves the document's own as it is."""
 
 
 def _nothing(fields: Mapping[str, Any]) -> str:

@@ -38,8 +38,8 @@ class Documents(list[Any]):
 class TaskExamples:
     """The examples of a task, made anew from its documents each time they are iterated.
 
-    An example is its document with `question` (the whole prompt), and `choices`, `answer` and
-    `answers` where there are any. A document that cannot be read becomes an example that
+    An example is its document with `question` (the whole prompt), `context` where the task says
+    which, and `choices`, `answer` and `answers` where there are any. A document that cannot be read becomes an example that
     cannot be used, and says why.
     """
 
@@ -72,6 +72,10 @@ class TaskExamples:
             example["choices"] = list(document.choices)
         if document.answers:
             example |= {"answer": document.answers[0], "answers": list(document.answers)}
+        if self.config.doc_to_context is not None:
+            context = document.context
+            is_list = isinstance(context, list | tuple)
+            return {**example, "context": "\n\n".join(map(str, context)) if is_list else context}
         context = fields.get("context")
         said = context.strip() if isinstance(context, str) else ""
         if said and context == fields.get("question"):
@@ -137,5 +141,8 @@ def format_name(config: TaskConfig) -> str | None:
         return config.format
     if config.doc_to_choice is not None:
         return "mcqa"
-    shaped = (config.doc_to_text, config.doc_to_target, config.description or None)
+    shaped = (
+        *(config.doc_to_text, config.doc_to_context, config.doc_to_target),
+        config.description or None,
+    )
     return "generate" if config.num_fewshot or any(x is not None for x in shaped) else None

@@ -17,6 +17,7 @@ from cb_suites.engine.aggregates import aggregate
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cb_suites.engine.scoring import score_key
+from cb_suites.harness.scoring import BY, HarnessScorer, kept_results
 from cbcore.boundary import contained
 from cbcore.names import hint
 from cbcore.results import EvalRow
@@ -44,6 +45,7 @@ class TaskOutcome:
     higher_is_better: Mapping[str, bool] = attrs.Factory(dict)
     aggregations: Mapping[str, Callable[[list[Any]], Any]] = attrs.Factory(dict)
     estimates: dict[str, dict[tuple[str, str], Estimate]] = attrs.Factory(dict)
+    read_by: dict[str, str] = attrs.Factory(dict)
     own_metrics: dict[str, None] = attrs.Factory(dict)
 
     def measure(self, system: str, values: Mapping[str, Sequence[float]]) -> None:
@@ -62,10 +64,12 @@ class TaskOutcome:
         standard error, since nothing is known of the function.
         """
         problems = []
+        rows = list(rows)
+        self.read_by[system] = _read_by(rows, self.leaf.key)
         collected = results_by_document(rows, self.leaf.key, self.filters)
         for (metric, name), results in collected.items():
             with contained() as tried:
-                value = float(self.aggregations[metric](results))
+                value = float(self.aggregations.get(metric, _mean)(results))
                 if not math.isfinite(value):
                     raise ArithmeticError(f"it gave {value}")
                 self.estimates[system][metric, name] = Estimate(value, None, len(results))
@@ -98,6 +102,10 @@ class TaskOutcome:
         return self.config.metadata.get("num_fewshot", self.config.num_fewshot or 0)
 
 
+def _mean(results: Sequence[Any]) -> Any:
+    return sum(results) / len(results)
+
+
 def scores_by_example(
     rows: Iterable[EvalRow], keys: Mapping[str, Any]
 ) -> dict[str, dict[str, list[float]]]:
@@ -122,6 +130,16 @@ def scores_by_example(
     return found
 
 
+def _read_by(rows: Iterable[EvalRow], task: str) -> str:
+    """How choices were found: by likelihood, or read from text; empty where there are none."""
+    for row in rows:
+        if row.dataset == task:
+            said = row.metadata.get(HarnessScorer.base_name) or {}
+            if isinstance(said, Mapping) and said.get(BY):
+                return str(said[BY])
+    return ""
+
+
 def results_by_document(
     rows: Iterable[EvalRow], task: str, filters: Sequence[str]
 ) -> dict[tuple[str, str], list[Any]]:
@@ -137,11 +155,20 @@ def results_by_document(
         if row.repeat == 0:
             seen.clear()
         for position, name in enumerate(filters):
-            kept = row.metadata.get(score_key(ProcessResults.name, name, first=position == 0)) or {}
-            for metric, result in kept.get(ProcessResults.RESULTS, {}).items():
+            for metric, result in _kept(row, name, first=position == 0).items():
                 if (metric, name) not in seen:
                     seen.add((metric, name))
                     found.setdefault((metric, name), []).append(result)
+    return found
+
+
+def _kept(row: EvalRow, name: str, *, first: bool) -> Mapping[str, Any]:
+    """What a row keeps of one filter for the aggregation, by metric."""
+    own = row.metadata.get(score_key(HarnessScorer.base_name, name, first=first))
+    if own is not None:
+        return kept_results(own)
+    of_class = row.metadata.get(score_key(ProcessResults.name, name, first=first)) or {}
+    found: Mapping[str, Any] = of_class.get(ProcessResults.RESULTS, {})
     return found
 
 
@@ -196,6 +223,7 @@ class SuiteTable:
             "state": outcome.state,
             "reason": outcome.reason or None,
             "scores": scores,
+            **({"by": by} if (by := _said_by(outcome.read_by)) else {}),
         }
 
     def _values(self, outcome: TaskOutcome, metric: str, name: str) -> dict[str, Estimate]:
@@ -226,6 +254,7 @@ class SuiteTable:
         self, group: GroupNode, metric: AggregateMetric, leaves: Sequence[Leaf]
     ) -> list[dict[str, Any]]:
         by_filter: dict[str, dict[str, Estimate]] = {}
+        metric = self._with_filters(metric, leaves)
         for system in self.systems:
             scores = {leaf.key: self.tasks[leaf.key].estimates.get(system, {}) for leaf in leaves}
             with contained() as tried:
@@ -250,6 +279,21 @@ class SuiteTable:
             }
             for name, values in by_filter.items()
         ]
+
+    def _with_filters(self, metric: AggregateMetric, leaves: Sequence[Leaf]) -> AggregateMetric:
+        """The aggregate over the filters that its members have, where it names none itself."""
+        if not metric.any_filter:
+            return metric
+        found = {
+            name
+            for leaf in leaves
+            for scores in self.tasks[leaf.key].estimates.values()
+            for score, name in scores
+            if score == metric.metric
+        }
+        if not found or found & set(metric.filters):
+            return metric
+        return attrs.evolve(metric, filters=tuple(sorted(found)))
 
     def _tell_missing(
         self, group: GroupNode, metric: AggregateMetric, leaves: Sequence[Leaf]
@@ -289,6 +333,14 @@ class SuiteTable:
                 covered = f"{len(leaves) - len(paths)}/{len(leaves)} tasks"
                 listed = ", ".join(paths[:_MOST_NAMES]) + (" …" if paths[_MOST_NAMES:] else "")
                 self.problems.append(f"{said} {metric.metric}{of} covers {covered}, not {listed}")
+
+
+def _said_by(read_by: Mapping[str, str]) -> str:
+    """`likelihood` or `text`; by system, where they differ."""
+    said = {system: by for system, by in read_by.items() if by}
+    if len(set(said.values())) <= 1:
+        return next(iter(said.values()), "")
+    return ", ".join(f"{system}: {by}" for system, by in said.items())
 
 
 def _described(metric: AggregateMetric, made_by: str) -> str:

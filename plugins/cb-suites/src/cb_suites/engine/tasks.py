@@ -8,6 +8,7 @@ from typing import Any
 
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.fields import WITHOUT_MEANING, checked, component_specs, read_spec
+from cb_suites.engine.functions import UnloadableError
 from cb_suites.engine.harness import (
     ProcessResults,
     filter_pipelines,
@@ -25,11 +26,19 @@ from cbcore.specs import Spec
 ASKED_FORMAT = "@format"
 """The key under which `name@format` travels with other overrides. Files cannot write it."""
 
-DEFINING = ("dataset", "dataset_path", "class")
+DEFINING = ("dataset", "dataset_path", "custom_dataset", "class")
 """A member with one of these keys defines a task; without, it names one."""
+
+_HARNESS_DATA = ("dataset_path", "custom_dataset")
+_HARNESS_WORDS = (
+    *("output_type", "metric_list", "process_results", "filter_list", "generation_kwargs"),
+)
+_REFUSED = ("doc_to_image", "doc_to_audio")
+_OURS = ("formats", "evaluators", "dataset", "class")
 
 _COPIED = (
     *("dataset_path", "dataset_name", "fewshot_split", "process_docs", "doc_to_text"),
+    "doc_to_context",
     *("doc_to_target", "doc_to_choice", "description", "target_delimiter", "fewshot_delimiter"),
     *("num_fewshot", "fewshot_config", "primary_score", "columns", "repeats", "limit", "seed"),
     *("metadata", "dataset_kwargs"),
@@ -53,9 +62,12 @@ def task_config(
     format_origin = settings.place(says_format)
     settings = settings.only(lambda key: key != ASKED_FORMAT)
     given = checked(settings, "task")
+    by_harness = asked_format is None and _speaks_harness(given)
     for key in settings.values:
-        if key in WITHOUT_MEANING:
+        if key in WITHOUT_MEANING and not (by_harness and key in _REFUSED):
             note(key, WITHOUT_MEANING[key])
+    unloadable: list[str] = []
+    resolve = _or_told(resolve, unloadable)
     values = {key: _resolved(value, resolve) for key, value in given.items()}
     if not any(key in given for key in DEFINING):
         raise problem(
@@ -63,12 +75,21 @@ def task_config(
         )
     task = {key: values[key] for key in _COPIED if key in values}
     task |= _data(given, settings)
-    task |= _format(given, settings, asked_format, note)
-    task |= _scoring(given, values, settings, note)
+    if by_harness:
+        _check_output_type(given, settings)
+        task["harness"] = values
+        task["primary_score"] = given.get("primary_score", first_metric(given.get("metric_list")))
+    else:
+        task |= _format(given, settings, asked_format, note)
+        task |= _scoring(given, values, settings, note)
+        for key in ("generation_kwargs", "gen_prefix", "unsafe_code"):
+            if key in given:
+                note(key, _NOT_OURS)
     if "filter_list" in given:
         place = settings.place("filter_list")
         pipelines = filter_pipelines(
-            given["filter_list"], place, lambda value: _resolved(value, resolve)
+            *(given["filter_list"], place, lambda value: _resolved(value, resolve)),
+            as_written=by_harness,
         )
         task["filters"] = pipelines or (NO_FILTER,)
     return TaskConfig(
@@ -79,8 +100,44 @@ def task_config(
         settings=dict(settings.values),
         origins={**settings.origins, "format": format_origin},
         origin=settings.origin,
+        problem=unloadable[0] if unloadable else "",
         **task,
     )
+
+
+_NOT_OURS = "only a task that says in the words of the harness how it is scored takes it"
+
+
+def _speaks_harness(given: Mapping[str, Any]) -> bool:
+    """Whether a task is to be run by the rules of lm-evaluation-harness.
+
+    It names its data and its scores in the words of the harness, and nothing in ours.
+    """
+    return (
+        any(key in given for key in _HARNESS_DATA)
+        and any(key in given for key in _HARNESS_WORDS)
+        and not any(key in given for key in _OURS)
+    )
+
+
+def _check_output_type(given: Mapping[str, Any], settings: Settings) -> None:
+    if "output_type" in given:
+        output_format(given["output_type"], settings.place("output_type"), lambda *_: None)
+
+
+def _or_told(
+    resolve: Callable[[FunctionReference], Any], told: list[str]
+) -> Callable[[FunctionReference], Any]:
+    """The same, but code that does not load is told, and the name of it stands in its place."""
+
+    def tried(reference: FunctionReference) -> Any:
+        try:
+            return resolve(reference)
+        except UnloadableError as error:
+            told.append(str(error))
+            return reference
+
+    return tried
 
 
 def _resolved(value: Any, resolve: Callable[[FunctionReference], Any]) -> Any:

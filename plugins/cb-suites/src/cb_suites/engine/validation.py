@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import attrs
 
 from cb_suites.engine.availability import Catalogue
 from cb_suites.engine.building import Place, TreeBuilder
+from cb_suites.engine.documents import FunctionReference, functions_in
 from cb_suites.engine.index import Entry, Index
 from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
+from cb_suites.engine.remembering import digest_of, recalled, remember
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
 from cbcore.names import hint
+from cbcore.plugins import default_host
 
 
 @attrs.frozen
@@ -35,7 +39,9 @@ class Report:
     n_tasks: int = 0
     n_groups: int = 0
     findings: list[Remark] = attrs.Factory(list)
+    n_unchecked: int = 0
     _told: set[Remark] = attrs.field(factory=set, init=False)
+    _unchecked: dict[tuple[str, str], FunctionReference] = attrs.field(factory=dict, init=False)
 
     @property
     def ok(self) -> bool:
@@ -48,6 +54,40 @@ class Report:
         if told not in self._told:
             self._told.add(told)
             self.findings.append(remark)
+
+    def leave_unchecked(self, reference: FunctionReference) -> None:
+        """Keep a function that only exists once its module has run."""
+        self._unchecked.setdefault((str(reference.origin), reference.text), reference)
+        self.n_unchecked = len(self._unchecked)
+
+    def unchecked(self) -> list[FunctionReference]:
+        """The functions of which nothing can be said without running their modules."""
+        return list(self._unchecked.values())
+
+    def tried(self, failures: Mapping[FunctionReference, str]) -> None:
+        """Take in what came of running the modules: nothing is left unchecked."""
+        for reference, reason in failures.items():
+            self.add(Remark(str(reference.origin), reason))
+        self._unchecked.clear()
+        self.n_unchecked = 0
+
+    def kept(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "counts": [self.n_files, self.n_tasks, self.n_groups],
+            "findings": [attrs.astuple(finding) for finding in self.findings],
+            "unchecked": [[r.text, r.origin.file, r.origin.line] for r in self.unchecked()],
+        }
+
+    @classmethod
+    def recalled(cls, kept: Mapping[str, Any]) -> Report:
+        """The report that was kept so."""
+        n_files, n_tasks, n_groups = kept["counts"]
+        findings = [Remark(*finding) for finding in kept["findings"]]
+        report = cls(n_files, n_tasks, n_groups, findings)
+        for text, file, line in kept["unchecked"]:
+            report.leave_unchecked(FunctionReference(text, Origin(file, line)))
+        return report
 
     def add_error(self, error: CBError, place: str = "") -> None:
         """Keep an error as a remark."""
@@ -66,6 +106,28 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
     for path in wanted:
         if not path.exists():
             raise UsageError(f"there is no file or folder {str(path)!r}")
+    digest = _digest(wanted, manager)
+    known = recalled(digest)
+    if known is None:
+        report = _validated(wanted, manager)
+        remember(digest, report.kept())
+        return report
+    return Report.recalled(known)
+
+
+def _digest(wanted: list[Path], manager: SuiteManager) -> str:
+    """A name for all that a report depends on."""
+    host = manager.host or default_host()
+    offered = [
+        f"{kind}:{component.qualified_name}"
+        for kind in ("dataset", "evaluator", "metric", "format", "suite")
+        for component in host.components(kind)
+    ]
+    folders = [path if path.is_dir() else path.parent for path in wanted]
+    return digest_of([*folders, *manager.include_paths], *map(str, wanted), *sorted(offered))
+
+
+def _validated(wanted: list[Path], manager: SuiteManager) -> Report:
     index = manager.index(*wanted)
     chosen = [entry for entry in index.entries if _is_within(entry.path, wanted)]
     report = Report(n_files=len({entry.path for entry in chosen}))
@@ -77,8 +139,9 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
     for path in wanted:
         if path.is_file() and path not in index.unreadable and path not in {e.path for e in chosen}:
             report.add(Remark(str(path), "it defines neither a task nor a group"))
+    builder = manager.builder(index, execute=False, problems=[])
     for entry in _each_once(chosen):
-        _check_entry(entry, index, manager, catalogue, report)
+        _check_entry(entry, index, builder, catalogue, report)
     _check_tags(index, chosen, report)
     return report
 
@@ -92,10 +155,9 @@ def _each_once(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _check_entry(
-    entry: Entry, index: Index, manager: SuiteManager, catalogue: Catalogue, report: Report
+    entry: Entry, index: Index, builder: TreeBuilder, catalogue: Catalogue, report: Report
 ) -> None:
-    problems: list[ConfigError] = []
-    builder = manager.builder(index, execute=False, problems=problems)
+    problems = builder.begin()
     report.n_tasks += entry.kind == "task"
     report.n_groups += entry.kind == "group"
     try:
@@ -109,6 +171,8 @@ def _check_entry(
     for node in nodes:
         _check_node(node, catalogue, report)
     _add_notes(builder, entry, report)
+    for reference in builder.unchecked:
+        report.leave_unchecked(reference)
 
 
 def _add_notes(builder: TreeBuilder, entry: Entry, report: Report) -> None:
@@ -149,6 +213,8 @@ def _check_leaf(leaf: Leaf, catalogue: Catalogue, report: Report) -> None:
             report.add_error(error, place(key))
     _check_filters(leaf, report)
     scores = catalogue.scores(config)
+    if config.harness is not None and "primary_score" not in config.settings:
+        return
     if config.primary_score is not None and scores and config.primary_score not in scores:
         wrong = f"primary_score {config.primary_score!r} is emitted by no evaluator of this task"
         at = place("primary_score" if "primary_score" in config.settings else "metric_list")
@@ -164,6 +230,11 @@ def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
     from cb_suites.engine.fewshot import few_shot
+    from cb_suites.harness.task import HarnessTask
+
+    if leaf.config.harness is not None:
+        HarnessTask.of(leaf.config)
+        return
     from cb_suites.engine.prompts import DocumentReader
 
     DocumentReader(leaf.config)
@@ -172,11 +243,14 @@ def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
 
 def _check_filters(leaf: Leaf, report: Report) -> None:
     from cb_suites.engine.filters import make_pipeline
+    from cb_suites.harness.filters import make_filter
 
+    make: Callable[..., Any] = make_pipeline if leaf.config.harness is None else make_filter
     place = leaf.config.origins.get("filter_list", leaf.config.origin)
     for pipeline in leaf.config.filters:
         try:
-            make_pipeline(pipeline, place)
+            if not functions_in(leaf.config.settings):  # code may bring filters of its own
+                make(pipeline, place)
         except CBError as error:
             report.add_error(error, str(place))
 
@@ -201,7 +275,7 @@ def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) ->
                 f"{len(lacking)}/{len(leaves)} members: {', '.join(lacking[:5])}"
             )
             report.add(Remark(str(aggregate.origin), message, level="warning"))
-        for name in aggregate.filters or ():
+        for name in () if aggregate.any_filter else aggregate.filters:
             known = {pipeline.name for leaf in leaves for pipeline in leaf.config.filters}
             if leaves and name not in known:
                 message = f"no member of {group.name!r} has a filter called {name!r}"

@@ -1,0 +1,83 @@
+"""The numbers of `cb` for the same names, systems and data.
+
+`python -m benchmarks.harness.ours FOLDER TREE NAME...`, after `reference`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import answers
+
+
+class Told:
+    """Says what the system of the same mode said there; knows no other prompt."""
+
+    def __init__(self, mode: str, said: dict[str, Any]) -> None:
+        self.name = mode
+        self.said = said
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": self._answer(example["question"])}
+
+    def loglikelihood(self, requests: list[tuple[str, str]]) -> list[Any]:
+        return [self._answer(*request) for request in requests]
+
+    def _answer(self, *prompt: str) -> Any:
+        found = self.said.get(answers.key(*prompt))
+        if found is None:
+            raise KeyError(f"no such prompt: {prompt!r}"[:600])
+        return found
+
+
+def run(name: str, tree: Path, said: dict[str, Any]) -> dict[str, Any]:
+    """What `cb` makes of one task or group: numbers, or reasons."""
+    import random
+
+    from cb_suites import Suites
+    from cbcore import evaluate
+    from cbcore.exceptions import CBError
+
+    random.shuffle = answers.steady_shuffle  # as in the reference
+    systems = [Told(mode, said.get(mode, {})) for mode in answers.MODES]
+    suites = Suites([name], include_paths=[tree], trust=[tree])
+    try:
+        result = evaluate(systems, extensions=[suites], metrics=[])
+    except CBError as error:
+        return {"error": f"{error}"[:500], "results": {}, "reasons": {}}
+    lines = result.sections["suites"].lines
+    numbers: dict[str, Any] = {mode: {} for mode in answers.MODES}
+    reasons = {}
+    for line in lines:
+        reasons[line["name"]] = line.get("reason")
+        # A group written in place is called by its path there.
+        for called in {line["name"], line["path"]}:
+            for score in line["scores"]:
+                for mode, value in score["values"].items():
+                    of_task = numbers[mode].setdefault(called, {})
+                    of_task[f"{score['metric']},{score['filter']}"] = value["value"]
+    errors = [row.error for row in result.rows if row.error][:1]
+    said_so = [problem[:400] for problem in result.problems[:8]]
+    return {"error": None, "results": numbers, "reasons": reasons, "told": [*said_so, *errors]}
+
+
+def main(folder: Path, tree: Path, names: list[str]) -> None:
+    os.environ["CB_DATA_DIR"] = str(folder / "data")
+    for name in names:
+        known = json.loads((folder / "reference" / f"{name}.json").read_text("utf-8"))
+        try:
+            record = run(name, tree, known["said"])
+        except Exception as error:
+            record = {"error": f"DEFECT {type(error).__name__}: {error}", "results": {}}
+        target = folder / "ours" / f"{name}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(record), encoding="utf-8")
+        print(name, record["error"] or "ok", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

@@ -1,0 +1,67 @@
+"""Likelihoods: the arithmetic with a model of our own, and the bundled one."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cb_local.likelihood import Beginning, Scoring, split
+from cb_local.system import Local
+
+LETTERS = "ab c"
+
+
+def scoring(steps):
+    """A model of letters in which `a` is likelier than all others, whatever came before."""
+
+    def step(tokens, n_wanted):
+        steps.append(tokens)
+        ranked = {i: math.log(p) for i, p in enumerate([0.5, 0.25, 0.15, 0.1])}
+        return ranked if n_wanted is None else dict(list(ranked.items())[: n_wanted // 32])
+
+    return Scoring(lambda text: [LETTERS.index(x) for x in text], Beginning((), (9,)), step, 4)
+
+
+def test_the_tokens_of_a_continuation_are_multiplied():
+    """The context counts for nothing but what it leads to."""
+    value, is_greedy = scoring([]).likelihood("b", "ab")
+    assert (value, is_greedy) == (pytest.approx(math.log(0.5 * 0.25)), False)
+    assert scoring([]).likelihood("b", "aa")[1] is True
+
+
+def test_a_token_far_down_is_still_found():
+    """More are asked for where the first ones do not have it."""
+    assert scoring([]).likelihood("a", "c")[0] == pytest.approx(math.log(0.1))
+
+
+def test_what_requests_have_in_common_is_computed_once():
+    """Two continuations of one context take one step for their first token."""
+    steps = []
+    both = scoring(steps)
+    both.likelihood("ab", "a")
+    both.likelihood("ab", "b")
+    assert steps == [(0, 1)]
+
+
+def test_a_text_without_a_context_begins_as_texts_do():
+    """After the model's own mark of a beginning; and no more is looked back on than fits."""
+    steps = []
+    scoring(steps).likelihood("", "aaaaaa")
+    assert steps[0] == (9,)
+    assert max(map(len, steps)) == 4
+
+
+def test_white_space_belongs_to_the_word_behind_it():
+    """So that "is " with "Paris" is what "is" with " Paris" is."""
+    assert split("is ", "Paris") == ("is", " Paris")
+
+
+def test_the_bundled_model_knows_a_capital(bundled):
+    """Its likelihoods add up: those of all that may come next to one, and twice the same."""
+    local = Local(n_ctx=512)
+    requests = [("The capital of France is", " Paris"), ("The capital of France is", " London")]
+    first = local.loglikelihood(requests)
+    assert first[0][0] > first[1][0]
+    assert first[0][1] is True
+    assert local.loglikelihood(requests) == first

@@ -1,0 +1,58 @@
+"""Causes counted: a section that says what became of the answers of each chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from cbcore.attribution import Attribution, attribute
+from cbcore.results import EvalRow, Section
+
+COLUMNS = ("examples", "kept", "dropped", "misread", "lost", "unable", "gained")
+
+
+@attrs.frozen
+class LossAttribution:
+    """Whose fault each wrong answer is, for chains beside the same reader with all context.
+
+    Emits no number; its section counts the causes that `cbcore.attribution` tells apart. Where
+    the reader was not run with the whole context, the section says so.
+    """
+
+    name = "loss_attribution"
+    automatic = "several-systems"
+
+    score_field: str = "f1"
+    threshold: float = 0.7
+
+    def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
+        """Nothing: what there is to tell is told of systems side by side."""
+        return {}
+
+    def section(
+        self, rows_by_system: Mapping[str, Iterable[EvalRow]], config: Mapping[str, Any]
+    ) -> Section | None:
+        """The counts; None where no system shortens the context of a reader."""
+        found = attribute(
+            rows_by_system, config.get("systems") or (), self.score_field, self.threshold
+        )
+        if not found:
+            return None
+        missing = dict.fromkeys(one.missing for one in found if one.missing)
+        columns = {name: name for name in COLUMNS}
+        if not any(one.counts()["lost"] for one in found):
+            del columns["lost"]
+        told = [{"name": f"no cause is known: {reason}"} for reason in missing]
+        return Section(
+            title=f"What was lost ({self.score_field} ≥ {self.threshold:g} is right)",
+            lines=[*(_line(one) for one in found if not one.missing), *told],
+            header="system",
+            columns=columns if len(told) < len(found) or not told else {},
+        )
+
+
+def _line(one: Attribution) -> dict[str, Any]:
+    counts = {str(cause): count for cause, count in one.counts().items()}
+    return {"name": one.system, "examples": len(one.causes), **counts}

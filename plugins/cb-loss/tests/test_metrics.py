@@ -1,0 +1,134 @@
+"""Causes, quality and budgets, counted by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cb_loss import AchievedBudget, LossAttribution, QualityRetained
+from cbcore import evaluate
+from cbcore.attribution import attributions_of, cause_of
+from cbcore.results import EvalRow
+from cbcore.summary import sum_up
+
+READER = {"name": "reader", "digest": "r"}
+FULL = {"name": "full", "stages": [{"name": "identity", "digest": "i"}, READER]}
+SHORT = {"name": "short", "stages": [{"name": "cut", "digest": "c"}, READER]}
+# Example: right with full context, right behind the compressor, pieces of evidence lost.
+TABLE = {
+    "kept": (1, 1, 0),
+    "dropped": (1, 0, 2),
+    "misread": (1, 0, 0),
+    "lost": (1, 0, None),
+    "unable": (0, 0, 1),
+    "gained": (0, 1, 1),
+}
+
+
+def row(system, name, score, n_lost=None, tokens=10):
+    told = {} if n_lost is None else {"context_retention": {"lost": n_lost}}
+    return EvalRow(
+        *(system, name, {"f1": float(score)}),
+        input_tokens=10,
+        output_tokens=tokens,
+        metadata=told,
+        response="x",
+    )
+
+
+def rows():
+    return {
+        "full": [row("full", name, full) for name, (full, _, _) in TABLE.items()],
+        "short": [
+            row("short", name, right, n_lost, tokens=4)
+            for name, (_, right, n_lost) in TABLE.items()
+        ],
+    }
+
+
+def test_every_cause_is_told_apart():
+    """The table of the documentation, line by line."""
+    section = LossAttribution().section(rows(), {"systems": [FULL, SHORT]})
+    (line,) = section.lines
+    assert line == {"name": "short", "examples": 6, **dict.fromkeys(TABLE, 1)}
+
+
+def test_where_full_context_was_not_run_it_says_what_is_missing():
+    """Another reader's full context will not do."""
+    other = {"name": "full", "stages": [{"name": "identity"}, {"name": "else", "digest": "e"}]}
+    section = LossAttribution().section(rows(), {"systems": [other, SHORT]})
+    (line,) = section.lines
+    assert "reader was not run with the whole context" in line["name"]
+
+
+def test_systems_that_shorten_nothing_need_no_cause():
+    """A run of full contexts has no section."""
+    only = {"full": rows()["full"]}
+    assert LossAttribution().section(only, {"systems": [FULL]}) is None
+
+
+def test_causes_of_a_result_are_those_of_its_rows():
+    """End to end: a compressor that drops the one sentence that matters is to blame."""
+    data = [
+        {
+            "id": i,
+            "context": f"Ada was born in Oslo. Bob lives in {city}.",
+            "question": "Where does Bob live?",
+            "answer": city,
+        }
+        for i, city in enumerate(["Rome", "Bern"])
+    ]
+    result = evaluate(
+        ["identity | extractive", "truncate:max_tokens=7 | extractive"], data, progress=False
+    )
+    (found,) = attributions_of(result)
+    assert found.baseline == "identity | extractive"
+    assert found.counts()["dropped"] == 2
+    assert set(cause_of(result).values()) == {"dropped"}
+    assert result.sections["loss_attribution"].lines[0]["dropped"] == 2
+
+
+def test_quality_retained_by_hand():
+    """Full scores 4 of 6, short 2: a half. The interval is that of the paired ratio."""
+    found = sum_up(rows(), [QualityRetained()])
+    assert found.summary["full"]["quality_retained"] == 1.0
+    assert found.summary["short"]["quality_retained"] == 0.5
+    # e = x - R·y by example: 0.5, -0.5, -0.5, -0.5, 0, 1; SE = sd(e) / (√6 · 4/6)
+    residuals = [0.5, -0.5, -0.5, -0.5, 0.0, 1.0]
+    sd = math.sqrt(sum(e * e for e in residuals) / 5)
+    estimate = found.estimates["short"]["quality_retained"]
+    assert estimate.stderr == pytest.approx(sd / (math.sqrt(6) * 4 / 6))
+
+
+def test_quality_is_paired_on_examples():
+    """What the baseline has no score for counts on neither side."""
+    given = rows()
+    given["full"][0].scores.clear()
+    found = QualityRetained().compare(given)
+    assert found["short"]["quality_retained"] == pytest.approx(1 / 3)
+
+
+def test_quality_of_nothing_means_nothing():
+    """A baseline that scores zero gives no ratio."""
+    given = {"full": [row("full", 1, 0)], "short": [row("short", 1, 1, tokens=4)]}
+    assert math.isnan(QualityRetained().compare(given)["short"]["quality_retained"])
+
+
+def test_budgets_by_length():
+    """Means by quarter of the inputs: asked for 5, it kept 5 of 10 and 8 of 40 tokens."""
+    record = {
+        "name": "cut",
+        "params": {"max_tokens": 5},
+        "family": {"name": "cut", "values": {"max_tokens": 5}},
+    }
+    sizes = [(10, 5), (10, 5), (40, 8), (40, 8)]
+    given = {
+        "cut": [
+            EvalRow("cut", i, input_tokens=a, output_tokens=b) for i, (a, b) in enumerate(sizes)
+        ]
+    }
+    section = AchievedBudget().section(given, {"systems": [record]})
+    assert list(section.columns.values()) == ["requested", "≤ 10", "≤ 40"]
+    assert section.lines[0]["requested"] == "max_tokens=5"
+    assert (section.lines[0]["bin0"], section.lines[0]["bin1"]) == ("5 (50%)", "8 (20%)")

@@ -1,0 +1,1 @@
+"""Benchmarks of memory, each read as it is published."""

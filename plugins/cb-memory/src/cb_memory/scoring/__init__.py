@@ -1,0 +1,1 @@
+"""How benchmarks of memory score answers and what was found."""

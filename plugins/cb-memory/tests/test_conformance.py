@@ -1,0 +1,37 @@
+"""The plugin keeps the contract between cb and its plugins."""
+
+from __future__ import annotations
+
+from cb_openai.testing import FaultServer
+from cbcore.memory import ConversationTurn, History
+from cbcore.testing import check_plugin
+
+HISTORY = History([ConversationTurn(content="x", id="s1:0", role="user", session="s1")])
+ASKED = {"question": "q", "answer": "x", "evidence": ["s1:0"], "history": HISTORY}
+FOUND = {"response": "x", "contexts": [{"id": "s1:0", "text": "x"}]}
+
+
+def test_conformance():
+    """Every rule of the kit holds for every component, asked over HTTP where it has to be."""
+    with FaultServer(text='{"verdict": 1, "reason": "it is"}') as server:
+        endpoint = {"base_url": server.url(), "model": "any", "max_retries": 0}
+        judge = {
+            "params": {"base_url": server.url(), "model": "any", "max_retries": 0},
+            "variants": {"base_url": "http://localhost:1", "api_key_env": None},
+        }
+        report = check_plugin(
+            "cb-memory",
+            examples={
+                "evidence": {"examples": [(ASKED, FOUND)]},
+                "longmemeval_retrieval": {"examples": [(ASKED, FOUND)]},
+                "locomo_f1": {"examples": [({**ASKED, "category_code": 4}, FOUND)]},
+                "longmemeval_judge": judge,
+                "memory_judge": judge,
+                "summary": {
+                    "params": endpoint,
+                    "variants": {"base_url": "http://localhost:1", "api_key_env": None},
+                },
+                "extension/memory": {"params": {"wanted": ["bm25"]}},
+            },
+        )
+    report.assert_ok()

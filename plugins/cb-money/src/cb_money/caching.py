@@ -1,0 +1,136 @@
+"""A provider's prompt cache: what of a request it has seen before, and what it bills for it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import attrs
+
+from cbcore.names import hint
+
+
+@attrs.frozen
+class Request:
+    """What was sent: for each place in the prompt a digest of all before it, and how many tokens.
+
+    `at_s` is when, in seconds from wherever.
+    """
+
+    prefixes: Sequence[str]
+    ends: Sequence[int]
+    at_s: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+
+@attrs.frozen
+class Billed:
+    """The tokens of one prompt by what they cost: from the cache, into it, or neither."""
+
+    cached: int
+    written: int
+    plain: int
+
+    @property
+    def tokens(self) -> int:
+        return self.cached + self.written + self.plain
+
+
+@attrs.frozen(kw_only=True)
+class CacheModel:
+    """How a provider caches prompts.
+
+    A prefix is found again in steps of `granularity` tokens, if it has at least `min_tokens`,
+    within `ttl_s` seconds of its last use (None: for ever). `capacity` is how many prompts are
+    remembered (None: all). `write` and `read` are what caching a token and reading a cached one
+    costs, as multiples of the price of input. `as_of` and `source` say where that is from.
+    """
+
+    granularity: int = attrs.field(default=1, validator=attrs.validators.ge(1))
+    min_tokens: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    ttl_s: float | None = None
+    capacity: int | None = None
+    write: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
+    read: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
+    as_of: str = ""
+    source: str = ""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is ever cheaper or dearer."""
+        return self.write == self.read == 1.0
+
+    def replay(self, requests: Iterable[Request]) -> list[Billed]:
+        """What each request is billed, in the order they were sent."""
+        seen: dict[str, float] = {}
+        remembered: list[Sequence[str]] = []
+        billed = []
+        for request in requests:
+            cached = self._found(request, seen)
+            stored = request.tokens >= self.min_tokens and not self.is_none
+            left = request.tokens - cached
+            billed.append(Billed(cached, left if stored else 0, 0 if stored else left))
+            if not stored:
+                continue
+            if self.capacity is not None:
+                remembered = [*remembered, request.prefixes][-self.capacity :]
+                kept = {prefix for prefixes in remembered for prefix in prefixes}
+                seen = {prefix: at for prefix, at in seen.items() if prefix in kept}
+            seen.update(dict.fromkeys(request.prefixes, request.at_s))
+        return billed
+
+    def _found(self, request: Request, seen: Mapping[str, float]) -> int:
+        """The tokens of the longest prefix that is still there."""
+        for prefix, end in zip(reversed(request.prefixes), reversed(request.ends), strict=True):
+            last = seen.get(prefix)
+            if last is None or (self.ttl_s is not None and request.at_s - last > self.ttl_s):
+                continue
+            tokens = end // self.granularity * self.granularity
+            return tokens if tokens >= max(1, self.min_tokens) else 0
+        return 0
+
+    def input_tokens(self, billed: Billed) -> float:
+        """What a prompt is billed, in tokens at the price of input."""
+        return billed.plain + self.write * billed.written + self.read * billed.cached
+
+
+@functools.cache
+def _models() -> dict[str, CacheModel]:
+    text = files("cb_money").joinpath("cache_models.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)["models"]
+    return {name: CacheModel(**facts) for name, facts in found.items()}
+
+
+CACHE_MODELS: Mapping[str, CacheModel] = _models()
+"""The presets, by name."""
+
+
+def cache_model(name: str) -> CacheModel:
+    """A preset by its name, or a JSON file with the fields of one. Raises ValueError."""
+    if name in CACHE_MODELS:
+        return CACHE_MODELS[name]
+    if not name.endswith(".json"):
+        known = ", ".join(CACHE_MODELS)
+        raise ValueError(
+            f"cache is {name!r}: it is one of {known}, or a .json file"
+            + hint(name, list(CACHE_MODELS), "", form="; did you mean {}?")
+        )
+    from pathlib import Path
+
+    try:
+        facts = json.loads(Path(name).expanduser().read_text("utf-8"))
+        return CacheModel(**facts)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"cache: {name!r} cannot be used: {error}") from error
+
+
+def share(part: float, whole: float) -> float:
+    """A share; NaN of nothing."""
+    return part / whole if whole else math.nan

@@ -1,0 +1,131 @@
+"""Lines of request logs, in the layouts that common proxies write, as requests with replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+Message = Mapping[str, Any]
+
+_WRAPPERS = ("body", "request", "kwargs", "input", "payload", "requestBody", "request_body")
+_REPLIES = ("response", "output", "completion", "reply", "responseBody", "response_body")
+_SESSIONS = ("session_id", "conversation_id", "thread_id", "sessionId", "conversationId")
+_TIMES = ("timestamp", "created_at", "startTime", "start_time", "time", "created", "request_time")
+
+
+@attrs.frozen
+class Logged:
+    """One request of a log: its messages, the reply, whose session it is of, and when."""
+
+    messages: Sequence[Message]
+    reply: str | None = None
+    session: str | None = None
+    at_s: float | None = None
+    model: str | None = None
+
+
+def read_line(entry: Any) -> Logged:
+    """What a line of a log says. Raises ValueError where it holds no messages."""
+    request = _request(entry, depth=3) if isinstance(entry, Mapping) else None
+    if request is None:
+        raise ValueError("it has no messages, neither itself nor in body, request or input")
+    messages = [_message(message) for message in _messages(request)]
+    if not any(message["role"] == "user" for message in messages):
+        raise ValueError("none of its messages is of the user")
+    reply = next((text for key in _REPLIES if (text := _reply(entry.get(key)))), None)
+    if reply is None and messages[-1]["role"] == "assistant":
+        # A whole conversation was logged: what was said last is the reply.
+        reply = messages.pop()["content"]
+    while messages and messages[-1]["role"] not in ("user", "tool"):
+        messages.pop()
+    model = request.get("model") or entry.get("model")
+    return Logged(
+        messages,
+        reply,
+        _first(entry, request, _SESSIONS),
+        _time(next((entry[key] for key in _TIMES if key in entry), None)),
+        model if isinstance(model, str) else None,
+    )
+
+
+def _request(entry: Any, depth: int) -> Mapping[str, Any] | None:
+    """The object that holds the messages, here or in what wraps it."""
+    if isinstance(entry, list) and entry and all(isinstance(m, Mapping) for m in entry):
+        return {"messages": entry} if "role" in entry[0] else None
+    if not isinstance(entry, Mapping):
+        return None
+    if _messages(entry):
+        return entry
+    if depth:
+        for key in _WRAPPERS:
+            if (found := _request(entry.get(key), depth - 1)) is not None:
+                return found
+    return None
+
+
+def _messages(request: Mapping[str, Any]) -> list[Message]:
+    given = request.get("messages")
+    if isinstance(given, list) and given and all(isinstance(m, Mapping) for m in given):
+        return given
+    prompt = request.get("prompt", request.get("input"))
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) and prompt else []
+
+
+def _message(message: Message) -> dict[str, Any]:
+    return {"role": str(message.get("role") or "user"), "content": _content(message.get("content"))}
+
+
+def _content(content: Any) -> str:
+    """The text of a message; parts that are no text are left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(_parts(parts))
+
+
+def _parts(parts: Sequence[Any]) -> Iterator[str]:
+    for part in parts:
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if isinstance(text, str):
+            yield text
+
+
+def _reply(value: Any) -> str | None:
+    """The text of a reply, in whichever form it was logged."""
+    if isinstance(value, str):
+        return value or None
+    if not isinstance(value, Mapping):
+        return None
+    choices = value.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+        message = choices[0].get("message")
+        held = message.get("content") if isinstance(message, Mapping) else choices[0].get("text")
+        return _content(held) or None
+    for key in ("output_text", "content", "text", "body", "message"):
+        if key in value:
+            inner = value[key]
+            return _content(inner) or _reply(inner) if not isinstance(inner, str) else inner or None
+    return None
+
+
+def _first(entry: Mapping[str, Any], request: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    for place in (entry, entry.get("metadata"), request, request.get("metadata")):
+        for key in keys:
+            value = place.get(key) if isinstance(place, Mapping) else None
+            if isinstance(value, str | int) and not isinstance(value, bool):
+                return str(value)
+    return None
+
+
+def _time(value: Any) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) / (1000 if value > 1e11 else 1)  # some log milliseconds
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None

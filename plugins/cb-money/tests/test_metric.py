@@ -1,0 +1,136 @@
+"""From rows to the bill."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cb_money import AnswerAgreement, NetCost, PromptBlocks
+from cb_money.blocks import requests_of
+from cbcore import evaluate
+from cbcore.results import EvalRow
+
+LONG = "The same beginning of every prompt. " * 60
+
+
+def blocks(example, output):
+    scored = PromptBlocks(tokenizer="words").score(example, output)
+    return {"prompt_blocks": dict(scored.details)}, scored["prompt_tokens_sent"]
+
+
+def test_a_prompt_is_context_and_question():
+    """As the system passed them on."""
+    metadata, sent = blocks({"context": "a b c", "question": "d?"}, {"context": "a b"})
+    (request,) = requests_of(metadata)
+    assert request.tokens == sent == 3
+
+
+def test_conversations_are_a_request_for_every_reply():
+    """Each sends all that was said before: 2, then 2 + 3 + 2 words with their roles."""
+    turns = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "hello there"},
+        {"role": "user", "content": "bye"},
+    ]
+    metadata, _ = blocks({"turns": turns}, {"response": "x"})
+    assert [request.tokens for request in requests_of(metadata)] == [2, 7]
+
+
+def test_replies_of_the_system_are_sent_again():
+    """Where the data gives none, the system's own reply stands in the next prompt."""
+    metadata, _ = blocks({"turns": ["hi", "bye"]}, {"turn_responses": ["ok then", "well"]})
+    assert [request.tokens for request in requests_of(metadata)] == [2, 7]
+
+
+def rows(contexts, **more):
+    found = []
+    for i, context in enumerate(contexts):
+        metadata, _ = blocks({"context": context, "question": f"q{i}?"}, {})
+        row = EvalRow("s", i, {"f1": 1.0}, 10, 10, metadata | more, response_tokens=5)
+        found.append(row)
+    return found
+
+
+def test_net_and_raw_dollars():
+    """By hand, in words: 9 requests find the 360 words of the first, at a tenth of the price."""
+    metric = NetCost(cache="anthropic", price_in=1.0, price_out=10.0)
+    model = NetCost(cache="none", price_in=1.0, price_out=10.0)
+    given = {"s": rows([LONG * 4] * 10)}
+    found, plain = metric.compare(given)["s"], model.compare(given)["s"]
+    tokens = 10 * (1440 + 1)
+    assert found["raw_usd"] == plain["raw_usd"] == plain["net_usd"]
+    assert found["raw_usd"] == pytest.approx((tokens + 50 * 10) / 1e6)
+    read, written = 9 * 1440, 1441 + 9
+    assert found["net_usd"] == pytest.approx((read * 0.1 + written * 1.25 + 500) / 1e6)
+    assert found["cache_hit_rate"] == pytest.approx(read / tokens)
+    assert found["net_usd_of_pass"] == pytest.approx(found["net_usd"] / 10)
+
+
+def test_what_the_endpoint_reports_goes_before_the_model():
+    """Its count of cached tokens is the truth."""
+    given = {"s": rows([LONG] * 2, prompt_tokens=100, cached_tokens=40)}
+    found = NetCost(cache="openai", price_in=1.0, price_out=0.0).compare(given)["s"]
+    assert found["cache_hit_rate"] == 0.4
+    assert found["net_usd"] == pytest.approx(2 * (60 + 40 * 0.5) / 1e6)
+
+
+def test_a_price_of_cached_input_goes_before_the_multiplier():
+    """What the provider charges for it, where that is known."""
+    given = {"s": rows([LONG], prompt_tokens=100, cached_tokens=40)}
+    metric = NetCost(cache="openai", price_in=1.0, price_out=0.0, price_cached=0.25)
+    assert metric.compare(given)["s"]["net_usd"] == pytest.approx((60 + 40 * 0.25) / 1e6)
+
+
+def test_without_a_price_there_are_tokens_but_no_dollars():
+    """Unknown stays unknown."""
+    found = NetCost(cache="openai").compare({"s": rows([LONG])})["s"]
+    assert set(found) == {"billed_tokens", "cache_hit_rate"}
+
+
+def test_the_section_compares_with_full_context(tmp_path):
+    """A compressor that rewrites the beginning: fewer tokens, and what it does to the bill."""
+    data = [
+        {"id": i, "context": LONG * 5 + f"End {i}.", "question": f"q{i}?", "answer": "x"}
+        for i in range(6)
+    ]
+
+    class Shuffled:
+        name = "shuffled"
+
+        def process(self, example):
+            return {"context": f"{example['id']} " + example["context"][: len(LONG) * 4]}
+
+    result = evaluate(
+        ["identity", Shuffled()],
+        data,
+        evaluators=["prompt_blocks"],
+        metrics=["net_cost:anthropic"],
+        progress=False,
+        score_field="prompt_tokens_sent",
+    )
+    full, short = result.sections["net_cost"].lines
+    assert short["hit_rate"] == "0%"
+    assert float(short["tokens_change"].rstrip("%")) < -10
+    assert float(short["bill_change"].rstrip("%")) > 50
+    assert full["name"] == "identity"
+
+
+def test_agreement_with_full_context():
+    """Two of three words in common on each side: F1 of 2/3; the baseline agrees with itself."""
+    given = {
+        "full": [EvalRow("full", 1, input_tokens=5, output_tokens=5, response="a b c")],
+        "short": [EvalRow("short", 1, input_tokens=5, output_tokens=2, response="A b d")],
+    }
+    found = AnswerAgreement().compare(given)
+    assert found["full"]["answer_agreement"] == 1.0
+    assert found["short"]["answer_agreement"] == pytest.approx(2 / 3)
+
+
+def test_a_missing_answer_counts_for_nobody():
+    """An error is no disagreement."""
+    given = {
+        "full": [EvalRow("full", 1, response="a")],
+        "short": [EvalRow("short", 1, error="failed")],
+    }
+    assert math.isnan(AnswerAgreement().compare(given)["short"]["answer_agreement"])

@@ -1,0 +1,111 @@
+"""Logs of proxies as examples."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cb_money import Traffic
+from cb_money.logs import read_line
+from cbcore.exceptions import DataError
+
+USER = {"role": "user", "content": "Where is it?"}
+REPLY = {"role": "assistant", "content": "Here."}
+MORE = {"role": "user", "content": "Since when?"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "reply"),
+    [
+        ({"messages": [USER], "response": "Here."}, "Here."),
+        ({"messages": [USER, REPLY]}, "Here."),
+        ({"messages": [USER]}, None),
+        ({"custom_id": "1", "body": {"model": "m", "messages": [USER]}}, None),
+        (
+            {
+                "request": {"body": {"messages": [USER]}},
+                "response": {"body": {"choices": [{"message": REPLY}]}},
+            },
+            "Here.",
+        ),
+        ({"kwargs": {"messages": [USER]}, "response": {"choices": [{"message": REPLY}]}}, "Here."),
+        ({"input": [USER], "output": {"role": "assistant", "content": "Here."}}, "Here."),
+        ({"input": {"messages": [USER]}, "output": "Here."}, "Here."),
+        ({"prompt": "Where is it?", "completion": "Here."}, "Here."),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "Where is it?"}]}]},
+            None,
+        ),
+    ],
+)
+def test_layouts_of_logs(entry, reply):
+    """Messages and reply are found where common proxies put them."""
+    logged = read_line(entry)
+    assert [m["content"] for m in logged.messages] == ["Where is it?"]
+    assert logged.reply == reply
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ({"timestamp": 12.5}, 12.5),
+        ({"created_at": "1970-01-01T00:01:00Z"}, 60.0),
+        ({"startTime": 1_700_000_000_000}, 1_700_000_000.0),
+        ({"time": "yesterday"}, None),
+    ],
+)
+def test_times(told, seconds):
+    """In seconds, milliseconds or as text; what is none is left out."""
+    assert read_line({"messages": [USER], **told}).at_s == seconds
+
+
+def log(tmp_path, *entries):
+    file = tmp_path / "log.jsonl"
+    lines = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return str(file)
+
+
+FIRST = {"messages": [USER], "response": "Here."}
+SECOND = {"messages": [USER, REPLY, MORE], "response": "Today."}
+OTHER = {"messages": [{"role": "user", "content": "Who?"}], "response": "I."}
+
+
+def test_requests_that_go_on_are_one_session(tmp_path):
+    """Told by what they begin with; another one in between does not matter."""
+    sessions = list(Traffic(log(tmp_path, FIRST, OTHER, SECOND)))
+    assert [len(example["turns"]) for example in sessions] == [3, 1]
+    assert sessions[0]["answer"] == "Today."
+    assert sessions[0]["context"] == "Where is it?\n\nHere.\n\nSince when?"
+
+
+def test_sessions_may_have_ids(tmp_path):
+    """They are the clusters of the examples."""
+    entries = [{**FIRST, "session_id": "s1"}, {**SECOND, "metadata": {"session_id": "s1"}}]
+    (example,) = Traffic(log(tmp_path, *entries))
+    assert example["cluster"] == "s1"
+
+
+def test_every_request_can_be_an_example(tmp_path):
+    """What was said before is its context, the last message its question."""
+    first, second = Traffic(log(tmp_path, FIRST, SECOND), each="request")
+    assert first["question"] == first["context"] == "Where is it?"
+    assert second["question"] == "Since when?"
+    assert second["context"] == "user: Where is it?\n\nassistant: Here."
+    assert [first["answer"], second["answer"]] == ["Here.", "Today."]
+
+
+def test_lines_that_cannot_be_read_are_errors_with_their_number(tmp_path):
+    """The others are used."""
+    found = list(Traffic(log(tmp_path, "{broken", {"no": "messages"}, "[1]", FIRST)))
+    errors = [one for one in found if isinstance(one, DataError)]
+    assert len(found) == 4
+    assert [str(n) in error.message for n, error in enumerate(errors, start=1)] == [True] * 3
+
+
+@pytest.mark.parametrize("path", ["/no/such/log.jsonl", ""])
+def test_a_log_that_is_not_there_is_told(path):
+    """With what was looked for."""
+    with pytest.raises(DataError, match="cannot be read"):
+        list(Traffic(path))

@@ -1,0 +1,89 @@
+"""Likelihoods of an endpoint, asked for in both ways, from a server of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+from aiohttp import web
+
+from cb_openai import OpenAI
+from cb_openai.errors import EndpointError
+
+REQUESTS = [("The cat is", " on the mat"), ("The cat is ", "away")]
+
+
+def _tokens(prompt):
+    """Words with the white space before them; a word is as unlikely as it is long."""
+    found = [(m.start(), m.group()) for m in re.finditer(r"\s*\S+", prompt)]
+    return found, [None, *(-float(len(text)) for _, text in found[1:])]
+
+
+async def _answer(request):
+    body = await request.json()
+    prompt = body["prompt"]
+    found, logprobs = _tokens(prompt)
+    choice = {"text": "x", "finish_reason": "length"}
+    if body.get("echo"):
+        tops = [None, *({text: value} for (_, text), value in zip(found, logprobs, strict=True))][
+            1:
+        ]
+        choice["logprobs"] = {
+            "tokens": [*(text for _, text in found), "x"],
+            "token_logprobs": [*logprobs, -1.0],
+            "text_offset": [*(offset for offset, _ in found), len(prompt)],
+            "top_logprobs": [None, *tops[1:], {"x": -1.0}],
+        }
+    elif "prompt_logprobs" in body:
+        choice["prompt_logprobs"] = [None] + [
+            {
+                "7": {"logprob": value, "rank": 2, "decoded_token": text},
+                "8": {"logprob": -0.1, "rank": 1, "decoded_token": "zebra"},
+            }
+            for (_, text), value in zip(found[1:], logprobs[1:], strict=True)
+        ]
+    usage = {"prompt_tokens": len(found), "completion_tokens": 1}
+    return web.json_response({"model": "m", "choices": [choice], "usage": usage})
+
+
+def asked(way, answer=_answer):
+    async def ask():
+        app = web.Application()
+        app.router.add_post("/v1/completions", answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        system = OpenAI(f"http://127.0.0.1:{port}", "m", likelihood=way, max_retries=0)
+        try:
+            return await system.loglikelihood(REQUESTS)
+        finally:
+            await system.aclose()
+            await runner.cleanup()
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(("way", "greedy"), [("echo", True), ("prompt_logprobs", False)])
+def test_the_tokens_behind_the_context_count(way, greedy):
+    """Three words of 3, 4 and 4 characters; and one of 5 whose space stood in the context."""
+    assert asked(way) == [(-11.0, greedy), (-5.0, greedy)]
+
+
+def test_an_endpoint_that_tells_nothing_of_prompts_is_told():
+    """Instead of a number."""
+
+    async def nothing(request):
+        return web.json_response({"choices": [{"text": "x", "finish_reason": "stop"}]})
+
+    with pytest.raises(EndpointError, match="does not offer that"):
+        asked("echo", nothing)
+
+
+def test_likelihoods_are_given_only_where_that_is_asked_for():
+    """An endpoint of chats has none, so that choices are read from its text."""
+    assert not hasattr(OpenAI("http://127.0.0.1:9", "m"), "loglikelihood")
+    with pytest.raises(ValueError, match="it must be one of echo, prompt_logprobs"):
+        OpenAI("http://127.0.0.1:9", "m", likelihood="guess")

@@ -1,0 +1,81 @@
+"""`code_eval` for tasks that run generated code: the metric by that name, in our sandbox.
+
+Tasks of code load it from the package `evaluate`, which would download it and run code with
+nothing around it. While their modules are imported, that name gives this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+NAME = "code_eval"
+
+
+class CodeEval:
+    """Runs programs with their tests: pass@k, by the evaluator `code_execution`."""
+
+    def __init__(self) -> None:
+        self._evaluator: Any = None
+
+    def compute(
+        self,
+        references: Sequence[str],
+        predictions: Sequence[Sequence[str]],
+        k: Sequence[int] = (1, 10, 100),
+        **_: Any,
+    ) -> tuple[dict[str, float], dict[int, list[Any]]]:
+        """The share of problems that one of `k` programs solves, and what became of each."""
+        passed = [
+            [self._passes(program, tests) for program in programs]
+            for tests, programs in zip(references, predictions, strict=True)
+        ]
+        found = {
+            f"pass@{n}": math.fsum(_pass_at(n, sum(one), len(one)) for one in passed) / len(passed)
+            for n in k
+            if all(len(one) >= n for one in passed)
+        }
+        details = {i: list(enumerate(one)) for i, one in enumerate(passed)}
+        return found, details
+
+    def _passes(self, program: str, tests: str) -> bool:
+        if self._evaluator is None:
+            from cbcore.registry import registry
+
+            self._evaluator = registry.get("evaluator", "code_execution").load()()
+        # Tests that are meant to be run after a program are part of the same file.
+        scored = self._evaluator.score({"tests": tests}, {"response": f"```python\n{program}\n```"})
+        return bool(scored["pass_at_1"] == 1.0)
+
+
+def _pass_at(k: int, n_right: int, n: int) -> float:
+    """The chance that one of `k` of `n` programs is right."""
+    if n - n_right < k:
+        return 1.0
+    return 1.0 - math.prod(1.0 - k / i for i in range(n - n_right + 1, n + 1))
+
+
+@contextlib.contextmanager
+def in_sandbox(source: str) -> Iterator[None]:
+    """Give a module that asks for `code_eval` the one that runs in the sandbox."""
+    if NAME not in source:
+        yield
+        return
+    try:
+        evaluate = import_module("evaluate")
+    except ImportError:
+        yield
+        return
+    load = evaluate.load
+
+    def instead(path: str, *arguments: Any, **keywords: Any) -> Any:
+        return CodeEval() if path == NAME else load(path, *arguments, **keywords)
+
+    evaluate.load = instead  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        evaluate.load = load  # type: ignore[attr-defined]

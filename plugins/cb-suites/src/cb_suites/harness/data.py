@@ -1,0 +1,121 @@
+"""The documents of a task of the harness: which split is asked, and which one shows how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cb_suites.engine.locating import dataset_of
+from cb_suites.engine.model import TaskConfig
+from cb_suites.engine.running import Documents
+from cb_suites.harness.loading import library_dataset
+from cbcore.boundary import at_boundary
+from cbcore.exceptions import DataError
+from cbcore.extensions import readable
+
+
+@attrs.define(eq=False)
+class HarnessData:
+    """The splits of a task, each loaded once. `load` makes a dataset of what names one."""
+
+    config: TaskConfig
+    load: Callable[[Any], Iterable[Any]]
+    _splits: dict[tuple[str | None, Any], Iterable[Any]] = attrs.field(factory=dict, init=False)
+    _raw: dict[str | None, Iterable[Any]] = attrs.field(factory=dict, init=False)
+    _custom: Mapping[str, Any] | None = attrs.field(default=None, init=False)
+
+    def prepare(self) -> None:
+        """Find the data that is asked about, without reading it."""
+        if self._given.get("custom_dataset") is None:
+            self._raw[self.config.split] = self._rows(self.config.split)
+
+    def asked(self) -> Iterable[Any]:
+        """The documents that are asked about."""
+        return self._split(self.config.split, self.config.process_docs)
+
+    def shots(self) -> Iterable[Any]:
+        """The documents that worked examples are drawn from."""
+        fewshot = self._fewshot
+        split = fewshot.get("split") or self._given.get("fewshot_split")
+        if split is not None:
+            process = fewshot.get("process_docs", self.config.process_docs)
+            return self._split(split, process)
+        samples = fewshot.get("samples")
+        if samples is not None:
+            return self._samples(samples)
+        known = [self._given.get(f"{name}_split") for name in ("training", "validation", "test")]
+        split = next((one for one in known if one is not None), self.config.split)
+        return self._split(split, self.config.process_docs)
+
+    @property
+    def shots_are_asked_too(self) -> bool:
+        """Whether a document could be drawn as its own worked example."""
+        split = self._fewshot.get("split") or self._given.get("fewshot_split")
+        return bool(split == self._given.get("test_split"))
+
+    @property
+    def _given(self) -> Mapping[str, Any]:
+        return self.config.harness or {}
+
+    @property
+    def _fewshot(self) -> Mapping[str, Any]:
+        return self._given.get("fewshot_config") or {}
+
+    def _samples(self, samples: Any) -> Sequence[Any]:
+        with at_boundary(f"fewshot_config.samples of {self.config.name}", DataError):
+            found = list(samples() if callable(samples) else samples)
+        if not all(isinstance(sample, Mapping) for sample in found):
+            raise DataError("fewshot_config.samples is a list of documents, or gives one")
+        return found
+
+    def _split(self, split: str | None, process: Callable[..., Any] | None) -> Iterable[Any]:
+        key = (split, process)
+        if key not in self._splits:
+            if split not in self._raw:
+                self._raw[split] = self._rows(split)
+            rows = self._raw[split]
+            self._splits[key] = rows if process is None else self._processed(rows, process)
+        return self._splits[key]
+
+    def _rows(self, split: str | None) -> Iterable[Any]:
+        custom = self._given.get("custom_dataset")
+        if custom is not None:
+            return self._of_function(custom, split)
+        return self.load(library_dataset(self.config, split) or dataset_of(self.config, split))
+
+    def _of_function(self, function: Callable[..., Any], split: str | None) -> Iterable[Any]:
+        if self._custom is None:
+            with at_boundary(f"custom_dataset of {self.config.name}", DataError):
+                given = {**self.config.metadata, **self.config.dataset_kwargs}
+                self._custom = function(**given)
+        try:
+            found: Iterable[Any] = self._custom[split or "test"]
+        except (KeyError, TypeError) as error:
+            raise DataError(f"custom_dataset gave no split {split!r}") from error
+        return found
+
+    def _processed(self, rows: Iterable[Any], process: Callable[..., Any]) -> Iterable[Any]:
+        """What `process_docs` makes of a split: of a table of `datasets`, where that is installed."""
+        with at_boundary(f"process_docs of {self.config.name}", DataError):
+            found: Iterable[Any] = process(_table(list(readable(rows))))
+        return found
+
+
+def _table(rows: list[Any]) -> Any:
+    try:
+        import datasets
+    except ImportError:
+        return Documents(rows)
+    keys = dict.fromkeys(key for row in rows for key in row)
+    try:
+        return datasets.Dataset.from_list([{key: row.get(key) for key in keys} for row in rows])
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        datasets.exceptions.DatasetsError,
+        ArithmeticError,
+    ):
+        return Documents(rows)  # rows that no table can hold

@@ -1,0 +1,211 @@
+"""A task in the harness's words: how its documents are asked, and what is measured of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cb_suites.engine.model import TaskConfig
+from cb_suites.harness import contexts
+from cb_suites.harness.contexts import Delimiters, Message
+from cb_suites.harness.metrics import Metric, metrics_of
+from cb_suites.harness.results import gold_of
+from cb_suites.harness.values import Document, Values
+from cbcore.exceptions import DataError, UsageError
+
+DOCUMENT = "document"
+"""Where an example holds the document it was made from, as the dataset has it."""
+
+MANY_TARGETS = "many_targets"
+"""Where an example says that its task has several right answers to a document."""
+
+LIKELIHOOD_TYPES = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
+
+_OF_A_DOCUMENT = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "description")
+_DEFAULT_PROMPT = "Answer with the letter of one choice."
+
+
+@attrs.frozen(eq=False)
+class HarnessTask:
+    """What a task says, ready to be asked. `written` is all of it, `functions` its code."""
+
+    config: TaskConfig
+    output_type: str
+    values: Values
+    shot_values: Values
+    ends: Delimiters
+    shot_ends: Delimiters
+    metrics: Sequence[Metric]
+    process_results: Callable[..., Any] | None = None
+    until: tuple[str, ...] = ()
+    generation: Mapping[str, Any] = attrs.Factory(dict)
+    system_instruction: str | None = None
+    written: str = ""
+    functions: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, config: TaskConfig, system_instruction: str | None = None) -> HarnessTask:
+        """The task of a config that speaks the harness's words."""
+        given = config.harness or {}
+        output_type = given.get("output_type", "generate_until")
+        fewshot = dict(given.get("fewshot_config") or {})
+        ends = Delimiters(config.target_delimiter, config.fewshot_delimiter)
+        of_document = {key: given.get(key) for key in _OF_A_DOCUMENT}
+        of_shots = {**of_document, **{k: v for k, v in fewshot.items() if k in _OF_A_DOCUMENT}}
+        own_results = given.get("process_results")
+        place = config.origins.get("metric_list", config.origin)
+        generation = dict(given.get("generation_kwargs") or {})
+        return cls(
+            config,
+            output_type,
+            Values(of_document, lambda key: config.origins.get(key, config.origin)),
+            Values(of_shots, lambda key: config.origins.get("fewshot_config", config.origin)),
+            ends,
+            Delimiters(
+                _said(fewshot, "target_delimiter", ends.target),
+                _said(fewshot, "fewshot_delimiter", ends.fewshot),
+            ),
+            metrics_of(
+                given.get("metric_list"),
+                output_type,
+                own_results=own_results is not None,
+                place=place,
+            ),
+            own_results,
+            _until(generation, ends.fewshot),
+            generation,
+            system_instruction,
+            repr(sorted((key, repr(value)) for key, value in config.settings.items())),
+            tuple(_functions_in(given)),
+        )
+
+    def is_mean(self, metric: str) -> bool:
+        """Whether a metric is the mean of what documents give; so is one nobody declared."""
+        return all(known.is_mean for known in self.metrics if known.name == metric)
+
+    def ended(self, response: str) -> str:
+        """A response up to where the task lets it end."""
+        for stop in self.until:
+            response = response.split(stop, maxsplit=1)[0]
+        return response
+
+    # -- what is asked ---------------------------------------------------------------------------
+
+    def messages(self, document: Document, shots: Sequence[Document]) -> list[Message]:
+        """What stands before the question of a document."""
+        parts = contexts.opening(
+            self.system_instruction, self.values.description(document), self.ends.fewshot
+        )
+        for shot in shots:
+            parts += self._shot(shot)
+        return parts
+
+    def _shot(self, shot: Document) -> list[Message]:
+        values = self.shot_values
+        try:
+            question, choices = values.text(shot), None
+            if values.has_choices:
+                choices = values.choices(shot)
+            answer = values.target(shot)
+            if isinstance(question, int) and choices is not None:
+                question, choices = choices[question], None
+            prefix = values.prefix(shot)
+            return contexts.answered(question, choices, answer, prefix, self.shot_ends)
+        except DataError as error:
+            reason = f"one of its worked examples cannot be read: {error.message}"
+            raise DataError(reason, hint=error.hint) from error
+
+    def questions(self, document: Document, before: Sequence[Message]) -> list[list[Message]]:
+        """The whole prompt of a document; one for each choice, where those are the questions."""
+        prefix = self.values.prefix(document)
+        asked = self.values.text(document)
+        if self.values.has_choices and _is_index(asked):
+            every = self.values.choices(document)
+            return [[*before, *contexts.asked(one, prefix, "")] for one in every]
+        return [[*before, *contexts.asked(asked, prefix, self.ends.target)]]
+
+    def requests(self, document: Document, prompts: Sequence[str]) -> list[list[str]]:
+        """What is asked of a system that gives likelihoods: contexts with their continuations."""
+        target = self.values.target(document)
+        if self.output_type == "loglikelihood_rolling":
+            return [["", _text_of(target)]]
+        if self.output_type == "loglikelihood":
+            return [[prompts[0], _text_of(target)]]
+        delimiter, choices = self.ends.target, self.values.choices(document)
+        if self._choices_are_questions(document):
+            asked = [[prompt, f"{delimiter}{target}"] for prompt in prompts]
+        else:
+            asked = [[prompts[0], f"{delimiter}{choice}"] for choice in choices]
+        if any(metric.name == "acc_mutual_info" for metric in self.metrics):
+            asked += [["", f"{delimiter}{choice}"] for choice in choices]
+        return asked
+
+    def _choices_are_questions(self, document: Document) -> bool:
+        return self.values.has_choices and _is_index(self.values.text(document))
+
+    def gold(self, document: Document) -> Any:
+        """The number of the right choice."""
+        values = self.values
+        asked = values.text(document)
+        right = asked if _is_index(asked) else values.target(document)
+        return gold_of(right, values.choices(document))
+
+    def shown_choices(self, document: Document) -> list[str]:
+        """The choices as text shows them."""
+        choices = list(map(str, self.values.choices(document)))
+        if not self._choices_are_questions(document):
+            return choices
+        return [f"{one}{self.ends.target}{self.values.target(document)}" for one in choices]
+
+    def many_targets(self, document: Document) -> bool:
+        """Whether the answer is a list, of which any will do."""
+        target = self.values.target(document)
+        return isinstance(target, list) and bool(target)
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _text_of(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"doc_to_target gave {value!r}, which is no text")
+    return value
+
+
+def _said(given: Mapping[str, Any], key: str, otherwise: str) -> str:
+    return otherwise if given.get(key) is None else str(given[key])
+
+
+def _until(generation: Mapping[str, Any], delimiter: str) -> tuple[str, ...]:
+    wanted = generation.get("until", [delimiter])
+    listed = [wanted] if isinstance(wanted, str) else wanted or []
+    return tuple(str(one) for one in listed if one)
+
+
+def _functions_in(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [found for item in value.values() for found in _functions_in(item)]
+    if isinstance(value, list | tuple):
+        return [found for item in value for found in _functions_in(item)]
+    return [value] if callable(value) else []
+
+
+def check_usable(task: HarnessTask, *, sandboxed: bool) -> None:
+    """Refuse a task that cannot be measured here, with the reason."""
+    config = task.config
+    given = config.harness or {}
+    for key in ("doc_to_image", "doc_to_audio"):
+        if config.settings.get(key) is not None:
+            raise UsageError(
+                f"{config.name} asks about {key[7:]}s, and only text is put to systems"
+            )
+    if given.get("unsafe_code") and not sandboxed:
+        raise UsageError(
+            f"{config.name} runs the code of responses, for which there is no sandbox",
+            hint="pip install cb-code-execution",
+        )
+    if task.metrics and all(metric.unusable for metric in task.metrics):
+        raise UsageError(f"{config.name}: {task.metrics[0].unusable}")

@@ -1,0 +1,209 @@
+"""The metric: families of a run as curves, in a section of the result."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from operator import sub
+from typing import Any
+
+import attrs
+
+from cb_sweeps import curves as reading
+from cb_sweeps.curves import Curve
+from cb_sweeps.samples import Sample, sample_of
+from cb_sweeps.smallest import smallest_budget
+from cbcore.families import Family, families_of
+from cbcore.results import EvalRow, Section
+from cbcore.stats import Estimate, holm, mean_of, paired_p_value
+
+ABSENT = "–"
+_UNITS = {"output_tokens": "tokens", "latency": "seconds"}
+
+
+@attrs.frozen
+class BudgetCurves:
+    """Swept systems as curves of quality against cost.
+
+    Emits no number for a system; its section has a line for each family: the mean quality over
+    the costs that all families cover (the area under the curve, over its width), the knee, the
+    smallest budget at which quality is no worse than full context by more than the `margin`, and
+    the quality at 25 % of the cost of full context. Then every two families are compared as
+    curves, on the same examples. Full context is the first system outside the families that
+    leaves the context whole, or else the first. `cost` is `output_tokens`, `latency`, or a key
+    of the rows' metadata such as `net_usd`.
+    """
+
+    name = "budget_curves"
+    automatic = "several-systems"
+
+    score_field: str = "f1"
+    margin: float = 0.05
+    cost: str = "output_tokens"
+    share: float = 0.25
+
+    def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
+        """Nothing: what there is to tell is told of families."""
+        return {}
+
+    def section(
+        self, rows_by_system: Mapping[str, Iterable[EvalRow]], config: Mapping[str, Any]
+    ) -> Section | None:
+        """The families; None for a run without any."""
+        families = [_left(f, rows_by_system) for f in families_of(config.get("systems") or ())]
+        families = [family for family in families if len(family.points) > 1]
+        if not families:
+            return None
+        swept = {system for family in families for system in family.systems}
+        others = [system for system in rows_by_system if system not in swept]
+        full = _full_context(rows_by_system, others)
+        wanted = [*([full] if full else ()), *swept]
+        sample = sample_of({s: rows_by_system[s] for s in wanted}, self.score_field, self.cost)
+        if not sample.keys:
+            return None
+        curves = [Curve.of(family, sample) for family in families]
+        lines = [self._line(curve, curves, sample, full) for curve in curves]
+        return Section(
+            title=self._title(sample, full),
+            lines=[*lines, *_compared(curves, sample)],
+            header="family",
+            columns=self._columns(curves, full),
+            chart=self._chart(curves, sample, full),
+        )
+
+    def _title(self, sample: Sample, full: str | None) -> str:
+        against = f", compared with {full}" if full else ""
+        return f"Budgets: {self.score_field} on {len(sample.keys):,} examples{against}"
+
+    def _columns(self, curves: Sequence[Curve], full: str | None) -> dict[str, str]:
+        shared = reading.shared_range(curves)
+        unit = _UNITS.get(self.cost, self.cost)
+        over = f" over {_number(shared[0])} to {_number(shared[1])} {unit}" if shared else ""
+        columns = {}
+        if full:
+            columns["smallest"] = f"within {self.margin:g} from"
+            columns["share"] = f"of its {unit}"
+            columns["at_share"] = f"at {100 * self.share:.0f}% of its {unit}"
+        return {**columns, "area": f"mean{over}", "knee": "knee"}
+
+    def _line(
+        self, curve: Curve, curves: Sequence[Curve], sample: Sample, full: str | None
+    ) -> dict[str, Any]:
+        line: dict[str, Any] = {"name": curve.name, "area": ABSENT, "knee": ABSENT}
+        if (shared := reading.shared_range(curves)) is not None:
+            estimate = mean_of(reading.areas(curve, *shared), sample.groups)
+            line["area"] = _estimate(estimate)
+            line["area_value"] = None if estimate is None else estimate.value
+        bend = reading.knee(curve.costs, curve.means)
+        if bend is not None:
+            line["knee"] = _number(curve.budgets[bend])
+        if full is not None:
+            line.update(self._against(curve, sample, full))
+        return line
+
+    def _against(self, curve: Curve, sample: Sample, full: str) -> dict[str, Any]:
+        """What is told of a curve beside the whole context."""
+        whole = sample.mean_cost(full)
+        found = smallest_budget(curve, sample.scores[full], self.margin, sample.groups)
+        quality = reading.quality_at(curve, self.share * whole, sample)
+        told = {
+            "smallest": f"none [{_budget(found.low)}, {_budget(found.high)}]",
+            "share": ABSENT,
+            "at_share": _estimate(quality) if quality else ABSENT,
+            "smallest_value": None,
+            "smallest_low": found.low if math.isfinite(found.low) else None,
+            "smallest_high": found.high if math.isfinite(found.high) else None,
+        }
+        if found.index is not None:
+            budget = curve.budgets[found.index]
+            told["smallest"] = f"{_number(budget)} [{_budget(found.low)}, {_budget(found.high)}]"
+            told["smallest_value"] = budget
+            if whole:
+                told["share"] = f"{100 * curve.costs[found.index] / whole:.0f}%"
+        return told
+
+    def _chart(self, curves: Sequence[Curve], sample: Sample, full: str | None) -> dict[str, Any]:
+        series = [
+            {
+                "name": curve.name,
+                "points": [
+                    _point(cost, mean_of(scores, sample.groups), system)
+                    for cost, scores, system in zip(
+                        curve.costs, curve.scores, curve.systems, strict=True
+                    )
+                ],
+            }
+            for curve in curves
+        ]
+        if full is not None:
+            own = mean_of(sample.scores[full], sample.groups)
+            series.append({"name": full, "points": [_point(sample.mean_cost(full), own, full)]})
+        x = _UNITS.get(self.cost, self.cost)
+        return {"kind": "curves", "x": f"{x} per example", "y": self.score_field, "series": series}
+
+
+def _left(family: Family, rows_by_system: Mapping[str, Any]) -> Family:
+    """The points that were run: a search leaves some out."""
+    points = tuple(point for point in family.points if point[1] in rows_by_system)
+    return attrs.evolve(family, points=points)
+
+
+def _full_context(
+    rows_by_system: Mapping[str, Iterable[EvalRow]], others: Sequence[str]
+) -> str | None:
+    for system in others:
+        before = after = 0
+        for row in rows_by_system[system]:
+            if row.error is None:
+                before += row.input_tokens
+                after += row.output_tokens
+        if after >= before > 0:
+            return system
+    return others[0] if others else None
+
+
+def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
+    """Every two curves over the costs that both cover, paired on examples."""
+    found: list[tuple[str, list[float]]] = []
+    for one, other in itertools.combinations(curves, 2):
+        shared = reading.shared_range([one, other])
+        if shared is not None:
+            both = map(sub, reading.areas(one, *shared), reading.areas(other, *shared))
+            found.append((f"{one.name} − {other.name}", list(both)))
+    p_values = holm([paired_p_value(lost, sample.groups) for _, lost in found])
+    return [
+        {
+            "name": name,
+            "area": f"{_estimate(mean_of(lost, sample.groups), sign='+')}, {_p_text(p_value)}",
+            "p_value": p_value,
+        }
+        for (name, lost), p_value in zip(found, p_values, strict=True)
+    ]
+
+
+def _point(cost: float, estimate: Estimate | None, label: str) -> dict[str, Any]:
+    low, high = (None, None) if estimate is None or not estimate.interval else estimate.interval
+    y = None if estimate is None else estimate.value
+    return {"x": cost, "y": y, "low": low, "high": high, "label": label}
+
+
+def _estimate(estimate: Estimate | None, *, sign: str = "") -> str:
+    if estimate is None:
+        return ABSENT
+    told = f"{estimate.value:{sign}.3f}"
+    if estimate.interval is None:
+        return told
+    return f"{told} [{estimate.interval[0]:{sign}.2f}, {estimate.interval[1]:{sign}.2f}]"
+
+
+def _budget(value: float) -> str:
+    return _number(value) if math.isfinite(value) else "none"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def _p_text(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"

@@ -1,0 +1,92 @@
+"""What the systems of a run scored and spent, example by example, where all of them have both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from cbcore.results import EvalRow
+from cbcore.stats import CLUSTER
+
+Key: TypeAlias = "tuple[str, str | int]"
+
+
+@attrs.frozen
+class Sample:
+    """The examples that every system has a score and a cost for, in the order of the first.
+
+    `scores` and `costs` have one value for each, the mean of its repeats; `groups` say which
+    examples hang together, None where none do.
+    """
+
+    keys: Sequence[Key]
+    scores: Mapping[str, Sequence[float]]
+    costs: Mapping[str, Sequence[float]]
+    groups: Sequence[Hashable] | None = None
+    n_left_out: int = 0
+
+    def mean_score(self, system: str) -> float:
+        return math.fsum(self.scores[system]) / len(self.keys)
+
+    def mean_cost(self, system: str) -> float:
+        return math.fsum(self.costs[system]) / len(self.keys)
+
+
+@attrs.define
+class _Seen:
+    """All that one system did, by example."""
+
+    scores: dict[Key, list[float]] = attrs.Factory(dict)
+    costs: dict[Key, list[float]] = attrs.Factory(dict)
+    clusters: dict[Key, Hashable] = attrs.Factory(dict)
+    keys: dict[Key, None] = attrs.Factory(dict)
+
+
+def sample_of(
+    rows_by_system: Mapping[str, Iterable[EvalRow]], score_field: str, cost: str
+) -> Sample:
+    """Go through the rows once."""
+    seen = {system: _seen(rows, score_field, cost) for system, rows in rows_by_system.items()}
+    first = next(iter(seen.values()), _Seen())
+    keys = [key for key in first.keys if all(key in one.scores for one in seen.values())]
+    everything = {key for one in seen.values() for key in one.keys}
+    groups = [(key[0], first.clusters[key]) if key in first.clusters else key for key in keys]
+    return Sample(
+        keys,
+        {system: [_mean(one.scores[key]) for key in keys] for system, one in seen.items()},
+        {system: [_mean(one.costs[key]) for key in keys] for system, one in seen.items()},
+        groups if first.clusters else None,
+        len(everything) - len(keys),
+    )
+
+
+def _seen(rows: Iterable[EvalRow], score_field: str, cost: str) -> _Seen:
+    found = _Seen()
+    for row in rows:
+        key = row.dataset, row.example_id
+        found.keys[key] = None
+        score, spent = row.scores.get(score_field), _cost(row, cost)
+        if row.error is not None or score is None or spent is None:
+            continue
+        found.scores.setdefault(key, []).append(score)
+        found.costs.setdefault(key, []).append(spent)
+        cluster = row.metadata.get(CLUSTER)
+        if cluster is not None:
+            found.clusters[key] = cluster if isinstance(cluster, str | int) else repr(cluster)
+    return found
+
+
+def _cost(row: EvalRow, cost: str) -> float | None:
+    if cost == "output_tokens":
+        return float(row.output_tokens)
+    value = row.latency if cost == "latency" else row.metadata.get(cost)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,104 @@
+"""Run files: paths from the file, folders that hold one, systems in the order they are named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fake_distributions import Workplace
+
+SYSTEM = """
+from pathlib import Path
+
+
+class Says:
+    def __init__(self, word: str = "", prompt: str = "", name: str = "says"):
+        self.name = name
+        self.word = Path(prompt).read_text() if prompt else word
+
+    def process(self, example):
+        return {"response": self.word}
+"""
+RUN_FILE = """
+systems:
+  - py:./mine.py:Says: {prompt: ./prompt.txt}
+datasets: [data/rows.jsonl]
+output: [json=out/result.json]
+cache_dir: kept
+"""
+
+
+@pytest.fixture
+def place(workplace: Workplace) -> Workplace:
+    for folder in ("conf/data", "elsewhere"):
+        (workplace.folder / folder).mkdir(parents=True)
+    row = {"id": 1, "context": "c", "question": "q", "answer": "word"}
+    workplace.write("conf/data/rows.jsonl", json.dumps(row))
+    workplace.write("conf/prompt.txt", "word")
+    workplace.write("conf/mine.py", SYSTEM)
+    workplace.write("conf/bench.yaml", RUN_FILE)
+    return workplace
+
+
+def score(place: Workplace) -> float:
+    path = place.folder / "conf/out/result.json"
+    return json.loads(path.read_text())["rows"][0]["scores"]["f1"]
+
+
+@pytest.mark.parametrize("named", ["conf/bench.yaml", "conf", "{folder}/conf/bench.yaml"])
+def test_paths_are_relative_to_the_file(place, named):
+    """Own code, data, parameters that begin with a dot, reports and the store."""
+    done = place.cb("run", named.format(folder=place.folder))
+    assert done.returncode == 0, done.stderr
+    assert score(place) == 1.0
+    assert (place.folder / "conf/kept").is_dir()
+    assert not (place.folder / ".cb").exists()
+
+
+def test_flags_are_relative_to_where_they_are_typed(place):
+    """Beside a run file of another folder."""
+    done = place.cb("run", "conf", "-o", "json=here.json", "--cache-dir", "mine")
+    assert done.returncode == 0, done.stderr
+    assert (place.folder / "here.json").is_file()
+    assert (place.folder / "mine").is_dir()
+
+
+def test_a_folder_has_one_run_file_or_one_that_is_called_so(place):
+    """Else the error names those there are."""
+    place.write("conf/other.yaml", RUN_FILE)
+    done = place.cb("run", "conf")
+    assert done.returncode == 2
+    assert "conf/bench.yaml, conf/other.yaml" in done.stderr
+    place.write("conf/cb.yaml", RUN_FILE)
+    assert place.cb("run", "conf").returncode == 0
+    done = place.cb("run", "elsewhere")
+    assert done.returncode == 2
+    assert "has no run file" in done.stderr
+
+
+def planned(place: Workplace, *arguments: str) -> list[str]:
+    done = place.cb("run", *arguments, "-d", "conf/data/rows.jsonl", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    return [line.split("  ")[0] for line in done.stdout.splitlines()[1:] if "rows" in line]
+
+
+PROXY = "http://127.0.0.1:9"
+
+
+def test_systems_stay_in_the_order_typed(place):
+    """Those that `--proxy` stands for among them."""
+    proxies = [("--proxy", f"{PROXY}/{n}", "--name", f"p{n}") for n in "12"]
+    typed = (*proxies[0], "-s", "identity", *proxies[1], "-s", "py:./conf/mine.py:Says")
+    assert planned(place, *typed, "--model", "m") == ["p1", "identity", "p2", "says"]
+
+
+def test_systems_of_a_run_file_stay_in_the_order_of_its_keys(place):
+    """And before those that are typed beside it."""
+    place.write(
+        "b.yaml", f"proxy: [{PROXY}]\nname: [p]\nmodel: m\nsystems: [identity, extractive]\n"
+    )
+    assert planned(place, "b.yaml") == ["p", "identity", "extractive"]
+    place.write("b.yaml", "systems: [identity, extractive]\n")
+    flags = ("--proxy", PROXY, "--name", "p", "--model", "m")
+    assert planned(place, "b.yaml", *flags) == ["identity", "extractive", "p"]

@@ -1,0 +1,57 @@
+"""What a run asks for and nobody offers: one message that names all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cbcore._build.lacking import require_offered
+from cbcore.exceptions import UsageError
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import PluginPolicy
+from cbcore.request import Request
+
+
+@pytest.fixture
+def bare() -> PluginHost:
+    """Nothing is installed."""
+    return PluginHost([], PluginPolicy())
+
+
+def asked(request: Request, *outputs: str):
+    return [*request.components(), *(("reporter", output) for output in outputs)]
+
+
+def test_everything_that_lacks_is_named_with_what_brings_it(bare):
+    """Stages of chains and reports too, each once; the hint is one command."""
+    request = Request(
+        systems=["bm25:max_tokens=4 | extractive", "identity | extractive"],
+        datasets=["hotpotqa:sample"],
+        tokenizer="py:./mine.py:Counter",
+    )
+    with pytest.raises(UsageError) as caught:
+        require_offered(bare, asked(request, "html=report.html"))
+    assert caught.value.message == (
+        "not installed: system 'bm25', system 'extractive', system 'identity', "
+        "dataset 'hotpotqa', reporter 'html'"
+    )
+    assert caught.value.hint == "cb install cb-baselines cb-hotpotqa cb-reporters"
+
+
+def test_what_no_package_is_known_to_offer_is_told_beside(bare):
+    """A name may be misspelt."""
+    request = Request(systems=["nonsense"], datasets=["hotpotqa"], tokenizer="py:m:x")
+    with pytest.raises(UsageError) as caught:
+        require_offered(bare, request.components())
+    assert "cb install cb-hotpotqa\nsystem 'nonsense': `cb list systems`" in str(caught.value.hint)
+
+
+def test_a_single_one_is_told_where_it_is_looked_up(bare):
+    """With names like it, or the package that has it."""
+    request = Request(systems=[object()], datasets=[[{"id": 1}]], tokenizer="words")
+    require_offered(bare, request.components())
+
+
+def test_own_code_and_objects_are_nobody_elses(bare):
+    """Whatever they turn out to be."""
+    request = Request(systems=["py:m:x", object()], datasets=[[]], tokenizer="py:m:x")
+    require_offered(bare, asked(request, "py:m:R=out.txt"))

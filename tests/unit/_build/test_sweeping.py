@@ -1,0 +1,207 @@
+"""Sweeps: one spec with several values is as many systems, and they know what they belong to."""
+
+from __future__ import annotations
+
+import pytest
+
+from cbcore import evaluate
+from cbcore.compose import compose
+from cbcore.exceptions import SpecError, UsageError
+from cbcore.families import Family, families_of
+from cbcore.request import Request
+from cbcore.runfile import read_run_file
+
+DATA = [{"id": i, "context": f"one two three four {i}.", "question": "?"} for i in range(3)]
+
+
+def systems_of(*wanted, **settings):
+    return compose(Request(systems=list(wanted), datasets=[DATA], **settings)).systems
+
+
+def names(*wanted):
+    return [part.name for part in systems_of(*wanted)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "values"),
+    [
+        ("truncate:max_tokens=50..200/50", [50, 100, 150, 200]),
+        ("truncate:max_tokens=50..190/50", [50, 100, 150]),
+        ("truncate:max_tokens=1000..8000*2", [1000, 2000, 4000, 8000]),
+        ("truncate:max_tokens=[10,30]", [10, 30]),
+        ("truncate:10..30/10", [10, 20, 30]),
+        ("truncate:keep=[head,tail]", ["head", "tail"]),
+    ],
+)
+def test_a_parameter_takes_several_values(spec, values):
+    """A range by steps or by a factor, or a list, is one system for each value."""
+    parts = systems_of(spec)
+    assert [next(iter(p.record["family"]["values"].values())) for p in parts] == values
+    assert [p.name for p in parts] == [f"truncate {value}" for value in values]
+
+
+def test_fractions_stay_exact():
+    """A tenth three times is 0.3 in names and values."""
+    parts = systems_of(f"py:{__file__}:Shrunk,share=0.1..0.3/0.1")
+    assert [p.record["family"]["values"]["share"] for p in parts] == [0.1, 0.2, 0.3]
+
+
+class Shrunk:
+    """A system whose parameter is a share."""
+
+    def __init__(self, share: float, words: list[str] | None = None) -> None:
+        self.share = share
+        self.words = words
+        self.name = "shrunk"
+
+    def process(self, example):
+        return {"context": example["context"][: int(self.share * 10)]}
+
+
+def test_a_list_for_a_parameter_that_takes_lists_is_no_sweep():
+    """What the parameter can hold as it is stays one value."""
+    (part,) = systems_of(f"py:{__file__}:Shrunk,share=0.5,words=[a,b]")
+    assert part.value.words == ["a", "b"]
+
+
+def test_several_parameters_make_a_grid():
+    """Every combination is a system, the last parameter changing fastest."""
+    assert names("truncate:keep=[head,tail],max_tokens=[10,20]") == [
+        "truncate head 10",
+        "truncate head 20",
+        "truncate tail 10",
+        "truncate tail 20",
+    ]
+
+
+def test_families_that_would_be_called_alike_have_their_whole_names():
+    """The stage that differs tells them apart."""
+    found = names("truncate:max_tokens=[5,6] | identity", "truncate:max_tokens=[5,6] | extractive")
+    assert found == [
+        "truncate 5 | identity",
+        "truncate 6 | identity",
+        "truncate 5 | extractive",
+        "truncate 6 | extractive",
+    ]
+
+
+def test_a_given_name_is_that_of_the_family():
+    """`name=` on the last stage, and the value behind it."""
+    assert names("truncate:max_tokens=[5,6] | extractive:name=mine") == ["mine 5", "mine 6"]
+
+
+def test_datasets_are_swept_too():
+    """Each has rows under a tag of its own."""
+    request = Request(systems=["identity"], datasets=["needle:length=500..1000/500"])
+    tags = [source.tag for source in compose(request).sources]
+    assert tags == ["needle:niah_single_2 500", "needle:niah_single_2 1000"]
+
+
+def test_run_files_hold_lists(tmp_path):
+    """A list of YAML is a sweep, for systems and for datasets."""
+    file = tmp_path / "run.yaml"
+    file.write_text(
+        "systems:\n  - truncate: {max_tokens: [5, 6]}\n"
+        "datasets:\n  - needle: {length: [500, 600]}\n",
+        encoding="utf-8",
+    )
+    run = compose(Request(**read_run_file(file)))
+    assert [part.name for part in run.systems] == ["truncate 5", "truncate 6"]
+    assert len(run.sources) == 2
+
+
+@pytest.mark.parametrize("text", ["50..40/10", "50..100/0", "0..100*2", "10..100*1"])
+def test_a_range_without_values_is_refused(text):
+    """The message names the range and shows how one is written."""
+    with pytest.raises(SpecError, match="has no values"):
+        systems_of(f"truncate:max_tokens={text}")
+
+
+def test_a_sweep_without_end_is_refused():
+    """A slip in a step must not start a hundred thousand systems."""
+    with pytest.raises(UsageError, match="more than 1,000"):
+        systems_of("truncate:max_tokens=1..100000/1")
+
+
+def test_points_share_what_the_store_knows(tmp_path):
+    """A point has the identity of the same system written by itself."""
+    data = [{"id": 1, "context": "one two three", "question": "?", "answer": "one"}]
+    settings = {"cache_dir": tmp_path, "progress": False}
+    evaluate(["truncate:max_tokens=2 | extractive"], data, **settings)
+    again = evaluate(["truncate:max_tokens=[2,3] | extractive"], data, **settings)
+    assert [row.recalled for row in again.rows] == [True, False]
+
+
+class Counting:
+    """A reader that counts what it is asked."""
+
+    name = "counting"
+    calls = 0
+
+    def process(self, example):
+        type(self).calls += 1
+        return {"response": example["context"]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "calls"),
+    [
+        # In front of what is swept, a stage gets the same input for every point.
+        ("py:{file}:Counting | truncate:max_tokens=[2,4,6]", 3),
+        # Behind it, where two points leave the same context: of 8 tokens, 20 and 40 keep all.
+        ("truncate:max_tokens=[2,20,40] | py:{file}:Counting", 6),
+    ],
+)
+def test_shared_work_is_done_once(spec, calls):
+    """Stages in common work once for one input, and the rows are those of separate runs."""
+    swept = spec.format(file=__file__)
+    evaluate([swept], DATA, progress=False)  # imports the file
+    from cbcore.usercode import import_attribute
+
+    counted = import_attribute(f"{__file__}:Counting")
+    counted.calls = 0
+    together = evaluate([swept], DATA, progress=False)
+    assert counted.calls == calls
+    numbers = swept[swept.index("[") + 1 : swept.index("]")].split(",")
+    alone = [
+        row
+        for number in numbers
+        for row in evaluate(
+            [swept[: swept.index("[")] + number + swept[swept.index("]") + 1 :]],
+            DATA,
+            progress=False,
+        ).rows
+    ]
+    assert [r.response for r in together.rows] == [r.response for r in alone]
+    assert [r.output_tokens for r in together.rows] == [r.output_tokens for r in alone]
+
+
+def test_repeats_are_not_shared():
+    """Asking again means asking again."""
+    from cbcore.usercode import import_attribute
+
+    spec = f"py:{__file__}:Counting | truncate:max_tokens=[2,4]"
+    counted = import_attribute(f"{__file__}:Counting")
+    counted.calls = 0
+    evaluate([spec], DATA, progress=False, repeats=2)
+    assert counted.calls == 12
+
+
+def test_families_are_read_from_records():
+    """By ascending number; what else differs is part of the name, and one point is no family."""
+
+    def record(name, **values):
+        return {"name": name, "family": {"name": "t", "values": values}}
+
+    records = [
+        record("t a 20", keep="a", n=20),
+        record("t a 3", keep="a", n=3),
+        record("t b 3", keep="b", n=3),
+        record("t b 4", keep="b", n=4),
+        record("t c 9", keep="c", n=9),
+        {"name": "other"},
+    ]
+    assert families_of(records) == [
+        Family("t a", "n", ((3.0, "t a 3"), (20.0, "t a 20"))),
+        Family("t b", "n", ((3.0, "t b 3"), (4.0, "t b 4"))),
+    ]

@@ -1,0 +1,144 @@
+"""Systems that take turns, and latency that is the system's own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from cbcore import evaluate
+from cbcore.exceptions import RunStoppedError, UsageError
+
+DATA = [{"id": i, "context": f"text {i}", "question": "?", "answer": "a"} for i in range(4)]
+
+
+class Noting:
+    """Writes down who was asked for what."""
+
+    def __init__(self, name, log):
+        self.name = name
+        self._log = log
+
+    def process(self, example):
+        self._log.append((self.name, example["id"]))
+        return {"response": "a"}
+
+
+def test_systems_take_turns_example_by_example():
+    """Every example goes through all systems before the next; who begins changes."""
+    log = []
+    evaluate([Noting("a", log), Noting("b", log)], DATA, progress=False, interleave=True)
+    assert [example for _, example in log] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [name for name, _ in log[:4]] == ["a", "b", "b", "a"]
+
+
+def test_rows_are_those_of_a_run_without_turns():
+    """In the same order, with the same scores."""
+    plain = evaluate([Noting("a", []), Noting("b", [])], DATA, progress=False)
+    turns = evaluate(
+        [Noting("a", []), Noting("b", [])], iter(DATA), progress=False, interleave=True
+    )
+
+    def told(result):
+        return [(row.system, row.example_id, row.scores) for row in result.rows]
+
+    assert told(turns) == told(plain)
+    assert set(turns.timing) == {"a", "b"}
+
+
+class Meeting:
+    """Answers only once the other system is being asked as well."""
+
+    def __init__(self, name, here, there):
+        self.name = name
+        self._here, self._there = here, there
+
+    async def aprocess(self, example):
+        self._here.set()
+        await asyncio.wait_for(self._there.wait(), 10)
+        return {"response": "a"}
+
+
+def test_independent_endpoints_are_asked_at_the_same_time():
+    """Two that wait for each other both answer: one after the other they never would."""
+    one, two = asyncio.Event(), asyncio.Event()
+    result = evaluate(
+        [Meeting("one", one, two), Meeting("two", two, one)],
+        DATA[:1],
+        progress=False,
+        interleave=True,
+    )
+    assert [row.error for row in result.rows] == [None, None]
+
+
+def test_an_early_end_keeps_what_every_system_did():
+    """The rows that were ready are there."""
+
+    class Failing(Noting):
+        def process(self, example):
+            if example["id"] == 2:
+                raise ValueError("no")
+            return super().process(example)
+
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate(
+            [Noting("a", []), Failing("b", [])],
+            DATA,
+            progress=False,
+            interleave=True,
+            on_error="raise",
+        )
+    counts = stopped.value.result.counts()
+    assert counts["a"].total in (2, 3)
+    assert counts["b"].total == 3
+
+
+@pytest.mark.parametrize("other", [{"budget_tokens": 5}, {"adaptive": True}])
+def test_what_cannot_take_turns_is_refused(other):
+    """Budgets and searches decide by one system what the next may do."""
+    with pytest.raises(UsageError, match="do not go together"):
+        evaluate([Noting("a", [])], DATA, progress=False, interleave=True, **other)
+
+
+class Importing:
+    """Notes which modules appear while it is being measured."""
+
+    def __init__(self, name):
+        self.name = name
+        self.before = None
+        self.appeared = []
+
+    def process(self, example):
+        self.appeared.append(len(sys.modules))
+        return {"context": example["context"][:3], "response": "a"}
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_the_first_system_finds_everything_loaded(order):
+    """In either order nothing is imported between the first call and the last of any system."""
+    systems = [Importing(name) for name in order]
+    evaluate(systems, DATA, progress=False, metrics=[])
+    assert len({n for system in systems for n in system.appeared}) == 1
+
+
+class Slow:
+    """A stage that takes as long as its clock says."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def process(self, example):
+        return {"context": example["context"] + "."}
+
+
+def test_every_stage_of_a_chain_is_told():
+    """Its seconds by name, in the row and not in the output, which is known by what it says."""
+    from cbcore.chains import chain
+
+    made = chain([Slow("one"), Slow("two")])
+    result = evaluate([made], DATA, progress=False)
+    for row in result.rows:
+        assert list(row.metadata["stage_s"]) == ["one", "two"]
+        assert 0 <= sum(row.metadata["stage_s"].values()) <= row.latency + 1e-3
+    assert made.process(DATA[0]) == {**DATA[0], "context": "text 0.."}

@@ -1,0 +1,61 @@
+"""Quantiles and what bounds them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cbcore.stats import estimate_of, measured_quantile, quantile_at, quantile_of
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.95, 0.99]))
+def test_the_value_is_numpys(values, quantile):
+    """Type 7, linear between ranks."""
+    assert quantile_at(sorted(values), quantile) == pytest.approx(np.quantile(values, quantile))
+
+
+def binomial_cdf(k, n, chance):
+    """The chance of k or fewer, in exact fractions."""
+    p = Fraction(chance).limit_denominator(100)
+    whole = sum(
+        math.comb(n, i) * p.numerator**i * (p.denominator - p.numerator) ** (n - i)
+        for i in range(k + 1)
+    )
+    return float(Fraction(whole, p.denominator**n))
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.95, 0.99])
+@pytest.mark.parametrize("n", [10, 40, 100, 400, 1000, 1100])
+def test_bounds_are_those_of_the_binomial(n, quantile):
+    """The ranks cover the quantile with at least 95 %, by exact sums; above 1,000 nearly so."""
+    estimate = quantile_of([float(i) for i in range(1, n + 1)], quantile)
+    if estimate.interval is None:
+        assert binomial_cdf(n - 1, n, quantile) < 0.975 or binomial_cdf(0, n, quantile) > 0.025
+        return
+    low, high = estimate.interval
+    coverage = binomial_cdf(int(high) - 1, n, quantile) - binomial_cdf(int(low) - 1, n, quantile)
+    assert coverage >= (0.95 if n <= 1000 else 0.945)
+    assert coverage <= 0.99
+
+
+def test_the_median_of_ten_by_the_book():
+    """The 2nd and the 9th of ten values bound the median with 97.9 % (Conover 1999)."""
+    estimate = quantile_of([float(i) for i in range(1, 11)], 0.5)
+    assert estimate.interval == (2.0, 9.0)
+
+
+def test_too_few_values_bound_nothing():
+    """Of 40 values, none lies above the 99th percentile for sure."""
+    assert quantile_of([float(i) for i in range(40)], 0.99).interval is None
+
+
+def test_a_metric_may_return_one():
+    """Rows that do not count are left out, and the summary knows the interval."""
+    found = measured_quantile([math.nan, *map(float, range(1, 11))], 0.5)
+    assert float(found) == 5.5
+    assert estimate_of(found.terms).interval == (2.0, 9.0)

@@ -1,0 +1,75 @@
+"""The reports of the core: they are there where no plugin brings others."""
+
+from __future__ import annotations
+
+import json
+
+from cbcore import evaluate
+from cbcore.plugins._host import PluginHost
+from cbcore.plugins._metadata import scan
+from cbcore.plugins._policy import PluginPolicy
+from cbcore.reports import JsonReport, PlainTable
+from cbcore.results import EvalResult
+
+EXAMPLES = [{"id": n, "context": "a b c", "question": "q", "answer": "a"} for n in range(2)]
+
+
+def half(example):
+    if example["id"] == 1:
+        raise ValueError("no")
+    return {"context": "a", "response": "a"}
+
+
+def right(original, processed) -> float:
+    return float(processed["response"] == original["answer"])
+
+
+def result(metrics=()) -> EvalResult:
+    return evaluate(
+        [half], EXAMPLES, evaluators=[right], metrics=metrics, tokenizer="words", progress=False
+    )
+
+
+def test_without_metrics_means_are_shown():
+    """Over the rows that are not errored, with the counts beside them."""
+    lines = PlainTable().render(result()).splitlines()
+    cells = {line.rsplit(maxsplit=1)[0].strip(): line.split()[-1] for line in lines[1:8] if line}
+    assert cells["mean right"] == "1"
+    assert (cells["mean input_tokens"], cells["mean output_tokens"]) == ("4", "2")
+    assert (cells["scored"], cells["errored"], cells["total"]) == ("1", "1", "2")
+
+
+def test_metrics_are_shown_where_there_are_some():
+    """By the names that they have in the result."""
+    text = PlainTable().render(result(["mean_score:score_field=right"]))
+    assert "mean_score" in text
+    assert "mean right" not in text
+
+
+def test_text_of_others_is_inert():
+    """Names of systems may hold anything."""
+    made = result()
+    for row in made.rows:
+        row.system = "a\x1b[2Jb\nc"
+    made.summary = {"a\x1b[2Jb\nc": {}}
+    assert "\x1b" not in PlainTable().render(made)
+
+
+def test_json_is_the_whole_result():
+    """It can be read back."""
+    text = JsonReport().render(result())
+    assert len(json.loads(text)["rows"]) == 2
+    assert EvalResult.from_json(text).systems == ["half"]
+
+
+def owners(**policy):
+    host = PluginHost(scan(), PluginPolicy(**policy))
+    return {c.plugin for c in host.components("reporter") if c.name in ("table", "json")}, host
+
+
+def test_a_plugin_takes_their_place():
+    """No name is claimed twice, and without the plugin the core's are there again."""
+    found, host = owners()
+    assert found == {"cb-reporters"}
+    assert not [name for _, name in host.conflicts() if name in ("table", "json")]
+    assert owners(disable={"cb-reporters": "a test"})[0] == {"cbcore"}
