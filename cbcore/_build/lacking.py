@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from cbcore import specs
@@ -57,6 +58,8 @@ def _names(kind: str, wanted: Any) -> Iterator[tuple[str, str]]:
 
 
 def _reporter(text: str) -> Spec | None:
+    if "=" not in text and ":" not in text and Path(text).suffix:
+        return None  # a file, which tells its format by its ending
     try:
         return specs.parse_output(text)[0]
     except SpecError:  # told where reports are made

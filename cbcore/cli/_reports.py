@@ -27,11 +27,15 @@ _DEFAULT = "table"
 
 @attrs.frozen
 class Output:
-    """A reporter and where it writes: a whole path, as asked for in `shown`, or to the terminal."""
+    """A reporter and where it writes: a whole path, as asked for in `shown`, or to the terminal.
+
+    One that nobody asked for is `added`: where it cannot be printed, nothing is amiss.
+    """
 
     reporter: Any
     path: Path | None = None
     shown: str = ""
+    added: bool = False
 
 
 def find_result(
@@ -59,7 +63,7 @@ def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
     is_shown = any(output.path is None for output in outputs)
     if not outputs or not (is_shown or settings.verbosity < 0):
         try:
-            outputs.insert(0, _output(builder, _DEFAULT))
+            outputs.insert(0, attrs.evolve(_output(builder, _DEFAULT), added=bool(outputs)))
         except UnknownComponentError:
             if not outputs:
                 raise
@@ -174,6 +178,9 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - the plugin boundary
+        if output.added and isinstance(error, OSError):
+            give_output_up()
+            return None
         if not (isinstance(error, BrokenPipeError) and output.path is None):
             described = describe_exception(error)
             get_logger().error(f"reporter {output.reporter.name!r} failed: {described}")
