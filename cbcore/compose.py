@@ -6,7 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
@@ -25,7 +25,6 @@ from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run, RunOptions, Source
-from cbcore._run.searching import Search
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
@@ -38,6 +37,9 @@ from cbcore.runconfig import RunConfig
 from cbcore.secrets import hide, notice_environment, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from cbcore._run.searching import Search
 
 
 @attrs.frozen
@@ -94,8 +96,17 @@ def compose(
         config=config,
         observers=_with_plugins(observers or Observers(), host),
         record=_record(request, config, host) if request.cache_dir is not None else None,
-        search=Search(request.margin, parts.score_field) if request.adaptive else None,
+        search=_search(request, parts.score_field),
     )
+
+
+def _search(request: Request, score_field: str) -> Search | None:
+    """What chooses the points of a sweep one by one, if that is asked for."""
+    if not request.adaptive:
+        return None
+    from cbcore._run.searching import Search
+
+    return Search(request.margin, score_field)
 
 
 def _check_turns(request: Request) -> None:

@@ -7,11 +7,13 @@ protocol; the runner looks for the method, never for the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from cbcore.exceptions import DataError
-from cbcore.memory import Item
 from cbcore.results import EvalResult, EvalRow, Scored
+
+if TYPE_CHECKING:
+    from cbcore.memory import Item
 
 Example: TypeAlias = dict[str, Any]
 """One example of a dataset: `id` and `context` or `question`; the rest is the dataset's.

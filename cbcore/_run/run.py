@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -22,13 +22,11 @@ from cbcore._logging import log_info
 from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.ids import SeenIds, are_unique, check_ids
-from cbcore._run.interleaving import interleaved
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, remove_abandoned
-from cbcore._run.searching import Search
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -51,6 +49,9 @@ from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
 from cbcore.summary import sum_up
+
+if TYPE_CHECKING:
+    from cbcore._run.searching import Search
 
 __all__ = ("Run", "RunOptions", "Source")
 
@@ -205,6 +206,8 @@ class Run:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
     def _collect_interleaved(self, opened: Sequence[tuple[Part, list[Source]]]) -> None:
+        from cbcore._run.interleaving import interleaved
+
         seen = {part: SeenIds(are_unique=self._ids_are_unique) for part, _ in opened}
         for sources in zip(*(sources for _, sources in opened), strict=True):
             # Pulled once and held, as all systems read them at the same time.
