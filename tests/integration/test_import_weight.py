@@ -29,7 +29,7 @@ HEAVY = {
 
 LIMITS = {"--version": 100, "--help": 210, "list-plugins": 205, "list": 205}
 """Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
-RUN_LIMIT = 395
+RUN_LIMIT = 405
 """The same for a run of one row."""
 
 
