@@ -243,6 +243,8 @@ def _verdict(
         outcome = "better" if difference.value > 0 else "worse"
     elif difference.stderr:
         needed = examples_needed(difference.stderr, difference.n, difference.value)
+        if needed is not None and needed <= difference.n:
+            needed = None  # what counts are clusters, or there are many systems: not examples alone
     low, high = difference.interval or (None, None)
     bounds = kept.interval if kept is not None and kept.is_bounded else None
     if not difference.stderr:

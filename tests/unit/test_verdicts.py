@@ -104,6 +104,17 @@ def test_too_few_examples_say_how_many_would_do():
     assert "40 examples do not tell whether the loss is real (about" in verdict.sentence
 
 
+def test_no_number_of_examples_is_named_that_was_there():
+    """Where clusters or the number of systems keep a difference from being shown."""
+    whole, cut = rows("whole", [1.0] * 12), rows("cut", [0.0] * 6 + [1.0] * 6, 50)
+    for side in (whole, cut):
+        for place, row in enumerate(side):
+            row.metadata["cluster"] = "first" if place < 6 else "second"
+    verdict = summed_up(whole=whole, cut=cut).verdicts[1]
+    assert (verdict.outcome, verdict.needed) == ("undecided", None)
+    assert verdict.sentence.endswith("12 examples do not tell whether the loss is real")
+
+
 def test_systems_that_never_differ_are_said_to():
     """No loss, no gain, and nothing that more examples of this kind would show."""
     found = summed_up(a=rows("a", [1.0, 0.0, 1.0]), b=rows("b", [1.0, 0.0, 1.0], 40))

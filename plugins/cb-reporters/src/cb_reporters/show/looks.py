@@ -20,7 +20,8 @@ _LABEL = 10
 _LONGEST_KEPT = 300
 _LONGEST_CHANGED = 1200
 _LONGEST_TEXT = 2000
-_NOT_DETAILS = (TRACEBACK, "cost_usd", "retries", "turn_responses")
+_STAGES = "stage_s"
+_NOT_DETAILS = (TRACEBACK, _STAGES, "cost_usd", "retries", "turn_responses")
 
 
 @attrs.frozen
@@ -68,6 +69,9 @@ class Look:
             yield from self._labelled(f"no {score}", reason, "error")
         if isinstance(traceback := row.metadata.get(TRACEBACK), str):
             yield from self._labelled("traceback", traceback, "faint", whole=True)
+        if isinstance(took := row.metadata.get(_STAGES), dict):
+            told = " · ".join(f"{stage} {formats.duration(s)}" for stage, s in took.items())
+            yield from self._labelled("stages", told, "faint")
         for name, value in row.metadata.items():
             if name not in _NOT_DETAILS and isinstance(value, dict | list | str) and value:
                 yield from self._labelled(name, _told(value))
