@@ -106,7 +106,7 @@ def test_too_few_examples_say_how_many_would_do():
 
 def test_no_number_of_examples_is_named_that_was_there():
     """Where clusters or the number of systems keep a difference from being shown."""
-    whole, cut = rows("whole", [1.0] * 12), rows("cut", [0.0] * 6 + [1.0] * 6, 50)
+    whole, cut = rows("whole", [1.0] * 12), rows("cut", [0.0] * 6 + [0.2] * 6, 50)
     for side in (whole, cut):
         for place, row in enumerate(side):
             row.metadata["cluster"] = "first" if place < 6 else "second"
