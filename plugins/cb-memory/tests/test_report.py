@@ -107,6 +107,13 @@ def test_curves_are_drawn_over_length_and_distance():
     assert names[begin + 1 : begin + 4] == ["21–50 items", "201–500 items", "10001 items and more"]
     begin = names.index("by distance to the evidence")
     assert names[begin + 1 : begin + 4] == ["1–10 items", "201–500 items", "10001 items and more"]
+    (series,) = section.chart["series"]
+    assert [(point["x"], point["y"]) for point in series["points"]] == [
+        (5, 1.0),
+        (300, 0.5),
+        (11_000, 0.0),
+    ]
+    assert section.chart["x"] == "distance to the evidence, items"
     assert "by length of history" not in lines_of(ROWS)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cb_memory.gold_errors import GoldErrors
+from cb_memory.reporting.curves import MEASURES, bin_name, binned
 from cb_memory.reporting.facts import Asked, Findings
 
 SHOWN = (
@@ -14,14 +15,11 @@ SHOWN = (
 )
 """The scores that are told by category, as far as there are any; F1 only where no other is."""
 
-EDGES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-"""Where the bins of a curve end, in items of the history."""
-
 
 def of_dataset(findings: Findings, dataset: str, errors: GoldErrors) -> Iterator[dict[str, Any]]:
     """Answerable questions and the others apart, each by category, then the curves."""
     asked = [one for one in findings.questions.values() if one.dataset == dataset]
-    scores = _shown_scores(findings.score_names(dataset))
+    scores = shown_scores(findings.score_names(dataset))
     yield {"name": dataset, "key": dataset, "kind": "group", "depth": 0, "scores": []}
     line = _LineMaker(findings, errors, scores)
     answerable = [one for one in asked if not one.abstention]
@@ -37,8 +35,8 @@ def of_dataset(findings: Findings, dataset: str, errors: GoldErrors) -> Iterator
     if any(one.typed for one in asked):
         yield from _as_longmemeval_counts(line, asked)
     main = _LineMaker(findings, errors, scores[:1])
-    yield from _curve(main, "by length of history", answerable, lambda one: one.items)
-    yield from _curve(main, "by distance to the evidence", answerable, lambda one: one.distance)
+    for name, measure in MEASURES.items():
+        yield from _curve(main, name, answerable, measure)
 
 
 class _LineMaker:
@@ -90,7 +88,8 @@ def _as_longmemeval_counts(line: _LineMaker, asked: Sequence[Asked]) -> Iterator
     yield line.mean_of("mean of its types", asked, parts)
 
 
-def _shown_scores(names: Iterable[str]) -> list[str]:
+def shown_scores(names: Iterable[str]) -> list[str]:
+    """Those of the scores that are told by category, the first of which curves are drawn of."""
     there = set(names)
     shown = [score for score in SHOWN if score in there]
     if len(set(shown) - {"f1", "evidence_recall"}) > 0 and "f1" in shown:
@@ -99,21 +98,11 @@ def _shown_scores(names: Iterable[str]) -> list[str]:
 
 
 def _curve(
-    line: _LineMaker, title: str, asked: Sequence[Asked], measure: Callable[[Asked], int | None]
+    line: _LineMaker, name: str, asked: Sequence[Asked], measure: Callable[[Asked], int | None]
 ) -> Iterator[dict[str, Any]]:
     """One line for each bin that has questions; none where all are in the same."""
-    bins: dict[int, list[Asked]] = {}
-    for one in asked:
-        if (size := measure(one)) is not None:
-            place = next((i for i, edge in enumerate(EDGES) if size <= edge), len(EDGES))
-            bins.setdefault(place, []).append(one)
-    if len(bins) < 2:
-        return
-    yield {"name": title, "kind": "group", "depth": 1, "scores": []}
-    for place in sorted(bins):
-        yield line(_bin_name(place), bins[place], depth=2)
-
-
-def _bin_name(place: int) -> str:
-    low = EDGES[place - 1] + 1 if place else 1
-    return f"{low}–{EDGES[place]} items" if place < len(EDGES) else f"{low} items and more"
+    bins = binned(asked, measure)
+    if bins:
+        yield {"name": f"by {name}", "kind": "group", "depth": 1, "scores": []}
+    for some in bins:
+        yield line(bin_name(measure(some[0]) or 0), some, depth=2)

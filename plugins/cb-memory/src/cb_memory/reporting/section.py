@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from cb_memory.gold_errors import GoldErrors
-from cb_memory.reporting import costs, lines
+from cb_memory.reporting import costs, curves, lines
 from cb_memory.reporting.facts import Findings
 from cbcore.extensions import Contribution, Section
 from cbcore.results import EvalRow
@@ -34,7 +34,15 @@ class MemoryContribution(Contribution):
             return None, []
         found += costs.of_all(findings)
         remarks = [*self._unmatched(findings), *costs.never_pays(findings)]
-        section = Section("Memory", found, header="questions", columns=COLUMNS, names_data=False)
+        scores = [s for d in findings.datasets for s in lines.shown_scores(findings.score_names(d))]
+        section = Section(
+            "Memory",
+            found,
+            header="questions",
+            columns=COLUMNS,
+            names_data=False,
+            chart=curves.chart_of(findings, next(iter(scores), None)),
+        )
         return section, remarks
 
     def _unmatched(self, findings: Findings) -> list[str]:
