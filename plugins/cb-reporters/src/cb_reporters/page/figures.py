@@ -111,18 +111,18 @@ def _places(charts: Charts, view: View) -> Iterator[tuple[str, Markup]]:
     for number_of, section in enumerate(view.sections):
         title = tag("h2", tag("bdi", section.title))
         group = by_title.get(section.title)
-        figure = drawn(section.chart)
+        pictures = [drawn(section.chart)]
         if group is not None:
             label = f"{group.metric} of every system in each line of {section.title}"
-            figure = tag(
-                "figure",
-                tag("div", class_="plot", data_chart=group.id, role="img", aria_label=label),
+            told = f"{group.metric}; lines are one standard error to either side. All scores are below."
+            pictures.append(
                 tag(
-                    "figcaption",
-                    f"{group.metric}; lines are one standard error to either side. All scores are below.",
-                ),
+                    "figure",
+                    tag("div", class_="plot", data_chart=group.id, role="img", aria_label=label),
+                    tag("figcaption", told),
+                )
             )
-        yield f"section-{number_of}", join(title, figure, section_table(section))
+        yield f"section-{number_of}", join(title, *pictures, section_table(section))
 
 
 def _distributions(spreads: list[ScoreSpread]) -> Iterator[Markup]:
