@@ -54,9 +54,8 @@ def command(
 ) -> None:
     """Write a new plugin: a package with one working component to make your own.
 
-    KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, memory, suite,
-    format, extension (a flag of `cb run`), command, observer, or one that a plugin brings.
-    NAME is what the component will be called, in lower case with hyphens; the package
+    KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, memory, extension
+    (a flag of `cb run`), command, observer, or one of plugins that has a template. NAME is what the component will be called, in lower case with hyphens; the package
     is called cb-NAME. What is not given as an option is asked for.
     """
     from cbcore.plugins._inspection import enrich

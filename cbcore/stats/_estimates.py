@@ -220,7 +220,8 @@ def quantile_of(values: Sequence[float], quantile: float) -> Estimate | None:
     if low >= 1 and high <= len(ordered):
         interval = (ordered[low - 1], ordered[high - 1])
     value = quantile_at(ordered, quantile)
-    return Estimate(value, None, len(ordered), interval=interval, method="order statistics")
+    method = None if interval is None else "order statistics"
+    return Estimate(value, None, len(ordered), interval=interval, method=method)
 
 
 _MOST_SUMMED = 1_000

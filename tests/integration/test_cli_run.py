@@ -511,6 +511,7 @@ def test_log_lines_as_json_are_json(cb, data):
     process = cb(
         *("--log-format", "json", "run", "-s", "py:mine:Echo", "-d", data),
         *("--no-plugin", "cb-answerquality", "--no-plugin", "cb-hotpotqa"),
+        *("--no-plugin", "cb-loss"),
     )
     lines = [line for line in process.stderr.splitlines() if line.startswith("{")]
     assert any("no installed evaluator applies" in json.loads(line)["event"] for line in lines)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from cbcore.memory import ConversationTurn
 
-from {{ cookiecutter.__package }} import {{ cookiecutter.__class }}
+from {{ cookiecutter.__package }} import {{ cookiecutter.__class }} as Mine
 
 NAME = "{{ cookiecutter.__name }}"
 
 
 @pytest.fixture
-def memory() -> {{ cookiecutter.__class }}:
+def memory() -> Mine:
     said = ["The cat sleeps on the roof.", "A dog barks in the yard.", "The dog likes the cat."]
-    made = {{ cookiecutter.__class }}(k=2)
+    made = Mine(k=2)
     made.reset()
     made.ingest([ConversationTurn(content=text, id=str(n)) for n, text in enumerate(said)])
     return made
@@ -31,27 +31,25 @@ def memory() -> {{ cookiecutter.__class }}:
         ("zebra", []),
     ],
 )
-def test_what_shares_words_is_found(
-    memory: {{ cookiecutter.__class }}, question: str, found: list[str]
-) -> None:
+def test_what_shares_words_is_found(memory: Mine, question: str, found: list[str]) -> None:
     assert [one.id for one in memory.query(question).contexts or ()] == found
 
 
-def test_a_budget_is_kept(memory: {{ cookiecutter.__class }}) -> None:
+def test_a_budget_is_kept(memory: Mine) -> None:
     contexts = memory.query("the dog and the cat", budget=12).contexts or ()
     assert [one.id for one in contexts] == ["2"]
 
 
-def test_what_was_saved_is_known_again(memory: {{ cookiecutter.__class }}, tmp_path: Path) -> None:
+def test_what_was_saved_is_known_again(memory: Mine, tmp_path: Path) -> None:
     memory.save(tmp_path)
-    other = {{ cookiecutter.__class }}(k=2)
+    other = Mine(k=2)
     other.load(tmp_path)
     assert other.query("cat") == memory.query("cat")
 
 
 def test_nothing_to_find_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        {{ cookiecutter.__class }}(k=0)
+        Mine(k=0)
 
 
 def test_a_run_uses_it(cb: Callable[..., str]) -> None:

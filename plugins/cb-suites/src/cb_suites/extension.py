@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cb_suites.engine.contribution import SuiteContribution, set_up
-from cb_suites.engine.harness_tasks import HarnessOptions
-from cb_suites.engine.selecting import select
 from cbcore.exceptions import UsageError
 from cbcore.extensions import INTEGER, PATH, TEXT, Option, Setup
+
+if TYPE_CHECKING:
+    from cb_suites.engine.contribution import SuiteContribution
 
 INCLUDE_PATH = Option(
     name="include_paths",
@@ -82,6 +82,10 @@ class Suites:
 
     def set_up(self, setup: Setup) -> SuiteContribution:
         """Every task as a source; a task whose parts are not there is told in the table."""
+        from cb_suites.engine.contribution import set_up
+        from cb_suites.engine.harness_tasks import HarnessOptions
+        from cb_suites.engine.selecting import select
+
         selection = select(
             *(self.wanted, self.include_paths, setup.host, self.num_fewshot),
             trust=self.trust,

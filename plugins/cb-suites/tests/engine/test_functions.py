@@ -62,7 +62,7 @@ def test_a_changed_file_is_run_anew(tmp_path, refer):
 )
 def test_paths_and_packages_are_refused(tmp_path, refer, text):
     """A module is one name, and so is what is in it."""
-    with pytest.raises(ConfigError, match=r"is not module\.attribute") as caught:
+    with pytest.raises(ConfigError, match=r"is not module\.attribute|there is no file") as caught:
         Functions([tmp_path]).resolve(refer(text))
     assert caught.value.source == f"{tmp_path / 'suite.yaml'}:3"
 
