@@ -67,6 +67,17 @@ def test_a_good_folder_has_no_findings(suites, checked):
     assert (report.n_files, report.n_tasks, report.n_groups) == (3, 2, 1)
 
 
+def test_tasks_that_are_written_in_place_are_counted(suites, checked):
+    """With the file of their group; one that is only named there counts where it is defined."""
+    suites.write("own.yaml", "task: own\ndataset: qa\n")
+    members = "  - {task: first, dataset: qa}\n  - group: inner\n    task:\n"
+    members += "      - {task: second, dataset: qa}\n  - {task: own, limit: 1}\n"
+    suites.write("mine.yaml", f"group: mine\ntask:\n{members}")
+    report = checked()
+    assert report.findings == []
+    assert (report.n_files, report.n_tasks, report.n_groups) == (2, 3, 1)
+
+
 MISTAKES = {
     "syntax": ("task: [a\n", 2, "not valid YAML"),
     "key": ("task: x\ndataset: qa\nnum_shots: 1\n", 3, "a task has no key 'num_shots'"),

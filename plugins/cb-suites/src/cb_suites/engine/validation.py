@@ -170,9 +170,18 @@ def _check_entry(
         report.add_error(problem)
     for node in nodes:
         _check_node(node, catalogue, report)
+        if entry.kind == "group":
+            report.n_tasks += _n_in_place(node, entry.origin.file)
     _add_notes(builder, entry, report)
     for reference in builder.unchecked:
         report.leave_unchecked(reference)
+
+
+def _n_in_place(node: Node, file: str | None) -> int:
+    """How many tasks below a group are defined in the file of the group itself."""
+    if isinstance(node, Leaf):
+        return int(node.config.origin.file == file)
+    return sum(_n_in_place(child, file) for child in node.children)
 
 
 def _add_notes(builder: TreeBuilder, entry: Entry, report: Report) -> None:
