@@ -67,6 +67,20 @@ def test_net_and_raw_dollars():
     assert found["net_usd_of_pass"] == pytest.approx(found["net_usd"] / 10)
 
 
+def test_the_front_can_be_that_of_net_dollars():
+    """A system that rewrites every prompt sends less, and is billed more: it is not on it."""
+    same = rows([LONG * 4] * 10)
+    rewritten = rows([f"{i} " + LONG * 2 for i in range(10)])
+    worse = [EvalRow("s", r.example_id, {"f1": 0.5}, 10, 10, r.metadata) for r in same]
+    found = NetCost(cache="anthropic", price_in=1.0, price_out=10.0).compare(
+        {"same": same, "rewritten": rewritten, "worse": worse, "failed": []}
+    )
+    assert found["rewritten"]["net_usd"] > found["same"]["net_usd"]
+    ranks = {system: values.get("net_pareto_rank") for system, values in found.items()}
+    assert ranks == {"same": 1.0, "rewritten": 2.0, "worse": 1.0, "failed": None}
+
+
+
 def test_what_the_endpoint_reports_goes_before_the_model():
     """Its count of cached tokens is the truth."""
     given = {"s": rows([LONG] * 2, prompt_tokens=100, cached_tokens=40)}

@@ -28,6 +28,9 @@ class _Bill:
     replies: int = 0
     reported: bool = False
     passing: int = 0
+    rows: int = 0
+    scored: int = 0
+    total_score: float = 0.0
     input_tokens: float = 0.0
     whole: bool = False
 
@@ -38,6 +41,12 @@ class _Bill:
         self.written += billed.written
         self.plain += billed.plain
         self.input_tokens += model.input_tokens(billed)
+
+    def point(self, price: Price, model: CacheModel) -> tuple[float, float] | None:
+        """Mean score, and net dollars for an example; None where there is neither."""
+        if not self.scored or not self.requests:
+            return None
+        return self.total_score / self.scored, self.net_usd(price, model) / self.rows
 
     def raw_usd(self, price: Price) -> float:
         """As if nothing were cached."""
@@ -63,8 +72,9 @@ class NetCost:
     Emits `billed_tokens`, those of all prompts as multiples of the price of input, and
     `cache_hit_rate`, the share of prompt tokens that came from the cache. With a price, by
     `model` and `--prices` or by `price_in` and `price_out` in dollars per million tokens, also
-    `raw_usd` and `net_usd`, without and with the cache, and `net_usd_of_pass` for each passing
-    row. Its section shows all of that beside the system that leaves the context whole, with the
+    `raw_usd` and `net_usd`, without and with the cache, `net_usd_of_pass` for each passing
+    row, and of several systems the `net_pareto_rank`: one plus the number of systems that are at
+    least as good for as few net dollars, and better in one of the two. Its section shows all of that beside the system that leaves the context whole, with the
     price of the model that a system asks where no other is given.
     """
 
@@ -89,10 +99,13 @@ class NetCost:
     ) -> dict[str, dict[str, float]]:
         """The bill of each system."""
         model, price = cache_model(self.cache), self._price(self.model)
-        return {
-            system: _numbers(self._bill(rows, model), model, price)
-            for system, rows in rows_by_system.items()
-        }
+        bills = {system: self._bill(rows, model) for system, rows in rows_by_system.items()}
+        found = {system: _numbers(bill, model, price) for system, bill in bills.items()}
+        if price is not None and len(bills) > 1:
+            points = {system: bill.point(price, model) for system, bill in bills.items()}
+            for system, rank in _pareto_ranks(points).items():
+                found[system]["net_pareto_rank"] = rank
+        return found
 
     def section(
         self, rows_by_system: Mapping[str, Iterable[EvalRow]], config: Mapping[str, Any]
@@ -141,7 +154,12 @@ class NetCost:
             before += row.input_tokens
             after += row.output_tokens
             bill.replies += row.metadata.get("completion_tokens") or row.response_tokens
-            bill.passing += row.scores.get(self.score_field, -math.inf) >= self.threshold
+            score = row.scores.get(self.score_field)
+            bill.rows += 1
+            if score is not None:
+                bill.scored += 1
+                bill.total_score += score
+                bill.passing += score >= self.threshold
             own = requests_of(row.metadata)
             if own and (told := _reported(row)) is not None:
                 reported.append(told)
@@ -176,6 +194,16 @@ def _numbers(bill: _Bill, model: CacheModel, price: Price | None) -> dict[str, f
         found |= {"raw_usd": bill.raw_usd(price), "net_usd": net}
         found["net_usd_of_pass"] = net / bill.passing if bill.passing else math.inf
     return found
+
+
+def _pareto_ranks(points: Mapping[str, tuple[float, float] | None]) -> dict[str, float]:
+    """One plus the number of points that dominate each: higher is better first, lower second."""
+    known = {system: point for system, point in points.items() if point is not None}
+    return {
+        system: 1.0 + sum(s >= score and c <= cost and (s, c) != mine for s, c in known.values())
+        for system, mine in known.items()
+        for score, cost in [mine]
+    }
 
 
 def _model_of(record: Mapping[str, Any]) -> str | None:
