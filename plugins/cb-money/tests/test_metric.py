@@ -80,7 +80,6 @@ def test_the_front_can_be_that_of_net_dollars():
     assert ranks == {"same": 1.0, "rewritten": 2.0, "worse": 1.0, "failed": None}
 
 
-
 def test_what_the_endpoint_reports_goes_before_the_model():
     """Its count of cached tokens is the truth."""
     given = {"s": rows([LONG] * 2, prompt_tokens=100, cached_tokens=40)}

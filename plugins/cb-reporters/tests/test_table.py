@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cb_reporters import Table
 from cb_reporters.text import width
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Section
 
 METRICS = ("mean_score", "pass_rate", "compression_ratio", "cost_of_pass", "latency_p95", "own")
 
@@ -157,3 +157,12 @@ def test_bad_width(bad):
     """A width too small to draw in is refused."""
     with pytest.raises(ValueError, match="width must be a whole number of at least 40"):
         Table(width=bad)
+
+
+def test_a_section_of_names_alone_is_told_as_text():
+    """A line without columns says something all the same."""
+    section = Section(
+        "What was lost", [{"name": "nobody knows: the reader was not run"}], "system", {}
+    )
+    result = EvalResult([EvalRow("a", 1, {"f1": 1.0})], sections={"loss": section})
+    assert "\nWhat was lost\nnobody knows: the reader was not run\n" in Table().render(result)

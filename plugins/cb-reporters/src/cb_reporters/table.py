@@ -177,6 +177,10 @@ def _section_lines(section: SectionView, columns: int) -> Iterator[str]:
     into a line of their own, which says what they hold.
     """
     names = ["  " * line.depth + visible(line.name) if line.named else "" for line in section.lines]
+    if not section.headers:  # nothing but what the lines are called, which is then what they say
+        for name in names:
+            yield from wrap(name, columns)
+        return
     cells = [[visible(cell) for cell in line.cells] for line in section.lines]
     columns_of = list(zip(map(visible, section.headers), *cells, strict=True))
     widths = [max(map(width, column)) for column in columns_of]
