@@ -95,7 +95,9 @@ def install(found: Sequence[Project], folder: Path, place: Path) -> Path:
     pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
     ours = {project.name for project in found}
     _run(*pip, "--no-index", "--no-deps", "--find-links", folder, *sorted(ours))
-    others = {r for project in found for r in project.requirements if name_of(r) not in ours}
+    # With the extras of the core, which cb-bench asks for. Those of plugins are whole other tools.
+    required = [r for p in found for r in (p.requirements if p.folder == ROOT else p.dependencies)]
+    others = {r for r in required if name_of(r) not in ours}
     _run(*pip, "-c", ROOT / "constraints.txt", *sorted(others))
     _run(python, "-m", "pip", "check", quietly=True)
     return python

@@ -42,10 +42,15 @@ class Project:
         return found[1]
 
     @property
+    def dependencies(self) -> list[str]:
+        """What it requires, extras left out."""
+        return list(self.stated.get("dependencies", ()))
+
+    @property
     def requirements(self) -> list[str]:
         """All that it requires, with every extra."""
         extras = self.stated.get("optional-dependencies", {})
-        return [*self.stated.get("dependencies", ()), *(one for e in extras.values() for one in e)]
+        return [*self.dependencies, *(one for e in extras.values() for one in e)]
 
 
 def projects() -> list[Project]:
