@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import attrs
 
 from cbcore.runconfig import RunConfig
 
+_OWNER = re.compile("[0-9a-f]{16}")
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 
 
@@ -70,6 +72,8 @@ class RunRecord:
         if not isinstance(config, dict) or not isinstance(manifest.get("host", {}), dict):
             return False
         parts = [config.get(kind) for kind in ("systems", "datasets")]
+        if "places" in manifest and not _are_places(manifest["places"]):
+            return False
         return isinstance(manifest.get("rows", {}), dict) and all(
             isinstance(some, list)
             and all(isinstance(part, dict) and "name" in part for part in some)
@@ -91,6 +95,21 @@ class RunRecord:
         except (KeyError, PermissionError):
             pass
         return "running"
+
+
+def _are_places(told: Any) -> bool:
+    """Whether this names shelves, of the rows and outputs of the same systems."""
+    if not isinstance(told, dict):
+        return False
+    examples, earlier = told.get("examples"), told.get("earlier")
+    if not isinstance(examples, list) or not isinstance(earlier, list):
+        return False
+    attempts: list[Any] = [told.get("rows"), told.get("outputs"), *earlier]
+    if not all(isinstance(attempt, dict) for attempt in attempts):
+        return False
+    owners = [*examples, *(owner for attempt in attempts for owner in attempt.values())]
+    named = all(isinstance(owner, str) and _OWNER.fullmatch(owner) for owner in owners)
+    return named and attempts[0].keys() <= attempts[1].keys()
 
 
 def now() -> str:

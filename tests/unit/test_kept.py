@@ -175,6 +175,30 @@ def test_a_file_that_is_no_result_is_refused(tmp_path):
         open_run(str(tmp_path / "none.json"), tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": {"six": "zz"}},
+        {"rows": 7},
+        {"outputs": {}},
+        {"outputs": None},
+        {"examples": ["../.."]},
+        {"earlier": [3]},
+        {"earlier": {"six": "0" * 16}},
+    ],
+)
+def test_a_record_that_names_no_shelves_is_no_run(tmp_path, capsys, change):
+    """As a stranger's file may have it: it is named, and not read."""
+    run(tmp_path, [Cutting(6, "six")])
+    store = Store(tmp_path)
+    (record,) = store.runs()
+    record.manifest["places"] |= change
+    store.save_run(record)
+    store.close()
+    assert kept_runs(tmp_path) == []
+    assert "is not whole" in capsys.readouterr().err
+
+
 # -- carried and removed -----------------------------------------------------------------------
 
 
