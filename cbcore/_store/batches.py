@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TypeAlias
-from zlib import compress, crc32, decompress, error
+from zlib import compress, crc32, decompressobj, error
 
 import attrs
 
@@ -70,11 +70,21 @@ def _portions(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
             continue
         begin = size = 0
         for place, (_, value) in enumerate(some):
-            if size and size + len(value) > _MOST_BYTES:
+            if place > begin and size + len(value) > _MOST_BYTES:
                 yield some[begin:place]
                 begin, size = place, 0
             size += len(value)
         yield some[begin:]
+
+
+def inflated(data: bytes, most: int) -> bytes | None:
+    """What was compressed; None where it is damaged, or would be more than that many bytes."""
+    reading = decompressobj()
+    try:
+        content = reading.decompress(data, most + 1)
+    except error:
+        return None
+    return content if reading.eof and len(content) <= most else None
 
 
 def unpacked(shelf: bytes, n: object, keys: object, data: object, checksum: object) -> Batch | None:
@@ -83,9 +93,10 @@ def unpacked(shelf: bytes, n: object, keys: object, data: object, checksum: obje
         return None
     if checksum != _checksum(shelf, keys, data) or len(keys) != n * KEY_BYTES:
         return None
-    try:
-        content = decompress(data)
-    except error:
+    # No more than `packed` puts together, whatever a stranger's file would become.
+    most = n * _LENGTH_BYTES + _MOST_BYTES + (LARGEST_VALUE if n == 1 else 0)
+    content = inflated(data, most)
+    if content is None:
         return None
     lengths = array(_LENGTH)
     lengths.frombytes(content[: n * _LENGTH_BYTES])

@@ -17,10 +17,9 @@ import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
-from zlib import compress, crc32, decompress
-from zlib import error as zlib_error
+from zlib import compress, crc32
 
-from cbcore._store.batches import Packed, Pair, packed, unpacked
+from cbcore._store.batches import Packed, Pair, inflated, packed, unpacked
 from cbcore._store.database import (
     FILE_NAME,
     INSERT_BATCH,
@@ -37,6 +36,7 @@ from cbcore.plain import from_bytes, json_safe, plain_bytes
 from cbcore.secrets import hide
 
 _MOST_PACKED = 256
+_LARGEST_DOCUMENT = 256_000_000
 _SHORTEST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 _PAUSE_PER_COMMIT = 20
@@ -307,8 +307,9 @@ class Store:
             raise failure(self.path, "read", error) from error
         if found is None or not _is_sound(run_id.encode(), *found):
             return None
-        with contextlib.suppress(ValueError, RecursionError, zlib_error):
-            read = from_bytes(decompress(found[0]))
+        content = inflated(found[0], _LARGEST_DOCUMENT)
+        with contextlib.suppress(ValueError, RecursionError):
+            read = None if content is None else from_bytes(content)
             return read if isinstance(read, dict) else None
         return None
 

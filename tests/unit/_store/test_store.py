@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from zlib import crc32
+from zlib import compress, crc32
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from cb_metrics import MeanScore
 from cbcore import _logging, evaluate
 from cbcore._run import attempts
 from cbcore._store import store as stores
-from cbcore._store.batches import MOST_VALUES, packed, unpacked
+from cbcore._store.batches import MOST_VALUES, inflated, packed, unpacked
 from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
 from cbcore._store.shelf import SORTS
 from cbcore._store.store import Store
@@ -309,6 +309,17 @@ def test_what_is_packed_comes_back_in_its_order(values):
     batches = [unpacked(*columns) for columns in packed(b"shelf", pairs)]
     assert [pair for batch in batches for pair in batch.pairs()] == pairs
     assert all(0 < len(batch) <= MOST_VALUES for batch in batches)
+
+
+def test_what_would_become_too_much_is_damage():
+    """Of a few bytes that inflate to many, those many are never made."""
+    bomb = compress(bytes(50_000_000), 9)
+    keys = key_of("a") + key_of("b")
+    checksum = crc32(bomb, crc32(keys, crc32(b"shelf")))
+    assert unpacked(b"shelf", 2, keys, bomb, checksum) is None
+    assert inflated(bomb, 1000) is None
+    assert inflated(compress(b"x" * 1000), 1000) == b"x" * 1000
+    assert inflated(compress(b"x" * 1000)[:-3], 1000) is None
 
 
 @given(st.permutations(range(40)), st.integers(1, 40))
