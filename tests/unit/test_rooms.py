@@ -15,7 +15,7 @@ ROOT = Path(cbcore.__file__).parent
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
-    "verdicts examples tracebacks causes flat_rows saved glance",
+    "verdicts examples tracebacks causes flat_rows saved glance workers",
     "toolbox": "attribution columns families spending identity tokens timing chains tables usercode "
     "trust bounded_yaml files reports likelihood "
     "hf _logging",
