@@ -219,7 +219,7 @@ class _Watchdog:
         self._nowhere = None if limit_s is None else open(os.devnull, "w")  # noqa: PTH123, SIM115
 
     def __enter__(self) -> None:
-        if self._limit_s is not None:
+        if self._limit_s is not None and self._nowhere is not None:
             import faulthandler  # whose clock needs no interpreter
 
             late_s = self._limit_s + _LATER_S
