@@ -53,5 +53,6 @@ class RunConfig(TypedDict, total=False):
     cluster_column: Annotated[str | None, "the field that names an example's cluster, or null"]
     state: Annotated[RunState, "`finished`, `interrupted` or `failed`"]
     state_reason: Annotated[str, "why it failed; only then"]
+    repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
     filter: Annotated[dict[str, Any], "what `filter` was called with; only then"]

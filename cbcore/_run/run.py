@@ -27,6 +27,7 @@ from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, remove_abandoned
+from cbcore._run.scorers import is_awaited
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -91,6 +92,11 @@ class Run:
             (system, [source.for_system(system.name) for source in self.sources])
             for system in self.systems
         ]
+        if self.context.crews is not None:
+            self.context.crews.scorers = {
+                system: [one for s in sources for one in s.scorers if not is_awaited(one)]
+                for system, sources in self._bound
+            }
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
@@ -280,10 +286,12 @@ class Run:
 
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
+        crews = self.context.crews
         unread = {
             (part.name, field): None
             for part in self._scoring_parts()
             for field in sorted(getattr(part.value, "unread_columns", ()))
+            if crews is None or crews.is_unread(part, field)
         }
         for evaluator, field in unread:
             self.context.warn(
@@ -437,6 +445,10 @@ class Run:
         if process.current != here:
             process.leave_copy("a metric")
         config: RunConfig = {**self.config, **_ending(failure)}
+        lost: list[str] = []
+        if (crews := self.context.crews) is not None:
+            config["repeated_calls"] = crews.ledger.repeated_calls
+            lost = crews.ledger.told()
         parts = [p.settled() if isinstance(p, GrowingRows) else p for p in self._rows.values()]
         sections, remarks = self._sections()
         rows: Sequence[EvalRow] = JoinedRows(parts)
@@ -447,7 +459,12 @@ class Run:
             summary=hide(found.summary),
             timing=self._timing,
             config=config,
-            problems=[*found.problems, *remarks, *(self.search.remarks if self.search else ())],
+            problems=[
+                *found.problems,
+                *remarks,
+                *lost,
+                *(self.search.remarks if self.search else ()),
+            ],
             sections=sections,
             metrics=self.metrics,
             estimates=found.estimates,
