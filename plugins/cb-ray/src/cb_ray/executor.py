@@ -128,7 +128,7 @@ def _joined_already() -> str | None:
 def _runtime_env(given: Mapping[str, Any] | str | None) -> Mapping[str, Any] | None:
     value: Any = given
     if isinstance(given, str):
-        value = json.loads(given) if given.lstrip().startswith("{") else _read(Path(given))
+        value = _parsed(given) if given.lstrip().startswith("{") else _read(Path(given))
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -140,6 +140,13 @@ def _runtime_env(given: Mapping[str, Any] | str | None) -> Mapping[str, Any] | N
                 "or set it on the nodes"
             )
     return value
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"runtime_env is not JSON: {error}") from error
 
 
 def _read(path: Path) -> Any:

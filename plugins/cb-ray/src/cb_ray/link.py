@@ -42,6 +42,7 @@ class Link:
     """
 
     def __init__(self, place: Place, environment: Mapping[str, str]) -> None:
+        self.folder = place.folder
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - read when the process has ended
         self._process = subprocess.Popen(  # noqa: S603 - this Python, with code of ours
             [sys.executable, "-c", _BEGIN, json.dumps(sys.path)],
@@ -113,9 +114,11 @@ def _listen(
         number, *said = message
         if (inbox := inboxes.get(number)) is not None:
             inbox.put(tuple(said))
+    stream.close()
     process.wait()
+    words = _last_words(log)
     for inbox in list(inboxes.values()):
-        inbox.put((GONE, f"the connection to Ray is lost: {_last_words(log)}", _RESUME))
+        inbox.put((GONE, f"the connection to Ray is lost: {words}", _RESUME))
 
 
 _RESUME = "what is done is kept: when the cluster is there again, `cb resume` goes on"
@@ -123,7 +126,7 @@ _RESUME = "what is done is kept: when the cluster is there again, `cb resume` go
 
 def _last_words(log: IO[bytes]) -> str:
     """What Ray said last, in one line; it says why it ends a process."""
-    with contextlib.suppress(OSError, ValueError):
+    with log, contextlib.suppress(OSError):
         log.seek(0)
         lines = log.read().decode(errors="replace").splitlines()
         told = [line for line in lines if " E " in line or "Error" in line] or lines
