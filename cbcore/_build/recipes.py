@@ -114,7 +114,7 @@ def _pickled(name: str, parts: Any) -> bytes:
     with at_boundary(f"sending {name!r} and its evaluators to workers", _cannot_be_sent):
         _Pickler(written, 5).dump(parts)
     payload = written.getvalue()
-    if is_shown_in(payload):
+    if is_shown_in(payload.decode("utf-8", "replace").encode()):
         raise UsageError(
             f"{name!r} or an evaluator of it holds a secret, which is not sent to workers",
             hint="take it from the environment, as in api_key=${MY_KEY} in a run file, or by "

@@ -4,40 +4,52 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
+import socket
+import subprocess
+import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import get_context, process
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.spawn import get_preparation_data
 
 from cbcore.exceptions import RunError, UsageError
-from cbcore.processes._worker import LAST_REPLY, READY, REPLY, serve
+from cbcore.processes import _worker
+from cbcore.processes._worker import LAST_REPLY, READY, REPLY
 from cbcore.workers import Batch, Recipe, Reply
 
 _MOST_FAILED_STARTS = 3
 _GRACE_S = 2.0
 """How long workers that have nothing to do may take to leave."""
-_GUARD = "a script that starts a run with processes has to do so under `if __name__ == '__main__':`"
+_PROGRAM = "import sys; from cbcore.processes._worker import main; main(*map(int, sys.argv[1:]))"
+_OF_THE_SCRIPT = ("init_main_from_name", "init_main_from_path")
 
 
 class _Worker:
-    """One process, with the batch that it has."""
+    """One process, with the batch that it has. `order` is what it has to know to begin."""
 
-    def __init__(
-        self, start: Callable[[Connection], SpawnProcess], pipe: Callable[[], Pipe]
-    ) -> None:
-        self.connection, theirs = pipe()
-        try:
-            self.process = start(theirs)
-        except BaseException:
-            self.connection.close()
-            raise
-        finally:
-            theirs.close()
+    def __init__(self, order: bytes, lifeline: int) -> None:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, *_flags(), "-c", _PROGRAM, str(theirs.fileno()), str(lifeline)]
+        with theirs:
+            try:
+                self.process = subprocess.Popen(  # noqa: S603 - our own program
+                    command,
+                    pass_fds=(theirs.fileno(), lifeline),
+                    stdin=subprocess.DEVNULL,
+                    stdout=_standard_error(),  # standard output is for the results of the run
+                    start_new_session=True,  # which is ended as a whole, and by nobody's Ctrl-C
+                )
+            except BaseException:  # whatever it is, the pipe is closed
+                ours.close()
+                raise
+        self.connection = Connection(ours.detach())
         self.is_ready = False
         self.batch_id: int | None = None
+        with contextlib.suppress(OSError):  # it is gone already, which is noticed
+            self.connection.send_bytes(order)
 
     @property
     def is_free(self) -> bool:
@@ -49,24 +61,25 @@ class _Worker:
         self.connection.close()
 
 
-Pipe = tuple[Connection, Connection]
-
-
 class ProcessCrew:
     """So many worker processes for one recipe; see `cbcore.protocols.Crew`."""
 
     def __init__(self, recipe: Recipe, size: int, memory_bytes: int | None = None) -> None:
-        if getattr(process.current_process(), "_inheriting", False):
-            raise UsageError("a worker cannot start workers while it is being started", hint=_GUARD)
-        self._context = get_context("spawn")
-        self._arguments = (recipe, size, memory_bytes)
+        if _worker.is_preparing:
+            raise UsageError(
+                "the script of the run starts it again in every worker",
+                hint="start it under `if __name__ == '__main__':`",
+            )
+        order = (_surroundings(recipe), recipe, size, memory_bytes)
+        self._order = pickle.dumps(order, 5)
         self._size = size
         self._failed_starts = 0
         self._lost: list[Reply] = []
         self._workers: list[_Worker] = []
-        # Should nobody close it: the processes would be waited for when Python ends.
-        self._processes: list[SpawnProcess] = []
-        self._end = weakref.finalize(self, _kill_all, self._processes)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        # Nothing is ever written to it: when our end is gone, so is the run, and so are they.
+        self._lifeline, ours = os.pipe()
+        self._end = weakref.finalize(self, _end_all, self._processes, (self._lifeline, ours))
         for _ in range(size):
             self._start()
 
@@ -88,12 +101,12 @@ class ProcessCrew:
     def wait(self, timeout_s: float) -> Sequence[Reply]:
         if self._lost:
             timeout_s = 0.0
-        by_connection = {worker.connection: worker for worker in self._workers}
+        by_connection = {worker.connection.fileno(): worker for worker in self._workers}
         heard = wait(list(by_connection), timeout_s)
         replies = [reply for one in heard for reply in self._heard(by_connection[one])]  # type: ignore[index]
         if not heard:
             # What a worker has started may hold its end of the pipe open.
-            for worker in [w for w in self._workers if w.process.exitcode is not None]:
+            for worker in [w for w in self._workers if w.process.poll() is not None]:
                 self._replace(worker)
         lost, self._lost = self._lost, []
         return [*replies, *lost]
@@ -117,7 +130,8 @@ class ProcessCrew:
         self._workers = []
         until = time.monotonic() + _GRACE_S
         for one in leaving:
-            one.join(max(0.0, until - time.monotonic()))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                one.wait(max(0.0, until - time.monotonic()))
         self._end()
 
     def _heard(self, worker: _Worker) -> Iterator[Reply]:
@@ -138,60 +152,68 @@ class ProcessCrew:
     def _replace(self, worker: _Worker) -> None:
         """Another worker in the place of one that is gone, or has to go."""
         worker.kill()
-        worker.process.join()
+        cause = _cause(worker.process.wait())
         self._workers.remove(worker)
         self._processes.remove(worker.process)
-        cause = _cause(worker.process.exitcode)
         if worker.batch_id is not None:
             self._lost.append(Reply(worker.batch_id, lost=cause))
         if not worker.is_ready:
             self._failed_starts += 1
             if self._failed_starts >= max(_MOST_FAILED_STARTS, self._size):
-                raise RunError(
-                    f"no worker could be started: {cause} before it was ready", hint=_GUARD
-                )
+                raise RunError(f"no worker could be started: {cause} before it was ready")
         self._start()
 
     def _start(self) -> None:
-        def start(connection: Connection) -> SpawnProcess:
-            recipe, *rest = self._arguments
-            started = self._context.Process(
-                target=serve, args=(connection, recipe, *rest), name=f"cb-worker {recipe.name}"
-            )
-            # Ctrl-C is the run's: until a worker says so itself, it must not hear of it.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                started.start()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            return started
-
         try:
-            worker = _Worker(start, self._context.Pipe)
+            worker = _Worker(self._order, self._lifeline)
         except OSError as error:
             raise RunError(f"no worker could be started: {error}") from error
         self._processes.append(worker.process)
         self._workers.append(worker)
 
 
-def _kill(started: SpawnProcess) -> None:
+def _flags() -> list[str]:
+    """Those of this interpreter."""
+    return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined,no-any-return]
+
+
+def _standard_error() -> int | None:
+    """Where a worker writes; nothing where this process has no standard error itself."""
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2
+
+
+def _surroundings(recipe: Recipe) -> dict[str, object]:
+    """The folder and the import path of the run, and its script where that defines anything sent."""
+    told = get_preparation_data("cb-worker")
+    told.pop("authkey", None)
+    if b"__main__" not in recipe.payload:
+        for key in _OF_THE_SCRIPT:
+            told.pop(key, None)
+    return told
+
+
+def _kill(started: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
-        if started.pid is not None:
-            os.killpg(started.pid, signal.SIGKILL)
-    with contextlib.suppress(OSError, ValueError):
-        started.kill()
+        os.killpg(started.pid, signal.SIGKILL)
+    started.kill()
 
 
-def _kill_all(processes: Sequence[SpawnProcess]) -> None:
+def _end_all(processes: Sequence[subprocess.Popen[bytes]], pipes: Sequence[int]) -> None:
     for one in processes:
-        if one.exitcode is None:
+        if one.poll() is None:
             _kill(one)
-            one.join()
+            one.wait()
+    for pipe in pipes:
+        os.close(pipe)
 
 
-def _cause(exit_code: int | None) -> str:
+def _cause(exit_code: int) -> str:
     """How a process ended, in words."""
-    if exit_code is None or exit_code >= 0:
+    if exit_code >= 0:
         return f"it ended with exit code {exit_code}"
     try:
         name = signal.Signals(-exit_code).name

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import sys
 import threading
-from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
+from multiprocessing.spawn import prepare
 
-from cbcore.workers import Recipe
+from cbcore.components import describe_exception
+from cbcore.workers import Bench, Recipe, Refusal
 
 READY = b"ready"
 REPLY = b"reply"
 LAST_REPLY = b"last "
 """What a worker says: that it can begin, and what came of a batch, behind which it may leave."""
 
+is_preparing = False
+"""Whether the script of the run is being imported here, for what it defines."""
 
-def serve(connection: Connection, recipe: Recipe, workers: int, memory_bytes: int | None) -> None:
+
+def main(connection_fd: int, lifeline_fd: int) -> None:
     """Work until the pipe ends, which it does when the run does, or its process is gone."""
     _stand_alone()
-    _leave_with_parent()
-    if memory_bytes is not None:
-        _limit_memory(memory_bytes)
-    bench = recipe.open(workers=workers)
+    _leave_with(lifeline_fd)
+    connection = Connection(connection_fd)
+    try:
+        bench = _opened(*pickle.loads(connection.recv_bytes()))  # noqa: S301 - of our own run
+    except (EOFError, OSError):
+        return
     try:
         connection.send_bytes(READY)
         while not bench.is_spent:
@@ -36,33 +43,39 @@ def serve(connection: Connection, recipe: Recipe, workers: int, memory_bytes: in
         bench.close()
 
 
+def _opened(
+    surroundings: dict[str, object], recipe: Recipe, workers: int, memory_bytes: int | None
+) -> Bench:
+    global is_preparing  # noqa: PLW0603 - there is one process
+    if memory_bytes is not None:
+        _limit_memory(memory_bytes)
+    is_preparing = True
+    try:
+        prepare(surroundings)
+    except BaseException as error:  # noqa: BLE001 - a script does what it does
+        return Refusal(f"a worker cannot import the script of the run: {describe_exception(error)}")
+    finally:
+        is_preparing = False
+    return recipe.open(workers=workers)
+
+
 def _stand_alone() -> None:
-    """A group of processes of its own, which is ended as a whole, and by nobody's Ctrl-C."""
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    with contextlib.suppress(OSError):
-        os.dup2(2, 1)  # standard output is for the results of the run
+    """It is in a session of its own already, so that it hears of nobody's Ctrl-C."""
     # Where memory runs out, the system should end a worker, not the run.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
         file.write("500")
 
 
-def _leave_with_parent() -> None:
+def _leave_with(lifeline: int) -> None:
     """End this process and what it has started when that of the run is gone, however it went."""
-    parent = parent_process()
-    if parent is None:
-        return
-    sentinel = parent.sentinel
     with contextlib.suppress(OSError):
-        _signal_at_end_of(sentinel)
+        _signal_at_end_of(lifeline)
 
     def watch() -> None:
-        wait([sentinel])
+        wait([lifeline])
         os.killpg(0, signal.SIGKILL)
 
-    threading.Thread(target=watch, name="cb-parent", daemon=True).start()
+    threading.Thread(target=watch, name="cb-lifeline", daemon=True).start()
 
 
 def _signal_at_end_of(pipe: int) -> None:
@@ -71,8 +84,8 @@ def _signal_at_end_of(pipe: int) -> None:
         return
     import fcntl
 
-    set_signal = 10  # F_SETSIG, which the module does not name everywhere
-    fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp() if os.getpgrp() == os.getpid() else os.getpid())
+    set_signal = 10  # F_SETSIG, which not every Python names
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(pipe, set_signal, int(signal.SIGKILL))
     fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
 
