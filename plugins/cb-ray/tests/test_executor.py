@@ -41,7 +41,7 @@ def test_what_cannot_be_is_refused_in_words(given, told):
 @pytest.mark.parametrize("value", [Secret("hush-hush-hush"), "hush-hush-hush"])
 def test_a_runtime_env_takes_no_secrets(value):
     """Ray writes it into its logs; `pass_env` is for them."""
-    with pytest.raises(ValueError, match="OPENAI_API_KEY.*name it in pass_env") as refused:
+    with pytest.raises(ValueError, match=r"OPENAI_API_KEY.*name it in pass_env") as refused:
         RayExecutor(runtime_env={"env_vars": {"OPENAI_API_KEY": value}})
     assert "hush" not in str(refused.value)
 
@@ -73,6 +73,6 @@ def test_the_address_comes_from_the_environment_too(monkeypatch):
 def test_a_cluster_that_is_not_there_is_said_at_once():
     """And not waited for."""
     pytest.importorskip("ray")
-    with pytest.raises(RunError, match="127.0.0.1:1 could not be joined.*refused") as refused:
+    with pytest.raises(RunError, match=r"127\.0\.0\.1:1 could not be joined.*refused") as refused:
         RayExecutor("127.0.0.1:1").open(Recipe("none", b""), workers=None)
     assert "ray start --head" in str(refused.value.hint)
