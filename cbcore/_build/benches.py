@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import inspect
-import io
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cbcore._build.said import Said
 from cbcore._run import executors, process, wire
 from cbcore._run.attempts import Attempt, AwaitedAttempt
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
@@ -20,9 +18,6 @@ from cbcore._run.scorers import Outcome, Scorer, score
 from cbcore._run.work import Work
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
-
-_MOST_SAID = 10_000
-"""Characters that are told of what components print at one example."""
 
 
 class WorkBench:
@@ -46,7 +41,7 @@ class WorkBench:
         self._timeout_s = timeout_s
         self._clock = clock
         self._remarks: list[str] = []
-        self._said = _Said()
+        self._said = Said()
         self._loop: LoopThread | None = None
         self._divide(workers)
         if is_async(system):
@@ -246,44 +241,3 @@ class _Stopwatch:
 
     def __exit__(self, *_: object) -> None:
         self.longest_s = max(self.longest_s, time.perf_counter() - self._started)
-
-
-class _Said(io.TextIOBase):
-    """Standard output and standard error of components, by the place of their example."""
-
-    def __init__(self) -> None:
-        self._place: contextvars.ContextVar[int | None] = contextvars.ContextVar(
-            "place", default=None
-        )
-        self._last = 0
-        self._texts: dict[int, str] = {}
-
-    @contextlib.contextmanager
-    def heard(self) -> Iterator[None]:
-        """Whatever is printed now is kept."""
-        with contextlib.redirect_stdout(self), contextlib.redirect_stderr(self):
-            yield
-
-    def begin(self, place: int) -> None:
-        """What is printed from now on, in this task or thread, belongs to this example."""
-        self._place.set(place)
-        self._last = place  # for threads that calls have started
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        place = self._place.get()
-        place = self._last if place is None else place
-        self._texts[place] = (self._texts.get(place, "") + text)[: _MOST_SAID + 1]
-        return len(text)
-
-    def taken(self, n_examples: int) -> list[tuple[int, str]]:
-        """What was printed, without what is too much; places begin anew."""
-        said = [
-            (place, text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}…")
-            for place, text in sorted(self._texts.items())
-            if place < n_examples and text.strip()
-        ]
-        self._texts = {}
-        return said

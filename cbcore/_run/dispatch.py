@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import attrs
 
 from cbcore._run import wire
+from cbcore._run.attempts import WORTH_SAVING_S
 from cbcore._run.calls import settled
 from cbcore._run.crews import Crews
 from cbcore._run.executors import Gate
@@ -60,7 +61,8 @@ class _Sent:
 class Dispatch:
     """One system on one dataset, by the workers of an executor; iterated over once.
 
-    `keep` is told of every outcome as soon as it is there. `lost` is told of every example that
+    `keep` is told of every answer as soon as it is there, but for those that are due at once and
+    took no time. `lost` is told of every example that
     has to be sent again, and says whether it may be. `in_flight` calls may be under way at once,
     where workers can do with several. When the iteration ends early, outcomes that
     are there and were not due are put into `unclaimed`.
@@ -238,13 +240,27 @@ class Dispatch:
         self.patience.learn(answer.scoring_s)
         ids = [one.work.example_id for one in sent.examples]
         ledger.take(answer, ids)
-        for one, result in zip(sent.examples, results, strict=False):
-            self._finish(one, wire.read_result(result, one.work, self.scorers))
+        done = [
+            (one.place, wire.read_result(result, one.work, self.scorers))
+            for one, result in zip(sent.examples, results, strict=False)
+        ]
+        self._ready.update(done)
+        self._keep(done, is_quick=answer.took_s < n_done * WORTH_SAVING_S)
         self._fresh.extendleft(reversed(sent.examples[n_done:]))
+
+    def _keep(self, done: Iterable[tuple[int, Outcome]], *, is_quick: bool) -> None:
+        """Keep what came back before its turn; what is due now, and took no time, with its row."""
+        due = self._wanted
+        while is_quick and due in self._ready:
+            due += 1
+        for place, outcome in done:
+            if place < due:
+                outcome.was_quick = True
+            else:
+                self.keep(outcome)
 
     def _finish(self, one: _Posted, outcome: Outcome) -> None:
         self._ready[one.place] = outcome
-        self.keep(outcome)
 
     # -- losing --------------------------------------------------------------------------------
 

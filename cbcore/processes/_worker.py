@@ -84,6 +84,8 @@ def _signal_at_end_of(pipe: int) -> None:
         return
     import fcntl
 
+    # Opened anew: who is told belongs to the open file, which all workers have in common.
+    pipe = os.open(f"/proc/self/fd/{pipe}", os.O_RDONLY | os.O_NONBLOCK)
     set_signal = 10  # F_SETSIG, which not every Python names
     fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(pipe, set_signal, int(signal.SIGKILL))

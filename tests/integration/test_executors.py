@@ -17,7 +17,7 @@ from cbcore.secrets import Secret
 from cbcore.testing import FakeSystem
 from tests.inline_executor import Inline
 
-MEASURED = ("latency", "metadata")
+MEASURED = ("stage_s", "waited_s")
 
 
 def told(result):
@@ -25,7 +25,7 @@ def told(result):
     rows = [row.to_dict() for row in result.rows]
     for row in rows:
         row.pop("latency")
-        row["metadata"] = {k: v for k, v in row["metadata"].items() if k != "stage_s"}
+        row["metadata"] = {k: v for k, v in row["metadata"].items() if k not in MEASURED}
     summary = {
         system: {name: value for name, value in values.items() if "latency" not in name}
         for system, values in result.summary.items()

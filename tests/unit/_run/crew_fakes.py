@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
 
-def done(tasks, took_s=0.001):
+def done(tasks, took_s):
     """The reply of a worker that answers each example with its own number."""
     results = []
     for task in tasks:
@@ -38,8 +38,9 @@ class ScriptedCrew:
     """Workers whose fate is told by `fate(numbers)`, the examples of a batch: what it returns is
     the number of examples answered, a text for a loss, bytes for a reply, None for none at all."""
 
-    def __init__(self, fate, size=2, clock=None):
+    def __init__(self, fate, size=2, clock=None, call_s=0.001):
         self.fate = fate
+        self.call_s = call_s
         self.size = size
         self.clock = clock or Clock()
         self.sent = {}
@@ -72,7 +73,7 @@ class ScriptedCrew:
                 replies.append(Reply(number, fate))
             else:
                 self.calls += numbers[:fate]
-                replies.append(Reply(number, done(tasks[:fate])))
+                replies.append(Reply(number, done(tasks[:fate], self.call_s)))
         if not replies:
             self.clock.now += timeout_s
         return replies
