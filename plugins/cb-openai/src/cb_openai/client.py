@@ -88,6 +88,10 @@ class ChatClient:
         self._lines = weakref.WeakKeyDictionary()
         self._last_line: _Line | None = None
 
+    def divide_limits(self, workers: int) -> None:
+        """Keep to the share of one of so many workers from the first request on."""
+        self.limits = self.limits.divided(workers)
+
     def __repr__(self) -> str:
         return f"ChatClient({self.base_url!r}, {self.model!r})"
 
