@@ -71,6 +71,12 @@ class Chain:
         limits = [stage.most_reply_tokens for stage in asking]
         return sum(limits) if limits and None not in limits else None
 
+    def divide_limits(self, workers: int) -> None:
+        """Let the stages that have limits keep to their share of them; see `System`."""
+        for stage in self.stages:
+            if hasattr(stage, "divide_limits"):
+                stage.divide_limits(workers)
+
     def warm_up(self) -> Awaitable[None] | None:
         """Let every stage prepare itself; to be awaited where one of them has to be."""
         begun = [stage.warm_up() for stage in self.stages if hasattr(stage, "warm_up")]

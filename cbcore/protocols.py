@@ -60,7 +60,8 @@ class System(Protocol):
 
     One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
     price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
-    cost is told by `ProcessError`.
+    cost is told by `ProcessError`. One that limits its calls may have `divide_limits(workers)`,
+    called before any other where it is one of so many: all together keep to the limits then.
     """
 
     @property

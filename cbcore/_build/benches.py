@@ -156,8 +156,8 @@ class WorkBench:
     def _divide(self, workers: int) -> None:
         """Let components keep to their share of what they may do in a minute."""
         for component in (self._system, *(scorer.evaluator for scorer in self._scorers.values())):
-            if workers > 1 and hasattr(component, "divide"):
-                component.divide(workers)
+            if workers > 1 and hasattr(component, "divide_limits"):
+                component.divide_limits(workers)
 
     def _warm_up(self) -> None:
         if not hasattr(self._system, "warm_up"):

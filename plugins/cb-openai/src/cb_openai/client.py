@@ -93,6 +93,10 @@ class ChatClient:
         """Keep to a share of the limits: so many processes ask the same endpoint for one run."""
         self._workers = workers
 
+    def divide_limits(self, workers: int) -> None:
+        """Keep to the share of one of so many workers from the first request on."""
+        self.limits = self.limits.divided(workers)
+
     def __repr__(self) -> str:
         return f"ChatClient({self.base_url!r}, {self.model!r})"
 
