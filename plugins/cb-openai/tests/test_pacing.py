@@ -229,7 +229,7 @@ def test_workers_of_one_run_keep_to_a_share_of_the_limits(limits, workers, share
 
     async def run():
         async with ChatClient("http://localhost:1", "m", **limits) as client:
-            client.divide(workers)
+            client.divide_limits(workers)
             line = client._line()
             assert (line.requests.limit, line.requests.period_s, line.limit.most) == share
 

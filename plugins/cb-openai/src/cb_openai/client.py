@@ -89,13 +89,9 @@ class ChatClient:
         self._last_line: _Line | None = None
         self._workers = 1
 
-    def divide(self, workers: int) -> None:
-        """Keep to a share of the limits: so many processes ask the same endpoint for one run."""
-        self._workers = workers
-
     def divide_limits(self, workers: int) -> None:
         """Keep to the share of one of so many workers from the first request on."""
-        self.limits = self.limits.divided(workers)
+        self._workers = workers
 
     def __repr__(self) -> str:
         return f"ChatClient({self.base_url!r}, {self.model!r})"

@@ -328,12 +328,6 @@ class OpenAI:
             return None
         return limit * choices
 
-    def divide(self, workers: int) -> None:
-        """Keep to a share of the limits: so many workers of a run have this system."""
-        self._client.divide(workers)
-        if self._likelihoods is not None:
-            self._likelihoods.divide(workers)
-
     async def warm_up(self) -> None:
         """Set up the client. Nothing is sent."""
         await self._client.warm_up()
