@@ -81,9 +81,13 @@ class Bench:
         takes_s: float = 0.0,
         executor: dict[str, Any] | None = None,
         evaluators: Sequence[str] = (),
+        here: bool = False,
         **options: Any,
     ) -> EvalResult:
-        """The result; when the example with number `at` is taken, something happens."""
+        """The result; when the example with number `at` is taken, something happens.
+
+        `here` runs it without Ray.
+        """
         journal = self.folder / "journal"
         spec = f"py:{HOSTILE}:{system}:journal={journal},takes_s={takes_s}"
         settings = {"start_timeout_s": 20, **(executor or {})}
@@ -91,7 +95,7 @@ class Bench:
             [spec],
             _examples(n, at),
             [f"py:{HOSTILE}:Same", *evaluators],
-            executor=RayExecutor(self.cluster.address, **settings),
+            executor=None if here else RayExecutor(self.cluster.address, **settings),
             progress=False,
             **options,
         )

@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 QUICK = {
@@ -73,8 +74,10 @@ class Rig:
         if self._process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.communicate(timeout=20)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        # Workers and agents whose raylet was killed are in groups of their own, but in its session.
+        for number in _of_session(self._process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
         self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -83,6 +86,13 @@ class Rig:
         assert self._process.stdout is not None
         print(json.dumps([word, value]), file=self._process.stdin, flush=True)
         return json.loads(self._process.stdout.readline())
+
+
+def _of_session(session: int) -> Iterator[int]:
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if int(path.read_text().rpartition(")")[2].split()[3]) == session:
+                yield int(path.parent.name)
 
 
 def _main() -> None:

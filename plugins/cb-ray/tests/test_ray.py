@@ -95,6 +95,7 @@ def test_a_ray_of_our_own_is_gone_with_the_executor(tmp_path):
     assert link is not None
     folder = link.folder
     assert _processes(folder)
+    assert Path(folder).stat().st_mode & 0o077 == 0  # nobody else looks into it
     link.close()
     assert not _processes(folder)
     assert not Path(folder).exists()

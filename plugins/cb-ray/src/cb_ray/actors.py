@@ -189,7 +189,9 @@ class Actors:
         try:
             has = await asyncio.wait_for(asyncio.shield(asked), _ANSWER_S)
         except asyncio.TimeoutError:  # of its own before Python 3.11
-            return Failure(f"{told}, and the head of the cluster does not answer", "is it running?")
+            return Failure(
+                f"{told}, and the head of the cluster does not answer", "see whether it is running"
+            )
         hint = "ask for less with num_cpus= or num_gpus=, or wait longer with start_timeout_s="
         return Failure(f"{told}, and {has}", hint)
 

@@ -54,7 +54,7 @@ def _start(place: Place) -> None:
         num_cpus=max(_cores(), -int(-wanted // 1)),
         include_dashboard=False,
         runtime_env=_environment(place),
-        _temp_dir=place.folder,
+        _temp_dir=f"{place.folder}/r",  # which Ray opens to everybody; the folder itself stays ours
         **_QUIET,
     )
 

@@ -118,10 +118,10 @@ def _listen(
     process.wait()
     words = _last_words(log)
     for inbox in list(inboxes.values()):
-        inbox.put((GONE, f"the connection to Ray is lost: {words}", _RESUME))
+        inbox.put((GONE, f"the connection to Ray is lost: {words}", _LOOK))
 
 
-_RESUME = "what is done is kept: when the cluster is there again, `cb resume` goes on"
+_LOOK = "see whether the cluster is there"
 
 
 def _last_words(log: IO[bytes]) -> str:
