@@ -147,8 +147,9 @@ def test_without_a_head_the_run_ends_and_keeps_what_is_done(bench, tmp_path):
     options = {"takes_s": 0.02, "cache_dir": tmp_path / "store"}
     with pytest.raises(RunStoppedError, match="Ray") as stopped:
         bench.run("Steady", n=2000, at=(60, bench.cluster.kill_head), **options)
-    done = stopped.value.result.rows
+    done = {str(row.example_id) for row in stopped.value.result.rows}
     assert 0 < len(done) < 2000
     calls = bench.calls()
-    assert_each_once(bench.run("Steady", n=len(done), here=True, **options), len(done))
-    assert bench.calls() == calls
+    n = 1 + max(map(int, done))  # those that were under way on another worker may be missing
+    assert_each_once(bench.run("Steady", n=n, here=True, **options), n)
+    assert all(bench.calls()[name] == calls[name] for name in done)
