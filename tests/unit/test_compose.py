@@ -58,6 +58,7 @@ def test_the_run_is_told_what_was_asked():
         "budget_usd": 7.0,
         "rows": "disk",
         "interleave": False,
+        "overlap": False,
         "cluster_column": "doc",
         "no_examples": True,
     }
