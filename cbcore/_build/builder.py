@@ -15,6 +15,7 @@ from cbcore._build.layout import Layout
 from cbcore._run.parts import Part, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
+from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
     ParameterError,
@@ -30,7 +31,6 @@ from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
-from cbcore.tables import as_dataset
 from cbcore.trust import Stranger
 
 _RENAMED = ("system", "memory")

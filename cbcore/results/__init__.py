@@ -11,20 +11,36 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from cbcore.examples import Example, PickedTexts, Texts, side_by_side
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.flat_rows import FlatColumns
 from cbcore.names import hint
 from cbcore.plain import json_safe
+from cbcore.results._examples import NO_TEXTS, Example, PickedTexts, Texts, side_by_side
+from cbcore.results._flat_rows import FlatColumns
+from cbcore.results._summary import Estimates, Summary, sum_up, summarize
 from cbcore.runconfig import RunConfig
 from cbcore.stats import Estimate
-from cbcore.summary import Estimates, Summary, sum_up
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
     import pandas
 
-    from cbcore.verdicts import Verdict
+    from cbcore.results.verdicts import Verdict
+
+__all__ = (
+    "NO_TEXTS",
+    "ROW_FIELDS",
+    "SCHEMA_VERSION",
+    "Counts",
+    "EvalResult",
+    "EvalRow",
+    "Example",
+    "FlatColumns",
+    "Scored",
+    "Section",
+    "Texts",
+    "sum_up",
+    "summarize",
+)
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. A reader refuses a newer one."""
@@ -241,13 +257,13 @@ class EvalResult:
         self.metrics = metrics_of(self.config)
 
     def __repr__(self) -> str:
-        from cbcore.glance import three_lines
+        from cbcore.results._glance import three_lines
 
         return three_lines(self)
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        from cbcore.glance import table
+        from cbcore.results._glance import table
 
         return table(self)
 
@@ -265,7 +281,7 @@ class EvalResult:
 
     def save(self, path: str | Path) -> None:
         """Write the result to a file that `load` reads back, with the texts behind its rows."""
-        from cbcore.saved import write
+        from cbcore.results._saved import write
 
         write(self, path)
 
@@ -307,7 +323,7 @@ class EvalResult:
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
         """Read a result that `to_json` or `save` wrote."""
-        from cbcore.saved import read_texts
+        from cbcore.results._saved import read_texts
 
         try:
             data = json.loads(text)
@@ -353,7 +369,7 @@ class EvalResult:
             raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One line per row, with the columns of `cbcore.flat_rows`, as in CSV and Parquet."""
+        """One line per row, with the columns of `FlatColumns`, as in CSV and Parquet."""
         try:
             import pandas
         except ImportError as error:
@@ -378,7 +394,7 @@ def _written(estimate: Estimate) -> dict[str, Any]:
 
 def _read(estimates: dict[str, Any], verdicts: list[Any]) -> tuple[Estimates, list[Verdict]]:
     """What `to_dict` wrote of estimates and verdicts."""
-    from cbcore.verdicts import Verdict
+    from cbcore.results.verdicts import Verdict
 
     try:
         found = {
