@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = (
     "NO_TEXTS",
-    "ROW_FIELDS",
-    "SCHEMA_VERSION",
     "Counts",
     "EvalResult",
     "EvalRow",
