@@ -9,9 +9,9 @@ import pytest
 
 from cbcore import evaluate
 from cbcore.chains import chain
-from cbcore.compose import compose
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 
 DATA = [{"id": i, "context": f"text {i}", "question": "?", "answer": "a"} for i in range(4)]
 
