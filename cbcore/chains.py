@@ -118,6 +118,12 @@ class AsyncChain(Chain):
             passage.take(stage, output)
         return passage.output()
 
+    @property
+    def bottlenecks(self) -> tuple[str, ...]:
+        """What all stages wait for; nothing is told where one of them computes here."""
+        told = [getattr(stage, "bottlenecks", None) or () for stage in self.stages]
+        return tuple(name for names in told for name in names) if all(told) else ()
+
     async def aclose(self) -> None:
         for stage in self.stages:
             if hasattr(stage, "aclose"):

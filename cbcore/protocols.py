@@ -77,7 +77,9 @@ class AsyncSystem(Protocol):
     """A system that is awaited. Preferred over `process` where a system has both.
 
     One that puts its calls in an order of its own has `calls_at_once`, how many it wants to be
-    given: it then keeps itself to what `--max-workers` allows.
+    given: it then keeps itself to what `--max-workers` allows. One that only waits may name by
+    `bottlenecks` what for, such as its endpoint: with `--overlap`, systems that have none in
+    common run at the same time.
     """
 
     @property

@@ -40,6 +40,7 @@ class RunConfig(TypedDict, total=False):
     adaptive: Annotated[bool, "whether swept systems were searched, not run throughout"]
     max_workers: Annotated[int | None, "examples in flight per system, as given, or null"]
     interleave: Annotated[bool, "whether systems took turns, example by example"]
+    overlap: Annotated[bool, "whether systems with endpoints of their own ran at the same time"]
     repeats: Annotated[int, "how often each example was run"]
     timeout_s: Annotated[float | None, "seconds a system may take for one example, or null"]
     max_errors: Annotated[float | None, "errored rows, or their share, that stop it, or null"]

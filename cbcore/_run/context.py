@@ -40,6 +40,7 @@ class RunOptions:
     cluster_column: str | None = None
     no_examples: bool = False
     interleave: bool = False
+    overlap: bool = False
 
 
 @attrs.define

@@ -22,11 +22,11 @@ from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, is_awaited, score
 from cbcore._run.sources import Source
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
-from cbcore.tracebacks import Raised
 
 if TYPE_CHECKING:
     from cbcore._run.crews import Crews
@@ -40,12 +40,20 @@ class Lane:
     """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
     def __init__(
-        self, context: RunContext, part: Part, source: Source, seen: SeenIds | None = None
+        self,
+        context: RunContext,
+        part: Part,
+        source: Source,
+        seen: SeenIds | None = None,
+        *,
+        beside: bool = False,
     ) -> None:
+        """With `beside`, other lanes run at the same time: it begins when its rows are asked for."""
         self._context = context
         self._part = part
         self._source = source
         self._seen = seen
+        self._beside = beside
         self._memo = context.memo(part, source)
         self._budget = context.budget.account(part) if context.budget.limited else None
         self._row_maker = RowMaker(
@@ -194,9 +202,9 @@ class Lane:
                 unclaimed=self._unscored,
                 gate=gate,
                 give_up=awaited.give_up,
-                announced=options.interleave,
+                announced=self._beside,
             )
-            if options.interleave:
+            if self._beside:
                 next(outcomes)  # its first calls begin now, beside those of the other systems
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes

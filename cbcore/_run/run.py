@@ -45,11 +45,10 @@ from cbcore.exceptions import (
     StoreError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow, Section
+from cbcore.results import EvalResult, EvalRow, Section, sum_up
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
-from cbcore.summary import sum_up
 
 if TYPE_CHECKING:
     from cbcore._run.searching import Search
@@ -138,8 +137,11 @@ class Run:
                 self._collect_interleaved(opened)
                 return
             sources_of = dict(opened)
-            for system in self._in_turn():
+            for system, *others in self._in_turn():
                 sources = sources_of[system]
+                if others:
+                    self._collect_interleaved([(s, sources_of[s]) for s in (system, *others)])
+                    continue
                 started = time.perf_counter()
                 # Across sources: two datasets may have the same tag.
                 seen = SeenIds(are_unique=self._ids_are_unique)
@@ -150,12 +152,26 @@ class Run:
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
 
-    def _in_turn(self) -> Iterator[Part]:
-        """The systems, one after another; a search leaves out those that it can do without."""
-        if self.search is None:
-            yield from self.systems
+    def _in_turn(self) -> Iterator[Sequence[Part]]:
+        """The systems, one after another, or those together that share nothing they wait for.
+
+        A search leaves out those that it can do without.
+        """
+        if self.context.options.overlap:
+            from cbcore._run.interleaving import waves
+
+            found = list(waves(self.systems))
+            if len(found) == len(self.systems):
+                self.context.warn(
+                    "--overlap had no effect: no two systems wait for endpoints that differ"
+                )
+            yield from found
             return
-        yield from self.search.in_turn(self.systems, self._rows)
+        if self.search is None:
+            yield from ([system] for system in self.systems)
+            return
+        for system in self.search.in_turn(self.systems, self._rows):
+            yield [system]
         skipped = self.search.skipped
         for name in skipped:
             del self._rows[name]
@@ -220,7 +236,7 @@ class Run:
             examples = list(sources[0].examples)
             held = [attrs.evolve(source, examples=examples) for source in sources]
             lanes = {
-                part.name: Lane(self.context, part, source, seen[part])
+                part.name: Lane(self.context, part, source, seen[part], beside=True)
                 for (part, _), source in zip(opened, held, strict=True)
             }
             try:

@@ -15,9 +15,9 @@ import attrs
 from cbcore._run.outputs import StoredOutput
 from cbcore._run.reasons import FailedElsewhereError, reason_of
 from cbcore._run.scorers import Outcome, Scorer
+from cbcore._run.tracebacks import Raised, traceback_of
 from cbcore._run.work import Work
 from cbcore.boundary import contained
-from cbcore.tracebacks import Raised, traceback_of
 
 _PROTOCOL = 5
 

@@ -629,6 +629,19 @@ class RepliesLate(Processes):
         return _Insisting(super().open(recipe, workers=workers))
 
 
+class _Polite(Wrapped):
+    def close(self):
+        is_busy = any(worker.batch_id is not None for worker in self.crew._workers)
+        self.crew.close()
+        if is_busy:
+            raise RuntimeError("a worker is at work")
+
+
+class WillNotClose(Processes):
+    def open(self, recipe, *, workers):
+        return _Polite(super().open(recipe, workers=1))
+
+
 class _Thrifty(TrialKit):
     def open(self, workers):
         bench = super().open(workers)
@@ -873,6 +886,7 @@ WRONG = [
     ("executor-lost", "executor", Here, "in another process than that of the run"),
     ("executor-lost", "executor", HidesLosses, "reply with lost=CAUSE"),
     ("executor-abandons", "executor", RepliesLate, "no more to a batch that was abandoned"),
+    ("executor-closes", "executor", WillNotClose, "it raised RuntimeError: a worker is at work"),
     ("executor-spent", "executor", KeepsSpent, "it was sent another batch"),
     ("tokenizer-counts", "tokenizer", Halves, "return a whole number of tokens, not 0.0"),
     ("tokenizer-counts", "tokenizer", AlwaysOne, "no tokens in an empty text"),

@@ -112,17 +112,19 @@ def _search(request: Request, score_field: str) -> Search | None:
 
 
 def _check_turns(request: Request) -> None:
-    """What decides by one system what the next may do cannot have them take turns."""
+    """What decides by one system what the next may do cannot have them at the same time."""
     others = {
+        "--overlap": request.interleave and request.overlap,
         "--adaptive": request.adaptive,
         "--budget-tokens": request.budget_tokens is not None,
         "--budget-usd": request.budget_usd is not None,
         "--executor": request.executor is not None,
     }
+    together = "--interleave" if request.interleave else "--overlap"
     for flag, is_given in others.items():
-        if request.interleave and is_given:
+        if (request.interleave or request.overlap) and is_given:
             raise UsageError(
-                f"--interleave and {flag} do not go together", hint="leave one of them out"
+                f"{together} and {flag} do not go together", hint="leave one of them out"
             )
 
 
