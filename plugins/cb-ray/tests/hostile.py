@@ -80,6 +80,16 @@ class Large(Steady):
         return {"response": os.urandom(50_000_000).hex()} if example["id"] == "7" else output
 
 
+class Dear(Steady):
+    """Says that each call took a hundred tokens."""
+
+    name = "dear"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        usage = {"prompt_tokens": 90, "completion_tokens": 10}
+        return {**super().process(example), "usage": usage}
+
+
 class Same:
     """Whether the answer is the one that was expected; cheap, however long it is."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from cb_ray import RayExecutor
 from cbcore import evaluate
-from cbcore.exceptions import RunError
+from cbcore.exceptions import RunError, RunStoppedError
 from cbcore.workers import Batch, Recipe
 
 pytestmark = pytest.mark.slow
@@ -55,6 +55,13 @@ def test_a_key_reaches_the_workers_and_neither_logs_nor_command_lines(bench, mon
         except OSError:  # a process that has ended meanwhile
             continue
         assert KEY.encode() not in written, path
+
+
+def test_a_budget_holds_for_all_workers_together(bench):
+    """It is kept by the run, which holds back what could exceed it."""
+    with pytest.raises(RunStoppedError, match="would exceed the budget of 1,000 tokens"):
+        bench.run("Dear", budget_tokens=1000)
+    assert sum(bench.calls().values()) == 10
 
 
 class Made:
