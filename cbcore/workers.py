@@ -18,6 +18,7 @@ from typing import Protocol, runtime_checkable
 import attrs
 
 import cbcore
+from cbcore.components import describe_exception
 
 __all__ = ("Batch", "Bench", "Recipe", "Refusal", "Reply")
 
@@ -116,5 +117,8 @@ class Recipe:
             return Refusal(told, f"install cbcore=={self.cbcore} where the workers are")
         import pickle
 
-        bench: Bench = pickle.loads(self.payload).open(workers)  # noqa: S301 - of our own run
+        try:
+            bench: Bench = pickle.loads(self.payload).open(workers)  # noqa: S301 - of our own run
+        except Exception as error:  # noqa: BLE001 - told as the reason of the refusal
+            return Refusal(f"a worker cannot begin: {describe_exception(error)}")
         return bench

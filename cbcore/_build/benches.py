@@ -6,18 +6,20 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cbcore._build.said import Said
 from cbcore._run import executors, process, wire
 from cbcore._run.attempts import Attempt, AwaitedAttempt
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
-from cbcore._run.event_loop import LoopThread
 from cbcore._run.pacing import LONGEST_BATCH_S
 from cbcore._run.scorers import Outcome, Scorer, score
 from cbcore._run.work import Work
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
+
+if TYPE_CHECKING:
+    from cbcore._run.event_loop import LoopThread
 
 
 class WorkBench:
@@ -45,7 +47,7 @@ class WorkBench:
         self._loop: LoopThread | None = None
         self._divide(workers)
         if is_async(system):
-            self._loop = LoopThread(timeout_s)
+            self._loop = _new_loop(timeout_s)
             self._awaited = AsyncCaller(system, timeout_s)
             self._in_flight = max(1, in_flight // workers)
         else:
@@ -173,7 +175,7 @@ class WorkBench:
         if self._loop is not None:
             self._loop.call(begun)
             return
-        loop = LoopThread()
+        loop = _new_loop()
         try:
             loop.call(begun)
         finally:
@@ -185,6 +187,12 @@ class WorkBench:
             for key, scorer in self._scorers.items()
         }
         return {key: sorted(unread) for key, unread in fields.items() if unread is not None}
+
+
+def _new_loop(limit_s: float | None = None) -> LoopThread:
+    from cbcore._run.event_loop import LoopThread  # which takes as long to import as all else
+
+    return LoopThread(limit_s)
 
 
 def _read(task: bytes) -> tuple[Work, Sequence[int]]:

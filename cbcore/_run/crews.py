@@ -117,9 +117,18 @@ class Crews:
     ledger: Ledger = attrs.Factory(Ledger)
     max_workers: int | None = None
     scorers: Mapping[Part, Sequence[Scorer]] = attrs.Factory(dict)
+    _recipes: dict[Part, Recipe] = attrs.field(factory=dict, init=False)
     _part: Part | None = None
     _crew: _Guarded | None = None
     _numbers: Any = attrs.field(factory=itertools.count, init=False)
+
+    def prepare(self, scorers: Mapping[Part, Sequence[Scorer]]) -> None:
+        """Take the systems of the run, with all that scores their rows.
+
+        Raises `UsageError` for one that workers cannot be told of, before anything is called.
+        """
+        self.scorers = scorers
+        self._recipes = {part: self.recipes(part, own) for part, own in scorers.items()}
 
     @property
     def start_timeout_s(self) -> float:
@@ -138,7 +147,7 @@ class Crews:
         """The workers for a system; started when it is the first to need them."""
         if self._crew is None or self._part is not part:
             self.close()
-            recipe = self.recipes(part, self.scorers.get(part, ()))
+            recipe = self._recipes.get(part) or self.recipes(part, self.scorers.get(part, ()))
             with at_boundary(f"starting the workers of {self.executor.name!r}", RunError):
                 crew = self.executor.open(recipe, workers=self.max_workers)
             self._crew, self._part = _Guarded(crew, self.executor.name), part

@@ -92,10 +92,12 @@ class Run:
             for system in self.systems
         ]
         if self.context.crews is not None:
-            self.context.crews.scorers = {
-                system: [one for s in sources for one in s.scorers if not is_awaited(one)]
-                for system, sources in self._bound
-            }
+            self.context.crews.prepare(
+                {
+                    system: [one for s in sources for one in s.scorers if not is_awaited(one)]
+                    for system, sources in self._bound
+                }
+            )
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""

@@ -14,6 +14,9 @@ from cbcore.workers import Recipe
 
 __all__ = ("Processes",)
 
+_LEAST_MEMORY_MB = 100
+"""What a worker takes before it has made anything, and some more."""
+
 
 class Processes:
     """Makes the calls in other processes of this machine, which are started afresh.
@@ -32,9 +35,12 @@ class Processes:
         memory_mb: int | None = None,
         start_timeout_s: float = 600.0,
     ) -> None:
-        for what, value in (("workers", workers), ("memory_mb", memory_mb)):
-            if value is not None and value < 1:
-                raise UsageError(f"{what} of processes has to be 1 or more, not {value}")
+        for what, value, least in (
+            ("workers", workers, 1),
+            ("memory_mb", memory_mb, _LEAST_MEMORY_MB),
+        ):
+            if value is not None and value < least:
+                raise UsageError(f"{what} of processes has to be {least} or more, not {value}")
         if start_timeout_s <= 0:
             raise UsageError(f"start_timeout_s has to be above 0, not {start_timeout_s:g}")
         self.workers = workers

@@ -21,6 +21,7 @@ from cbcore.processes._worker import LAST_REPLY, READY, REPLY
 from cbcore.workers import Batch, Recipe, Reply
 
 _MOST_FAILED_STARTS = 3
+_MOMENT_S = 0.5
 _GRACE_S = 2.0
 """How long workers that have nothing to do may take to leave."""
 _PROGRAM = "import sys; from cbcore.processes._worker import main; main(*map(int, sys.argv[1:]))"
@@ -138,6 +139,8 @@ class ProcessCrew:
         try:
             message = worker.connection.recv_bytes()
         except (EOFError, OSError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.process.wait(_MOMENT_S)  # how it ends by itself is what is to be told
             self._replace(worker)
             return
         if message == READY:

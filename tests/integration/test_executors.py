@@ -249,7 +249,7 @@ def test_what_cannot_be_sent_there_is_refused_before_anything_is_called():
         def process(self, example):
             return {}
 
-    with pytest.raises(RunStoppedError, match="sending 'local' and its evaluators to workers"):
+    with pytest.raises(UsageError, match="sending 'local' and its evaluators to workers"):
         evaluate([Local()], examples(1), [], [], executor=Inline())
 
 
@@ -275,7 +275,7 @@ def test_secrets_go_by_environment_and_are_in_no_recipe(monkeypatch):
     monkeypatch.delenv("MY_OWN_KEY")
     with pytest.raises(RunStoppedError, match="'MY_OWN_KEY' is not set in a worker"):
         evaluate([Keyed(secret)], examples(1), [], [], executor=Inline())
-    with pytest.raises(RunStoppedError, match="holds a secret, which is not sent"):
+    with pytest.raises(UsageError, match="holds a secret, which is not sent"):
         evaluate([Keyed("sk-other-55512345-9a1")], examples(1), [], [], executor=Inline())
 
 
