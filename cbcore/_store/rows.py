@@ -45,7 +45,7 @@ def decoded(system: str, value: bytes | None) -> EvalRow:
     """A row that was stored; what is left of it where it was damaged."""
     with contextlib.suppress(ValueError, TypeError):
         if value is not None:
-            return EvalRow(system, **dict(zip(_FIELDS, from_bytes(value), strict=False)))
+            return EvalRow(system, *from_bytes(value)[: len(_FIELDS)])
     return EvalRow(system, "?", error="this row was damaged in the store")
 
 

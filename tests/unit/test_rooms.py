@@ -20,7 +20,7 @@ FLAT = {
     "trust bounded_yaml files reports likelihood "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions compose api kept afterwards",
+    "root": "request runfile extensions compose api kept afterwards merging",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""
