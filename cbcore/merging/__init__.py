@@ -38,6 +38,8 @@ from cbcore.runconfig import RunConfig
 
 __all__ = ("merge",)
 
+_NUMBERS_ONLY = "shards kept numbers only: tables that are made of texts are left out"
+
 
 def merge(
     runs: Sequence[str | Path],
@@ -207,6 +209,8 @@ class _Joining:
         found, problems = tables.found, list(tables.problems)
         if self._lacking:
             problems.append(self._config["state_reason"])
+        if self._config.get("no_examples"):
+            problems.append(_NUMBERS_ONLY)
         return EvalResult(
             rows=rows,
             summary=found.summary,
