@@ -12,23 +12,26 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import StoredRows, encoded
 from cbcore._store.shelf import OWNER_BYTES
 from cbcore._store.store import Store
+from cbcore._store.tally import Tally
 from cbcore.results import EvalRow
-
-_NO_ADDRESS = bytes(KEY_BYTES)
 
 
 def keyed_rows(part: StoredRows) -> Iterator[tuple[bytes, EvalRow]]:
     """The rows of one system, each with the address of its example."""
-    written = part.written
-    for place, row in enumerate(part):
-        yield written.key(place) or _NO_ADDRESS, row
+    keys = (
+        joined[start : start + KEY_BYTES]
+        for joined in part.written.all_keys()
+        for start in range(0, len(joined), KEY_BYTES)
+    )
+    return zip(keys, part, strict=True)
 
 
-def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]]) -> str:
-    """Keep rows of a new run, in this order. Returns the owner of their shelf."""
+def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally) -> str:
+    """Keep rows of a new run, in this order, and count them. Returns the owner of their shelf."""
     owner = os.urandom(OWNER_BYTES)
     shelf = store.shelf("rows", owner)
     for key, row in rows:
+        tally.add(row)
         shelf.put((key, encoded(row)))
         if len(shelf.waiting) >= MOST_VALUES:
             store.pack()

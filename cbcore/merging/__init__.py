@@ -20,6 +20,7 @@ from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
+from cbcore._store.tally import Tally
 from cbcore.examples import NO_TEXTS, Texts
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.kept import KeptRun, find_kept, kept_runs
@@ -109,8 +110,10 @@ class _Joining:
         records = [_of_the_store(given, cache_dir).record for given in self._shards]
         store = Store(cache_dir)
         try:
+            tally = Tally()
             owners = {
-                system: put_rows(store, self._rows_with_keys(system)) for system in self._systems
+                system: put_rows(store, self._rows_with_keys(system), tally)
+                for system in self._systems
             }
             record = self._record(records, argv)
             record.manifest["places"] = {**shared_places(store, records), "rows": owners}
@@ -119,7 +122,7 @@ class _Joining:
             self._check_whole([len(part) for part in parts.values()])
             tables = self._tables(parts)
             result = self._result(JoinedRows(list(parts.values())), tables)
-            self._finish(record, result)
+            self._finish(record, result, tally)
             store.save_run(record, result.without_rows())
         finally:
             store.close()
@@ -144,13 +147,9 @@ class _Joining:
         state = self._config["state"]
         return RunRecord(self._config["run_id"], self._config["started"], manifest, state=state)
 
-    def _finish(self, record: RunRecord, result: EvalResult) -> None:
-        counts = result.counts().values()
-        record.finish(
-            *(self._config["state"], self._config.get("state_reason", "")),
-            *(sum(c.total for c in counts), sum(c.errored for c in counts)),
-            sum(c.recalled for c in counts),
-        )
+    def _finish(self, record: RunRecord, result: EvalResult, tally: Tally) -> None:
+        state, reason = self._config["state"], self._config.get("state_reason", "")
+        record.finish(state, reason, tally.rows, tally.errored, tally.recalled)
         record.manifest["scores"] = {
             system: values.get("mean_score") for system, values in result.summary.items()
         }

@@ -73,18 +73,19 @@ class GivenShard:
         return {system: self._in_order(number, pairs) for system, pairs in found.items()}
 
     def _in_order(self, number: int, pairs: Iterator[tuple[bytes, EvalRow]]) -> Iterator[Placed]:
-        placed = (self._placed(number, n, *pair) for n, pair in enumerate(pairs))
+        placed = self._placed(number, pairs)
         # What was rescued at an early end stands behind what came in its turn.
         return placed if self.state == "finished" else iter(sorted(placed, key=lambda p: p[0]))
 
-    def _placed(self, number: int, n: int, key: bytes, row: EvalRow) -> Placed:
-        source, position = row.metadata.get(SOURCE), row.metadata.get(POSITION)
-        if type(source) is not int or type(position) is not int:
-            raise ResultError(
-                f"{self.shown}: the row of {row.example_id!r} does not say where it belongs",
-                hint="it was damaged, or is no row of a shard",
-            )
-        return (source, position, row.repeat), number, n, key, row
+    def _placed(self, number: int, pairs: Iterator[tuple[bytes, EvalRow]]) -> Iterator[Placed]:
+        for n, (key, row) in enumerate(pairs):
+            source, position = row.metadata.get(SOURCE), row.metadata.get(POSITION)
+            if type(source) is not int or type(position) is not int:
+                raise ResultError(
+                    f"{self.shown}: the row of {row.example_id!r} does not say where it belongs",
+                    hint="it was damaged, or is no row of a shard",
+                )
+            yield (source, position, row.repeat), number, n, key, row
 
 
 def find_shards(texts: Sequence[str], cache_dir: str | Path) -> list[GivenShard]:

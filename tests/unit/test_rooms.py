@@ -17,7 +17,7 @@ FLAT = {
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
     "verdicts examples tracebacks causes flat_rows saved glance",
     "toolbox": "attribution columns families spending identity tokens timing chains tables usercode "
-    "trust bounded_yaml files reports likelihood "
+    "trust bounded_yaml files remote reports likelihood "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions compose api kept afterwards merging",
