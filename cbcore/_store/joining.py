@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cbcore._store.batches import KEY_BYTES, MOST_VALUES
+from cbcore._store.batches import MOST_VALUES
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import RunRecord
-from cbcore._store.rows import StoredRows, encoded
+from cbcore._store.rows import encoded
 from cbcore._store.shelf import OWNER_BYTES
 from cbcore._store.store import Store
 from cbcore._store.tally import Tally
 from cbcore.results import EvalRow
-
-
-def keyed_rows(part: StoredRows) -> Iterator[tuple[bytes, EvalRow]]:
-    """The rows of one system, each with the address of its example."""
-    keys = (
-        joined[start : start + KEY_BYTES]
-        for joined in part.written.all_keys()
-        for start in range(0, len(joined), KEY_BYTES)
-    )
-    return zip(keys, part, strict=True)
 
 
 def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 import attrs
 
-from cbcore._store.batches import Pair
+from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
@@ -73,6 +73,15 @@ class StoredRows(Sequence[EvalRow]):
 
     def __len__(self) -> int:
         return len(self.written)
+
+    def keyed(self) -> Iterator[tuple[bytes, EvalRow]]:
+        """The rows, each with the address of its example."""
+        keys = (
+            joined[start : start + KEY_BYTES]
+            for joined in self.written.all_keys()
+            for start in range(0, len(joined), KEY_BYTES)
+        )
+        return zip(keys, self, strict=True)
 
     def __iter__(self) -> Iterator[EvalRow]:
         values = self.written.values(0, len(self))

@@ -11,7 +11,6 @@ import attrs
 
 from cbcore._build.sameness import comparable, differences
 from cbcore._run.sharding import POSITION, SOURCE, Shard
-from cbcore._store.joining import keyed_rows
 from cbcore._store.reading import Reader, kept_rows
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.kept import KeptRun, exported_run, find_kept, is_exported, kept_runs
@@ -66,7 +65,7 @@ class GivenShard:
         found: dict[str, Iterator[tuple[bytes, EvalRow]]] = {}
         if self.kept is not None:
             parts = kept_rows(Reader(self.kept.path), self.kept.record)
-            found = {system: keyed_rows(part) for system, part in parts.items()}
+            found = {system: part.keyed() for system, part in parts.items()}
         elif self.result is not None:
             grouped = self.result.rows_by_system()
             found = {system: ((b"", row) for row in rows) for system, rows in grouped.items()}
