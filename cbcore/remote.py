@@ -19,7 +19,7 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError, MissingExtraError, UsageError
 from cbcore.secrets import notice, redact
 
-__all__ = ("RemoteFile", "is_address")
+__all__ = ()
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _BLOCK_BYTES = 2**20

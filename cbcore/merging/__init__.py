@@ -21,7 +21,6 @@ from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore._store.tally import Tally
-from cbcore.examples import NO_TEXTS, Texts
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.kept import KeptRun, find_kept, kept_runs
 from cbcore.merging._rows import joined_rows, without_place
@@ -34,7 +33,7 @@ from cbcore.merging._shards import (
 )
 from cbcore.merging._tables import Tables, tables_of
 from cbcore.plugins._host import PluginHost, default_host
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
 from cbcore.runconfig import RunConfig
 
 __all__ = ("merge",)

@@ -17,10 +17,10 @@ from cbcore.exceptions import CBError
 from cbcore.extensions import Contribution, Setup
 from cbcore.plugins._host import PluginHost
 from cbcore.request import Request
-from cbcore.results import EvalRow, Section
+from cbcore.results import EvalRow, Section, sum_up
+from cbcore.results._summary import SummedUp
 from cbcore.runconfig import RunConfig
 from cbcore.secrets import hide
-from cbcore.summary import SummedUp, sum_up
 from cbcore.trust import Stranger
 
 _HINT = "with --trust the shards may name what only their user could"
