@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from cbcore._build.sameness import MAY_DIFFER
 from cbcore._store.carrying import import_run
+from cbcore._store.database import FILE_NAME
 from cbcore._store.joining import put_rows, shared_places
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
@@ -76,7 +77,7 @@ def merge(
             f"the run is not whole: {'; '.join(lacking)}",
             hint="run or resume them, or take what is there with --partial",
         )
-    store_file = Store(cache_dir, read_only=True).path
+    store_file = Path(cache_dir).expanduser().absolute() / FILE_NAME
     trusted = trusted or all(g.kept is not None and g.kept.path == store_file for g in given)
     joining = _Joining(given, lacking, host or default_host(), trusted)
     if all(one.kept is not None for one in given):

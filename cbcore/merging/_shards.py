@@ -132,7 +132,28 @@ def _given(text: str, config: RunConfig, **source: Any) -> GivenShard:
         shard = Shard.read(written)
     except ValueError as error:
         raise ResultError(f"{text}: its shard {error}") from error
+    if not _is_whole(config):
+        raise ResultError(f"{text}: what it says of its shard cannot be read")
     return GivenShard(text, shard, config, **source)
+
+
+def _is_whole(config: Mapping[str, Any]) -> bool:
+    """Whether a record has what is read of it here; a file may hold anything."""
+    told, systems = config["sharding"], config.get("systems")
+    data = told.get("data", [])
+    return (
+        isinstance(told.get("of"), str)
+        and isinstance(told.get("failures", {}), dict)
+        and isinstance(data, list)
+        and all(
+            isinstance(source, dict)
+            and type(source.get("source")) is type(source.get("examples")) is int
+            and {"dataset", "digest"} <= source.keys()
+            for source in data
+        )
+        and isinstance(systems, list)
+        and all(isinstance(part, dict) and "name" in part for part in systems)
+    )
 
 
 # -- of one run --------------------------------------------------------------------------------

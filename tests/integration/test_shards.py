@@ -515,6 +515,28 @@ def test_a_stranger_s_shards_run_no_code(tmp_path):
     assert any("names code" in problem for problem in result.problems)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sharding": {"of": 3}},
+        {"sharding": {"of": "x", "data": {}}},
+        {"sharding": {"of": "x", "data": [{"source": "0"}]}},
+        {"sharding": {"of": "x", "failures": []}},
+        {"systems": None},
+        {"shard": "one"},
+    ],
+    ids=str,
+)
+def test_a_record_that_was_damaged_is_told(tmp_path, changed):
+    """In one message, whatever was made of it."""
+    result = evaluate([Answering("a")], questions(4), shard="1/1", progress=False)
+    told = json.loads(result.to_json())
+    told["config"] |= changed
+    (tmp_path / "shard.json").write_text(json.dumps(told))
+    with pytest.raises(ResultError, match=r"shard.json: (what it says|its shard)"):
+        merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
+
+
 def test_a_merged_result_reads_back(tmp_path, store):
     """As any other: from JSON, and from the store."""
     result = merge([sharded(store, n) for n in (1, 2)], cache_dir=store)
