@@ -47,6 +47,7 @@ def command(settings: Settings, /, runs: tuple[str, ...], cache_dir: str, **chos
     """
     from cbcore.cli._reports import make_outputs, raise_if_nothing_worked, report
     from cbcore.cli._text import echo
+    from cbcore.kept import kept_runs
     from cbcore.merging import merge
 
     settings.configure_logging()
@@ -61,6 +62,8 @@ def command(settings: Settings, /, runs: tuple[str, ...], cache_dir: str, **chos
         argv=sys.argv[1:],
     )
     report(result, outputs)
-    of = f"{len(result.config['merged_from'])} shards, {len(result.rows)} rows"
-    echo(f"run {result.config['run_id']}: {of}", err=True)
+    run_id = result.config["run_id"]
+    told = f"{len(result.config['merged_from'])} shards, {len(result.rows)} rows"
+    is_kept = bool(kept_runs(cache_dir, run_id))
+    echo(f"run {run_id}: {told}{'' if is_kept else '; not kept, as shards came as JSON'}", err=True)
     raise_if_nothing_worked(result)

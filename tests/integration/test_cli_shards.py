@@ -88,6 +88,15 @@ def test_shards_of_several_machines_are_carried_and_merged(desk):
     assert "identity" in reported
 
 
+def test_shards_saved_as_json_are_merged_and_not_kept(desk):
+    """And that is said, as there is no run to come back to."""
+    for number in (1, 2):
+        desk.cb(*run(number, "-o", f"json={number}.json", "--no-cache", n=2))
+    _, err = desk.cb("merge", "1.json", "2.json", "-q", "-o", "json=merged.json")
+    assert "2 shards, 120 rows; not kept, as shards came as JSON" in err
+    assert not (desk.folder / ".cb").exists()
+
+
 def test_a_gate_of_the_merged_run_is_that_of_the_whole(desk):
     """The same verdict, with the same code, of the same numbers."""
     for number in (1, 2):
