@@ -56,7 +56,7 @@ __all__ = ("Run", "RunOptions", "Source")
 _ANY_TEXT = "warm"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Run:
     """One benchmark run: systems × sources, scored and summed up."""
 

@@ -22,7 +22,7 @@ _NOTHING_SPENT: Mapping[str, Any] = {}
 _next_key = itertools.count().__next__
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Scorer:
     """An evaluator and how it came to score a dataset.
 
@@ -69,7 +69,7 @@ class Scorer:
         return attrs.evolve(self, part=attrs.evolve(self.part, value=value))
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Outcome:
     """What came of one call: an output, or the error in its place and what that took."""
 

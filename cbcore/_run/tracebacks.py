@@ -54,7 +54,7 @@ def noted(error: BaseException) -> BaseException:
     return error
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Raised:
     """What a call raised. To another process goes only what is to be read of it."""
 

@@ -22,7 +22,7 @@ _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Work:
     """One example to be processed, with what the row will need to know of it.
 

@@ -95,7 +95,7 @@ def _digest_as_of(path: str, *_: int) -> str:
     return digest.hexdigest()
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class _Content:
     """What a file held when it was read: for a loaded module, when it was first looked at.
 

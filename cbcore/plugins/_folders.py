@@ -52,8 +52,8 @@ class Folder:
             return None
 
 
-def on_path(path: Iterable[object]) -> Iterator[Installed]:
-    """What is installed in each entry of an import path, in its order."""
+def on_path(path: Iterable[object], initial: str = "") -> Iterator[Installed]:
+    """What is installed in each entry of an import path, in its order; `initial` narrows it."""
     for entry in path:
         if not isinstance(entry, str):
             continue  # which Python passes over too
@@ -67,7 +67,8 @@ def on_path(path: Iterable[object]) -> Iterator[Installed]:
             yield from by_library([entry])
             continue
         for child in children:
-            if child.lower().endswith(_SUFFIXES):
+            name = child.lower()
+            if name.endswith(_SUFFIXES) and name.startswith(initial):
                 yield Folder(os.path.join(entry, child))  # noqa: PTH118 - faster
 
 
@@ -84,7 +85,7 @@ def by_name(name: str) -> Installed:
 
     Raises `PackageNotFoundError` of the library where there is none.
     """
-    for installed in on_path(sys.path):
+    for installed in on_path(sys.path, name[:1].lower()):
         is_folder = isinstance(installed, Folder) and canonical(installed.name) == canonical(name)
         if is_folder and installed.read_text("METADATA"):
             return installed

@@ -49,7 +49,7 @@ class EntryPoint:
     value: str
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Requirement:
     """One requirement without a marker; those under one are the installer's business."""
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cbcore._run.searching import Search
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Parts:
     """What a request turned into, each part made and checked."""
 
