@@ -13,7 +13,7 @@ from cbcore.results import EvalRow
 _ROWS_BEFORE_A_SHARE_COUNTS = 20
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class ErrorLimit:
     """Stops at the first errored row (`fail_fast`) or after more than `max_errors`.
 

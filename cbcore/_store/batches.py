@@ -32,7 +32,7 @@ Packed: TypeAlias = "tuple[bytes, int, bytes, bytes, int]"
 """A batch as it is written: its shelf, how many values, their keys, the values, the checksum."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Batch:
     """Values that were written together, and their keys, in order."""
 

@@ -323,7 +323,7 @@ class Request:
         return cast(RunConfig, told)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Invocation:
     """What `cb run` and run files may say beside the request.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,8 @@ from cbcore.runconfig import RunConfig
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
+    import dataclasses
+
     import pandas
 
     from cbcore.results.verdicts import Verdict
