@@ -68,7 +68,9 @@ class Page(HTMLParser):
         for (told, texts), (_, rows) in zip(*blocks.values(), strict=True):
             assert int(told["data-from"]) == len(found)
             strings = (one.split(TEXT_END) for one in inflated(texts).split(EXAMPLE_END))
-            found += [put_together(*one) for one in zip(json.loads(inflated(rows)), strings)]
+            found += [
+                put_together(*one) for one in zip(json.loads(inflated(rows)), strings, strict=True)
+            ]
         return found
 
     def _blocks(self, kind):
@@ -155,7 +157,9 @@ def test_embedded_text_cannot_end_its_block(pages):
     result = pages.hostile()
     page = Page(Html().render(result))
     examples = page.examples()
-    assert {example["question"] for example in examples} == set(pages.HOSTILE)
+    # No bytes can hold half of a character; the sign for that stands in its place.
+    expected = {text.replace("\ud800", "\ufffd") for text in pages.HOSTILE}
+    assert {example["question"] for example in examples} == expected
     for told, text in page.scripts():
         if told.get("type") == "application/gzip":
             assert re.fullmatch(r"[A-Za-z0-9+/=]+", text)

@@ -97,10 +97,12 @@ def joined(parts, original):
 
 def test_a_context_is_told_by_the_parts_of_the_original():
     """What was cut out is told by where it stood, and what was added by itself."""
-    original = "One ship sailed far. Two sank here! Three came back?\nFour were lost at sea."
-    assert parts_of(original[4:40], original) == [[4, 40]]
-    told = parts_of("One ship sailed far. Three came back? Four were lost at sea.", original)
-    assert told == [[0, 20], " ", [36, 52], " ", [53, 75]]
+    sentences = [f"Ship {i} {'sailed on ' * 12}and sank{end}" for i, end in enumerate(".!?.")]
+    original = "\n".join(sentences)
+    assert parts_of(original[4:300], original) == [[4, 300]]
+    ends = [(original.find(one), original.find(one) + len(one)) for one in sentences]
+    told = parts_of(" ".join((sentences[0], sentences[2], "New.", sentences[3])), original)
+    assert told == [list(ends[0]), " ", list(ends[2]), " New. ", list(ends[3])]
     assert parts_of("Wholly other words.", original) == "Wholly other words."
     assert parts_of("\U0001f6a2 sank.", "A \U0001f6a2 sank.") == "\U0001f6a2 sank."
 
