@@ -63,6 +63,20 @@ class EvalRow:
         return {name: getattr(self, name) for name in ROW_FIELDS}
 
 
+class RowsBySystem(Sequence[EvalRow]):
+    """Rows that stand system by system; `parts` are those of each, one after another.
+
+    Whoever asks for the systems, or for some rows of each, need not go through all of them.
+    """
+
+    parts: Sequence[Sequence[EvalRow]]
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems that have rows, in their order."""
+        return [part[0].system for part in self.parts if part]
+
+
 @attrs.frozen
 class Scored(Mapping[str, float]):
     """What an evaluator returns when plain scores do not say enough. Read, it is its scores.
@@ -173,7 +187,9 @@ class EvalResult:
     @property
     def systems(self) -> list[str]:
         """The systems, in the order they ran."""
-        return list(dict.fromkeys([*self.summary, *(row.system for row in self.rows)]))
+        rows = self.rows
+        met = rows.systems if isinstance(rows, RowsBySystem) else [row.system for row in rows]
+        return list(dict.fromkeys([*self.summary, *met]))
 
     def rows_by_system(self) -> dict[str, list[EvalRow]]:
         """The rows of each system, in dataset order."""

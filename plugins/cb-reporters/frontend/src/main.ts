@@ -34,11 +34,15 @@ async function start(): Promise<void> {
   document.documentElement.dataset.ready = "";
   if (provider instanceof InlineProvider) void provider.prepareSearch();
   if (head.live)
-    await follow(async (fresh) => {
-      replaceSections(fresh);
-      enliven(headOf(fresh));
-      await explorer.refresh();
-    });
+    await follow(
+      head,
+      (text) => explorer.say(text),
+      async (fresh, now) => {
+        replaceSections(fresh);
+        enliven(now);
+        await explorer.refresh(now);
+      },
+    );
 }
 
 void start();

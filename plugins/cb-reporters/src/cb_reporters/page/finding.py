@@ -167,9 +167,10 @@ class Scan:
             return set()
         found = set()
         for example, positions in enumerate(self.index.rows_of):
-            rows = [self.result.rows[position] for position in positions]
+            places = list(map(self.index.where, positions))
+            rows = [self.result.rows[place] for place in places]
             texts = self.result.texts
-            kept = [] if texts is None else [texts[position] for position in positions]
+            kept = [] if texts is None else [texts[place] for place in places]
             text = searched_text(rows, kept).lower()
             if all(term in text for term in terms):
                 found.add(example)
