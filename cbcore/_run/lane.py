@@ -25,7 +25,7 @@ from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
-from cbcore.tracebacks import Raised
+from cbcore.tracebacks import FailedScoring, Raised
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
@@ -151,6 +151,11 @@ class Lane:
     def raised(self) -> Raised | None:
         """What the call behind the last errored row raised."""
         return self._row_maker.raised
+
+    @property
+    def failed(self) -> FailedScoring | None:
+        """The evaluator that raised where it should have scored the last row."""
+        return self._row_maker.failed
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""

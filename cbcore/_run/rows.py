@@ -16,7 +16,7 @@ from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visibl
 from cbcore.stats import CLUSTER
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
-from cbcore.tracebacks import TRACEBACK, Raised, traceback_of
+from cbcore.tracebacks import TRACEBACK, FailedScoring, Raised
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
@@ -30,7 +30,7 @@ class RowMaker:
 
     `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
     example has in the `cluster_column` is kept as the row's cluster. `raised` is what the call
-    behind the last errored row raised.
+    behind the last errored row raised; `failed` is the first evaluator that did for the last row.
     """
 
     def __init__(
@@ -55,11 +55,13 @@ class RowMaker:
         self._cluster_column = cluster_column or CLUSTER
         self._unscored = Unscored(score_field or "", scorers)
         self.raised: Raised | None = None
+        self.failed: FailedScoring | None = None
 
     # May be called twice for one outcome: a budget wants to know what a call took before it is
     # scored. So it changes nothing of the outcome.
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output
+        self.failed = None
         row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)
         if work.repeat:
             row.repeat = work.repeat
@@ -211,8 +213,7 @@ class RowMaker:
     def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
-                self._keep_reason(row, scorer, _reason(scores))
-                _keep_traceback(row, traceback_of(scores))
+                self._keep_failure(row, scorer, scores)
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -254,6 +255,13 @@ class RowMaker:
             cost = details.get("cost_usd")
             if type(cost) in (int, float):
                 row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+
+    def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
+        raised, reason = Raised.by(error), _reason(error)
+        self._keep_reason(row, scorer, reason)
+        _keep_traceback(row, raised.traceback)
+        if self.failed is None and not isinstance(error, MissingScoreError):
+            self.failed = FailedScoring(scorer.part.name, redact(reason), raised)
 
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):
