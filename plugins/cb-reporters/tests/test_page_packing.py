@@ -58,7 +58,7 @@ def test_the_script_puts_together_what_was_taken_apart(which, pages, in_script):
 def test_characters_that_end_texts_may_stand_in_them(pages, in_script):
     """Those that stand between texts and examples are data like any other."""
     (example, *_) = all_of(pages.small(1))
-    odd = "a\x1eb\x1fc\x10d\x10R\x10E\x1e"
+    odd = "a\x1eb\x1fc\x10d\x10R\x10E\x1e\ud83d \x10Sd800"
     example |= {"question": odd, "fields": {"1": odd, "0": [odd, {"\x1f": ""}]}}
     (found,) = in_script([example])["examples"]
     assert found == json.loads(json.dumps(example))

@@ -18,7 +18,7 @@ export class Explorer {
   #list: List;
   readonly #opened: OpenedView;
   readonly #told = h("output", { class: "told", "aria-live": "polite" });
-  readonly #progress = h("output", { class: "caption", hidden: true });
+  readonly #progress = h("output", { class: "caption progress", hidden: true });
   readonly #pager = h("nav", { class: "pager", "aria-label": "Pages of examples" });
   #query: Query = EVERYTHING;
   #found: Found = { total: 0, offset: 0, examples: [] };

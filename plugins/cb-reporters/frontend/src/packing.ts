@@ -4,6 +4,7 @@ import type { Opened, Row } from "./types";
 const EXAMPLE_END = "\u001e";
 const TEXT_END = "\u001f";
 const ESCAPE = "\u0010";
+const HALF = new RegExp(`${ESCAPE}S([0-9a-f]{4})`, "g");
 
 /** Of a context: a text of its own, or where a part of the original begins and ends. */
 type Part = string | readonly [begin: number, end: number];
@@ -52,6 +53,7 @@ function unescaped(text: string): string {
   return text
     .replaceAll(`${ESCAPE}R`, EXAMPLE_END)
     .replaceAll(`${ESCAPE}U`, TEXT_END)
+    .replaceAll(HALF, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     .replaceAll(`${ESCAPE}E`, ESCAPE);
 }
 

@@ -72,7 +72,7 @@ def render(
         tag(
             "header",
             headline(view),
-            None if is_whole else tag("p", _READING, class_="status", role="status"),
+            None if is_whole else tag("p", _READING, class_="status reading", role="status"),
             _chapters(sections),
             id="top",
             data_live=True,

@@ -122,16 +122,8 @@ def _gzip(text: str) -> str:
     # In the format of gzip, which a browser inflates, and without a time: the same result gives
     # the same page.
     deflating = zlib.compressobj(_LEVEL, wbits=zlib.MAX_WBITS | 16)
-    compressed = deflating.compress(_utf8(text)) + deflating.flush()
+    compressed = deflating.compress(text.encode()) + deflating.flush()
     return base64.b64encode(compressed).decode("ascii")
-
-
-def _utf8(text: str) -> bytes:
-    """The text in bytes; half a character, which no bytes can hold, becomes the sign for that."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _columns(index: ExampleIndex, chosen: Sequence[int], texts: Sequence[str]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ EXAMPLE_END, TEXT_END, ESCAPE = "\x1e", "\x1f", "\x10"
 """What stands between examples, and between the texts of one; and before what is neither."""
 
 _ESCAPED = str.maketrans({ESCAPE: f"{ESCAPE}E", EXAMPLE_END: f"{ESCAPE}R", TEXT_END: f"{ESCAPE}U"})
+_HALF = re.compile("[\ud800-\udfff]")
+_UNUSUAL = re.compile(f"[{ESCAPE}{EXAMPLE_END}{TEXT_END}\ud800-\udfff]")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SENTENCE = re.compile(r"\S[^.!?\n]*[.!?]*")
 _LONGEST = 200_000
@@ -96,7 +98,14 @@ class _Texts:
         return value
 
     def joined(self) -> str:
-        return TEXT_END.join(text.translate(_ESCAPED) for text in self._numbers)
+        return TEXT_END.join(map(_escaped, self._numbers))
+
+
+def _escaped(text: str) -> str:
+    """A text without what ends one, nor half a character, which no bytes can hold."""
+    if _UNUSUAL.search(text) is None:
+        return text
+    return _HALF.sub(lambda half: f"{ESCAPE}S{ord(half[0]):04x}", text.translate(_ESCAPED))
 
 
 def _in_base_36(number: int) -> str:
