@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
@@ -91,10 +92,9 @@ class KeptTexts(Sequence[Texts]):
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = range(len(self))[index]
-        for (part, outputs), end in zip(self._parts, self._ends, strict=True):
-            if place < end:
-                return self._behind(part, place - (end - len(part)), outputs)
-        raise IndexError(index)
+        number = bisect_right(self._ends, place)
+        part, outputs = self._parts[number]
+        return self._behind(part, place - (self._ends[number - 1] if number else 0), outputs)
 
     def _shelf(self, name: bytes) -> Written:
         if name not in self._shelves:

@@ -89,7 +89,7 @@ class StoredRows(Sequence[EvalRow]):
                 return [decoded(self._system, value) for value in values]
             return [self[place] for place in places]
         place = range(len(self))[index]
-        return decoded(self._system, next(self.written.values(place, place + 1)))
+        return decoded(self._system, self.written.value(place))
 
 
 class GrowingRows(Sequence[EvalRow]):

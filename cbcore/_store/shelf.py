@@ -144,6 +144,11 @@ class Written:
                 yield None if batch is None else batch.value(place - begin)
             start = end
 
+    def value(self, place: int) -> bytes | None:
+        """The value at a place; None where it is damaged."""
+        batch, within = self._batch_at(place)
+        return None if batch is None else batch.value(within)
+
     def key(self, place: int) -> bytes | None:
         """The key at a place; None where it is damaged."""
         batch, within = self._batch_at(place)

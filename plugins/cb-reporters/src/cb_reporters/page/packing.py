@@ -89,11 +89,12 @@ class _Texts:
 
     def replaced(self, value: Any) -> Any:
         """Plain data with the number of a text in the place of every string."""
-        if isinstance(value, str):
+        kind = type(value)  # plain data has no others
+        if kind is str:
             return self.number(value)
-        if isinstance(value, dict):
+        if kind is dict:
             return {key: self.replaced(part) for key, part in value.items()}
-        if isinstance(value, list):
+        if kind is list:
             return [self.replaced(part) for part in value]
         return value
 
@@ -118,7 +119,9 @@ def parts_of(made: str, original: str) -> str | list[Part]:
 
     Joined, the parts are the text.
     """
-    if not made or len(original) > _LONGEST or max(original) > _LARGEST_PLANE:
+    if not made or len(original) > _LONGEST:
+        return made
+    if not original.isascii() and max(original) > _LARGEST_PLANE:
         return made
     at = original.find(made)
     if at >= 0:
