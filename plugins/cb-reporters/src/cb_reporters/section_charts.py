@@ -106,7 +106,7 @@ def _round_end(largest: float) -> float:
     """Where an axis ends that holds so much, so that its quarters are round numbers."""
     if not largest > 0:
         return 1.0
-    power = 10 ** math.floor(math.log10(largest / 4))
+    power = 10.0 ** math.floor(math.log10(largest / 4))
     return 4 * power * next(step for step in _STEPS if 4 * power * step >= largest * (1 - 1e-9))
 
 
