@@ -6,8 +6,8 @@ import pytest
 
 from cb_reporters.page import ExampleIndex, Scan
 from cbcore import evaluate
-from cbcore.examples import SearchableTexts
 from cbcore.kept import open_run
+from cbcore.results import SearchableTexts
 
 WORDS = (
     "Ship",

@@ -10,9 +10,8 @@ import attrs
 from cb_reporters.page.index import ERROR, MISSING, SCORED, ExampleIndex
 from cb_reporters.page.query import Found, Query
 from cb_reporters.page.reading import holds, searched_text
-from cbcore.examples import SearchableTexts
 from cbcore.exceptions import UsageError
-from cbcore.results import EvalResult
+from cbcore.results import EvalResult, SearchableTexts
 
 _STATES = {"scored": SCORED, "missing": MISSING, "error": ERROR}
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from cb_reporters.page.index import ExampleIndex
-from cbcore.causes import Cause, Causes
 from cbcore.results import Counts, EvalResult, EvalRow, RowsBySystem
+from cbcore.results.causes import Cause, Causes
 
 _AT_ONCE = 512
 """Rows of one system that are read before those of the next; a store keeps as many together."""
