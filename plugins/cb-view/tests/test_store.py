@@ -89,6 +89,7 @@ def test_kept_runs_are_listed_opened_and_compared(tmp_path, start, serve, ask, r
     listed = ask(site).text
     assert "16 rows" in listed
     assert "is the baseline" in listed
+    assert "truncate:max_tokens=2 | extractive: f1 0.000." in listed  # nothing to compare it with
     second, first = runs(site)
     opened = ask(site, f"{first}data/example?id=3").json
     assert (opened["question"], opened["context"]) == ("Which?", "Context 3.")
