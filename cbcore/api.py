@@ -45,6 +45,7 @@ class Settings(TypedDict, total=False):
     margin: float
     adaptive: bool
     interleave: bool
+    overlap: bool
     executor: Any
     repeats: int
     timeout_s: float | None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from cbcore._run.reasons import Unscored
+from cbcore._run.reasons import Unscored, reason_of
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
-from cbcore.exceptions import CBError, MissingScoreError
+from cbcore.exceptions import MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import TRACEBACK
@@ -258,7 +258,7 @@ class RowMaker:
                 row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
 
     def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
-        raised, reason = Raised.by(error), _reason(error)
+        raised, reason = Raised.by(error), reason_of(error)
         self._keep_reason(row, scorer, reason)
         _keep_traceback(row, raised.traceback)
         if self.failed is None and not isinstance(error, MissingScoreError):
@@ -298,11 +298,3 @@ def _added_up(usage: Any) -> Mapping[str, Any]:
 def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
     """The tokens of prompt and completion, as far as they were reported; never less than none."""
     return {key: n for key in _COUNTED if type(n := usage.get(key)) is int and n >= 0}
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, MissingScoreError):
-        return error.message
-    if isinstance(error, CBError):
-        return f"{type(error).__name__}: {error.message}"
-    return f"the evaluator failed: {describe_exception(error)}"

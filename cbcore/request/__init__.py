@@ -149,6 +149,12 @@ class Request:
         help="Run the systems example by example, not one after the other.",
         default=False,
     )
+    overlap: bool = option(
+        FLAG,
+        "--overlap",
+        help="Run systems at the same time that wait for different endpoints.",
+        default=False,
+    )
     executor: Any = option(
         SPEC,
         "--executor",

@@ -39,6 +39,7 @@ from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
+    from cbcore._run.crews import Crews
     from cbcore._run.searching import Search
 
 
@@ -78,7 +79,7 @@ def compose(
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
     config = _config(request, parts, host)
-    executor = parts.executor.value if parts.executor is not None else None
+    options = _run_options(request)
     folder = request.cache_dir
     return Run(
         run_id=config["run_id"],
@@ -88,10 +89,11 @@ def compose(
         metrics=[part.value for part in parts.metrics],
         context=RunContext(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
-            options=_run_options(request, executor),
+            options=options,
             warn=warn,
             store=None if folder is None else Store(folder, read_only=dry_run),
             score_field=parts.score_field,
+            crews=_crews(parts.executor, options, warn),
         ),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
@@ -110,17 +112,19 @@ def _search(request: Request, score_field: str) -> Search | None:
 
 
 def _check_turns(request: Request) -> None:
-    """What decides by one system what the next may do cannot have them take turns."""
+    """What decides by one system what the next may do cannot have them at the same time."""
     others = {
+        "--overlap": request.interleave and request.overlap,
         "--adaptive": request.adaptive,
         "--budget-tokens": request.budget_tokens is not None,
         "--budget-usd": request.budget_usd is not None,
         "--executor": request.executor is not None,
     }
+    together = "--interleave" if request.interleave else "--overlap"
     for flag, is_given in others.items():
-        if request.interleave and is_given:
+        if (request.interleave or request.overlap) and is_given:
             raise UsageError(
-                f"--interleave and {flag} do not go together", hint="leave one of them out"
+                f"{together} and {flag} do not go together", hint="leave one of them out"
             )
 
 
@@ -183,7 +187,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     )
     metrics = _metrics(request, builder, score_field, len(systems), datasets)
     check_score_fields([m.value for m in metrics], evaluators)
-    executor = _executor(request, builder, systems)
+    executor = _executor(request, builder)
     return _Parts(
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
@@ -249,10 +253,20 @@ def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) ->
     return {**told, **records}
 
 
-def _run_options(request: Request, executor: Any) -> RunOptions:
+def _run_options(request: Request) -> RunOptions:
     """What the run has to know of the request; each of its options is one of the request's."""
-    wanted = {field.name: getattr(request, field.name) for field in attrs.fields(RunOptions)}
-    return RunOptions(**{**wanted, "executor": executor})
+    return RunOptions(**{one.name: getattr(request, one.name) for one in attrs.fields(RunOptions)})
+
+
+def _crews(executor: Part | None, options: RunOptions, warn: Callable[[str], None]) -> Crews | None:
+    """The workers of the run, where an executor is asked for; none is started yet."""
+    if executor is None:
+        return None
+    from cbcore._build.recipes import recipe_for
+    from cbcore._run.crews import Crews, Ledger
+
+    recipes = functools.partial(recipe_for, options=options)
+    return Crews(executor.value, recipes, Ledger(warn), options.max_workers)
 
 
 def _offered(request: Request) -> dict[str, Any]:
@@ -265,19 +279,8 @@ def _offered(request: Request) -> dict[str, Any]:
     return offered
 
 
-def _executor(request: Request, builder: Builder, systems: Sequence[Part]) -> Part | None:
-    """The executor made from its spec, where one is asked for that can run these systems."""
-    if request.executor is None:
-        return None
-    if request.budget_tokens is not None or request.budget_usd is not None:
-        raise UsageError("a budget cannot be kept by an executor", hint="leave one of them out")
-    awaited = [part.name for part in systems if hasattr(part.value, "aprocess")]
-    if awaited:
-        raise UsageError(
-            f"{', '.join(awaited)} is awaited, so it cannot be run by an executor",
-            hint="leave --executor out: awaited systems overlap by themselves",
-        )
-    return builder.build("executor", request.executor)
+def _executor(request: Request, builder: Builder) -> Part | None:
+    return None if request.executor is None else builder.build("executor", request.executor)
 
 
 def _new_run_id() -> str:

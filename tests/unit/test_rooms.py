@@ -14,9 +14,10 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results "
-    "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats",
+    "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
+    "workers",
     "toolbox": "columns spending identity tokens timing chains usercode "
-    "trust bounded_yaml files reports likelihood "
+    "trust bounded_yaml files reports likelihood processes "
     "hf _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions api kept",
