@@ -216,7 +216,7 @@ class Run:
             for row in lane.rows():
                 keep(row)
                 if limited:
-                    self._errors.count(row, lane.raised)
+                    self._errors.count(row, lane.raised, lane.failed)
         except BaseException:  # an early end, however it comes
             self._commit_first()
             # Not counted as errors any more: the run has ended, and for one reason only.
@@ -246,7 +246,8 @@ class Run:
                 for row in interleaved(lanes, self._timing):
                     self._keep(row)
                     if self._errors.limited:
-                        self._errors.count(row)
+                        lane = lanes[row.system]
+                        self._errors.count(row, lane.raised, lane.failed)
             except BaseException:  # an early end, however it comes
                 self._commit_first()
                 for lane in lanes.values():

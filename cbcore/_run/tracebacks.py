@@ -74,6 +74,15 @@ class Raised:
         return self.error or (RaisedElsewhereError(self.traceback) if self.traceback else None)
 
 
+@attrs.frozen
+class FailedScoring:
+    """An evaluator that raised where it should have scored a row, and how the row tells it."""
+
+    evaluator: str
+    reason: str
+    raised: Raised
+
+
 class RaisedElsewhereError(Exception):
     """Stands for an exception of another process. Its text is the traceback there."""
 
