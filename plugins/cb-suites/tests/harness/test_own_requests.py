@@ -175,7 +175,9 @@ def test_likelihoods_come_back_in_the_order_of_their_numbers(ran, says):
 
 def test_a_text_is_measured_as_a_whole(ran, says):
     """Of a rolling request the likelihood alone is the result."""
-    lines, _ = ran("Rolling", system=says(likely=lambda context, text: (-2.0 * len(context + text), True)))
+    lines, _ = ran(
+        "Rolling", system=says(likely=lambda context, text: (-2.0 * len(context + text), True))
+    )
     assert value(lines["rolling"]) == -6.0
 
 
