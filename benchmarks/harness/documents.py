@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from benchmarks.harness import programs
+
 N_DOCUMENTS = 6
 SPLITS = (
     *("train", "validation", "test", "dev", "val", "eval", "validation_matched"),
@@ -364,14 +366,7 @@ def _headqa(i: int, _: str | None) -> Document:
     return {"qtext": question(i), "ra": 1 + i % 4, "answers": listed}
 
 
-def _humaneval(i: int, _: str | None) -> Document:
-    return {
-        "task_id": f"HumanEval/{i}",
-        "prompt": f"def add{i}(a, b):\n",
-        "canonical_solution": "    return a + b\n",
-        "test": "def check(f):\n    assert f(1, 2) == 3\n",
-        "entry_point": f"add{i}",
-    }
+_GROUPS = ("sci.space", "rec.autos", "sci.med")
 
 
 def _sentences(
@@ -424,7 +419,15 @@ DATASETS: dict[str, Callable[[int, str | None], Document]] = {
     "pbevan11/EQ-Bench": _eq,
     "EleutherAI/headqa": _headqa,
     "jannalu/crows_pairs_multilingual": _crows,
-    "openai/openai_humaneval": _humaneval,
+    **programs.DOCUMENTS,
+    "SetFit/20_newsgroups": _choices_of(
+        text=sentence, label=lambda i: i % 3, label_text=lambda i: _GROUPS[i % 3]
+    ),
+    "fancyzhx/ag_news": _choices_of(text=sentence, label=lambda i: i % 4),
+    "hazyresearch/based-fda": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
+    "hazyresearch/based-swde-v2": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
+    "hazyresearch/based-squad": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
+    "lighteval/squad_v2": _squad,
     "mandarjoshi/trivia_qa": _choices_of(
         question=question,
         answer=lambda i: {"value": "cat", "aliases": ["cat", f"cat {i}", "the cat"]},
