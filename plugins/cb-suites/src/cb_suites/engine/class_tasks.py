@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -51,7 +51,7 @@ class ClassDocuments:
 class ClassSays:
     """What a task's class says of its metrics: how each is summed up, and which way is better."""
 
-    aggregations: Mapping[str, Callable[[list[Any]], Any]] = attrs.Factory(dict)
+    aggregations: Mapping[str, Callable[[Sequence[Any]], Any]] = attrs.Factory(dict)
     higher_is_better: Mapping[str, bool] = attrs.Factory(dict)
 
     @property

@@ -112,7 +112,7 @@ class Helmet:
                 "length": self.length,
             }
 
-    def _rows(self, name: str, task: Task) -> list[Mapping[str, Any]]:
+    def _rows(self, name: str, task: Task) -> Sequence[Mapping[str, Any]]:
         path = self._file(name)
         rows = [row for row in FileDataset(str(path)) if isinstance(row, Mapping)]
         least = task.least_popular
