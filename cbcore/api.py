@@ -40,11 +40,13 @@ class Settings(TypedDict, total=False):
     extensions: Sequence[Any]
     fields: Mapping[str, Any] | None
     unique_ids: bool
+    shard: str | None
     score_field: str | None
     threshold: float
     margin: float
     adaptive: bool
     interleave: bool
+    overlap: bool
     executor: Any
     repeats: int
     timeout_s: float | None

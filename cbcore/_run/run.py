@@ -27,6 +27,8 @@ from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, remove_abandoned
+from cbcore._run.scorers import is_awaited
+from cbcore._run.sections import made_sections
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -44,7 +46,7 @@ from cbcore.exceptions import (
     StoreError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow, Section, sum_up
+from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
@@ -90,6 +92,13 @@ class Run:
             (system, [source.for_system(system.name) for source in self.sources])
             for system in self.systems
         ]
+        if self.context.crews is not None:
+            self.context.crews.prepare(
+                {
+                    system: [one for s in sources for one in s.scorers if not is_awaited(one)]
+                    for system, sources in self._bound
+                }
+            )
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
@@ -114,6 +123,7 @@ class Run:
         self._tell_missing_clusters()
         self._tell_recalled()
         self._close_parts()
+        self._note_shard()
         result = self._result(failure)
         failure = self._close_store(result, failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
@@ -131,8 +141,11 @@ class Run:
                 self._collect_interleaved(opened)
                 return
             sources_of = dict(opened)
-            for system in self._in_turn():
+            for system, *others in self._in_turn():
                 sources = sources_of[system]
+                if others:
+                    self._collect_interleaved([(s, sources_of[s]) for s in (system, *others)])
+                    continue
                 started = time.perf_counter()
                 # Across sources: two datasets may have the same tag.
                 seen = SeenIds(are_unique=self._ids_are_unique)
@@ -143,12 +156,26 @@ class Run:
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
 
-    def _in_turn(self) -> Iterator[Part]:
-        """The systems, one after another; a search leaves out those that it can do without."""
-        if self.search is None:
-            yield from self.systems
+    def _in_turn(self) -> Iterator[Sequence[Part]]:
+        """The systems, one after another, or those together that share nothing they wait for.
+
+        A search leaves out those that it can do without.
+        """
+        if self.context.options.overlap:
+            from cbcore._run.interleaving import waves
+
+            found = list(waves(self.systems))
+            if len(found) == len(self.systems):
+                self.context.warn(
+                    "--overlap had no effect: no two systems wait for endpoints that differ"
+                )
+            yield from found
             return
-        yield from self.search.in_turn(self.systems, self._rows)
+        if self.search is None:
+            yield from ([system] for system in self.systems)
+            return
+        for system in self.search.in_turn(self.systems, self._rows):
+            yield [system]
         skipped = self.search.skipped
         for name in skipped:
             del self._rows[name]
@@ -213,7 +240,7 @@ class Run:
             examples = list(sources[0].examples)
             held = [attrs.evolve(source, examples=examples) for source in sources]
             lanes = {
-                part.name: Lane(self.context, part, source, seen[part])
+                part.name: Lane(self.context, part, source, seen[part], beside=True)
                 for (part, _), source in zip(opened, held, strict=True)
             }
             try:
@@ -279,10 +306,12 @@ class Run:
 
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
+        crews = self.context.crews
         unread = {
             (part.name, field): None
             for part in self._scoring_parts()
             for field in sorted(getattr(part.value, "unread_columns", ()))
+            if crews is None or crews.is_unread(part, field)
         }
         for evaluator, field in unread:
             self.context.warn(
@@ -295,6 +324,13 @@ class Run:
         rows = (row for part in self._rows.values() for row in part if row.error is None)
         if column is not None and all(CLUSTER not in row.metadata for row in rows):
             self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
+
+    def _note_shard(self) -> None:
+        """Say of a shard what was read, by which the others are known to be of the same run."""
+        sharding = self.context.sharding
+        if sharding is not None:
+            told = {"data": sharding.data, "failures": dict(self._failures)}
+            self.config["sharding"] = {**self.config.get("sharding", {}), **told}
 
     def _scoring_parts(self) -> list[Part]:
         """What scores the rows of any system, each part once."""
@@ -394,6 +430,8 @@ class Run:
 
     def expected_rows(self) -> int | None:
         """How many rows the run will have, where the datasets can tell."""
+        if self.context.sharding is not None:
+            return None  # whose examples are, is known when they are read
         limit, total = self.context.options.max_examples, 0
         for source in self.sources:
             known = _length(source.examples)
@@ -406,38 +444,26 @@ class Run:
     def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
         self.observers.tell(event, self.context.warn)
 
-    def _sections(self) -> tuple[dict[str, Section], list[str]]:
-        """What extensions and metrics make of the rows, and what they have to say of it."""
-        sections: dict[str, Section] = {}
-        remarks: list[str] = []
-        by_metrics = {m.name: m for m in self.metrics if hasattr(m, "section")}
-        for name, maker in {**by_metrics, **self.contributions}.items():
-            section: Section | None = None
-            told: Any = ()
-            with contained() as tried:
-                if name in self.contributions:
-                    section, told = maker.section(self._rows, self._failures)
-                else:
-                    section = maker.section(self._rows, self.config)
-                told = [told] if isinstance(told, str) else list(told)
-                if not isinstance(section, Section | None):
-                    raise TypeError(f"section() returned a {type(section).__name__}")
-            if tried.error is not None:
-                section = None
-                told = [f"the section {name!r} could not be made: {tried.reason}"]
-            remarks += map(redact, told)
-            if section is not None:
-                sections[name] = attrs.evolve(section, **hide(attrs.asdict(section)))
-        return sections, remarks
-
     def _result(self, failure: BaseException | None) -> EvalResult:
         here = process.current
         found = sum_up(self._rows, self.metrics, self.context.score_field)
         if process.current != here:
             process.leave_copy("a metric")
         config: RunConfig = {**self.config, **_ending(failure)}
+        lost: list[str] = []
+        if (crews := self.context.crews) is not None:
+            config["repeated_calls"] = crews.ledger.repeated_calls
+            lost = crews.ledger.told()
         parts = [p.settled() if isinstance(p, GrowingRows) else p for p in self._rows.values()]
-        sections, remarks = self._sections()
+        sections, remarks = made_sections(
+            self._rows,
+            metrics=self.metrics,
+            contributions=self.contributions,
+            failures=self._failures,
+            config=self.config,
+        )
+        if self.context.sharding is not None:
+            remarks.append(self.context.sharding.remark)
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
@@ -446,7 +472,12 @@ class Run:
             summary=hide(found.summary),
             timing=self._timing,
             config=config,
-            problems=[*found.problems, *remarks, *(self.search.remarks if self.search else ())],
+            problems=[
+                *found.problems,
+                *remarks,
+                *lost,
+                *(self.search.remarks if self.search else ()),
+            ],
             sections=sections,
             metrics=self.metrics,
             estimates=found.estimates,

@@ -25,6 +25,7 @@ from cbcore.request._options import (
     PATH,
     SPEC,
     TEXT,
+    ValueKind,
     option,
     options_of,
 )
@@ -40,6 +41,15 @@ __all__ = ("Request",)
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
 DEFAULT_MARGIN = 0.05
+
+
+def _problem_of_shard(value: Any) -> str | None:
+    from cbcore._run.sharding import problem_of_shard
+
+    return problem_of_shard(value)
+
+
+SHARD = ValueKind((str,), "str", "`K/N`, K from 1 to N", problem_of=_problem_of_shard)
 
 
 @attrs.frozen(kw_only=True)
@@ -110,6 +120,13 @@ class Request:
         least=1,
         kept=True,
     )
+    shard: str | None = option(
+        SHARD,
+        "--shard",
+        metavar="K/N",
+        help="Of N shards, run the K-th: examples by their content. `cb merge` joins them.",
+        kept=True,
+    )
     score_field: str | None = option(
         TEXT,
         "--score-field",
@@ -147,6 +164,12 @@ class Request:
         FLAG,
         "--interleave",
         help="Run the systems example by example, not one after the other.",
+        default=False,
+    )
+    overlap: bool = option(
+        FLAG,
+        "--overlap",
+        help="Run systems at the same time that wait for different endpoints.",
         default=False,
     )
     executor: Any = option(

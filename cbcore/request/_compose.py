@@ -39,7 +39,9 @@ from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
+    from cbcore._run.crews import Crews
     from cbcore._run.searching import Search
+    from cbcore._run.sharding import Sharding
 
 
 @attrs.frozen
@@ -74,24 +76,27 @@ def compose(
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     require_offered(host, request.components())
+    sharding = _sharding(request)
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
     config = _config(request, parts, host)
-    executor = parts.executor.value if parts.executor is not None else None
+    options = _run_options(request)
     folder = request.cache_dir
     return Run(
         run_id=config["run_id"],
         systems=parts.systems,
-        sources=parts.sources,
+        sources=[attrs.evolve(source, place=n) for n, source in enumerate(parts.sources)],
         contributions={asked.key: added for asked, added in parts.extending},
         metrics=[part.value for part in parts.metrics],
         context=RunContext(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
-            options=_run_options(request, executor),
+            options=options,
             warn=warn,
             store=None if folder is None else Store(folder, read_only=dry_run),
             score_field=parts.score_field,
+            crews=_crews(parts.executor, options, warn),
+            sharding=sharding,
         ),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
@@ -109,18 +114,35 @@ def _search(request: Request, score_field: str) -> Search | None:
     return Search(request.margin, score_field)
 
 
+def _sharding(request: Request) -> Sharding | None:
+    """The shard that is asked for. Raises where it cannot be joined with the others."""
+    if request.shard is None:
+        return None
+    from cbcore._run.sharding import Shard, Sharding
+
+    if request.adaptive:
+        raise UsageError(
+            "--shard and --adaptive do not go together: which systems run is decided by the "
+            "scores of all examples",
+            hint="leave one of them out",
+        )
+    return Sharding(Shard.read(request.shard))
+
+
 def _check_turns(request: Request) -> None:
-    """What decides by one system what the next may do cannot have them take turns."""
+    """What decides by one system what the next may do cannot have them at the same time."""
     others = {
+        "--overlap": request.interleave and request.overlap,
         "--adaptive": request.adaptive,
         "--budget-tokens": request.budget_tokens is not None,
         "--budget-usd": request.budget_usd is not None,
         "--executor": request.executor is not None,
     }
+    together = "--interleave" if request.interleave else "--overlap"
     for flag, is_given in others.items():
-        if request.interleave and is_given:
+        if (request.interleave or request.overlap) and is_given:
             raise UsageError(
-                f"--interleave and {flag} do not go together", hint="leave one of them out"
+                f"{together} and {flag} do not go together", hint="leave one of them out"
             )
 
 
@@ -183,7 +205,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     )
     metrics = _metrics(request, builder, score_field, len(systems), datasets)
     check_score_fields([m.value for m in metrics], evaluators)
-    executor = _executor(request, builder, systems)
+    executor = _executor(request, builder)
     return _Parts(
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
@@ -227,7 +249,16 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     of_extensions = _extensions_recorded(parts.extending)
     # An option of a plugin may be called like a setting of the run, which stays what it is.
     added = {key: told for key, told in of_extensions.items() if key not in own}
-    return cast("RunConfig", hide({**own, **added}))
+    config = cast("RunConfig", hide({**own, **added}))
+    if request.shard is not None:
+        from cbcore._build.sameness import digest_of_request
+
+        asked = request.evaluators
+        config["sharding"] = {
+            "of": digest_of_request(config),
+            "asked": None if asked is None else [redact_assignments(str(one)) for one in asked],
+        }
+    return config
 
 
 def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
@@ -249,10 +280,20 @@ def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) ->
     return {**told, **records}
 
 
-def _run_options(request: Request, executor: Any) -> RunOptions:
+def _run_options(request: Request) -> RunOptions:
     """What the run has to know of the request; each of its options is one of the request's."""
-    wanted = {field.name: getattr(request, field.name) for field in attrs.fields(RunOptions)}
-    return RunOptions(**{**wanted, "executor": executor})
+    return RunOptions(**{one.name: getattr(request, one.name) for one in attrs.fields(RunOptions)})
+
+
+def _crews(executor: Part | None, options: RunOptions, warn: Callable[[str], None]) -> Crews | None:
+    """The workers of the run, where an executor is asked for; none is started yet."""
+    if executor is None:
+        return None
+    from cbcore._build.recipes import recipe_for
+    from cbcore._run.crews import Crews, Ledger
+
+    recipes = functools.partial(recipe_for, options=options)
+    return Crews(executor.value, recipes, Ledger(warn), options.max_workers)
 
 
 def _offered(request: Request) -> dict[str, Any]:
@@ -265,19 +306,8 @@ def _offered(request: Request) -> dict[str, Any]:
     return offered
 
 
-def _executor(request: Request, builder: Builder, systems: Sequence[Part]) -> Part | None:
-    """The executor made from its spec, where one is asked for that can run these systems."""
-    if request.executor is None:
-        return None
-    if request.budget_tokens is not None or request.budget_usd is not None:
-        raise UsageError("a budget cannot be kept by an executor", hint="leave one of them out")
-    awaited = [part.name for part in systems if hasattr(part.value, "aprocess")]
-    if awaited:
-        raise UsageError(
-            f"{', '.join(awaited)} is awaited, so it cannot be run by an executor",
-            hint="leave --executor out: awaited systems overlap by themselves",
-        )
-    return builder.build("executor", request.executor)
+def _executor(request: Request, builder: Builder) -> Part | None:
+    return None if request.executor is None else builder.build("executor", request.executor)
 
 
 def _new_run_id() -> str:

@@ -58,10 +58,11 @@ def test_the_run_is_told_what_was_asked():
         "budget_usd": 7.0,
         "rows": "disk",
         "interleave": False,
+        "overlap": False,
         "cluster_column": "doc",
         "no_examples": True,
     }
-    assert attrs.asdict(composed(**asked).context.options) == {**asked, "executor": None}
+    assert attrs.asdict(composed(**asked).context.options) == asked
 
 
 def test_the_record_says_how_the_run_was_asked_for():
@@ -99,9 +100,6 @@ def test_components_are_offered_the_seed_and_the_permission(tmp_path):
         ({"systems": []}, "at least one system"),
         ({"datasets": []}, "a run needs data: --dataset"),
         ({"systems": [Says(), Says()]}, "two systems are called 'says'"),
-        ({"executor": "x", "budget_usd": 1.0}, "a budget cannot be kept by an executor"),
-        ({"executor": "x", "budget_tokens": 1}, "a budget cannot be kept by an executor"),
-        ({"executor": "x", "systems": [Awaited()]}, "awaited is awaited"),
     ],
 )
 def test_what_cannot_be_run_is_refused(asked, message):
