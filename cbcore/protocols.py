@@ -59,7 +59,8 @@ class System(Protocol):
 
     One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
     price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
-    cost is told by `ProcessError`.
+    cost is told by `ProcessError`. One that puts more into a prompt than context and question
+    tells of it with `cbcore.sent.told`, for what a prompt cache would make of it.
     """
 
     @property

@@ -16,7 +16,7 @@ FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results summary "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
     "verdicts examples tracebacks causes flat_rows saved glance",
-    "toolbox": "attribution columns families spending identity tokens timing chains tables usercode "
+    "toolbox": "attribution columns families sent spending identity tokens timing chains tables usercode "
     "trust bounded_yaml files reports likelihood "
     "hf _logging",
     "asking": "specs binding registry provenance",
