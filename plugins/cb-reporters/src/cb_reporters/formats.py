@@ -64,6 +64,13 @@ def duration(seconds: float) -> str:
     return f"{_three_digits(seconds)} s"
 
 
+def duration_bounds(low: float, high: float) -> str:
+    """An interval of times; the unit is said once where both have the same."""
+    first, last = duration(low), duration(high)
+    number, _, unit = first.rpartition(" ")
+    return f"[{number if last.endswith(f' {unit}') else first}, {last}]"
+
+
 def _three_digits(value: float) -> str:
     size = abs(value)
     return fixed(value, 0 if size >= 99.95 or size == 0 else 1 if size >= 9.995 else 2)

@@ -26,8 +26,7 @@ class Display:
     """How the values of one metric are shown.
 
     `precise` is the header when the parameters it names are known, `header` otherwise;
-    `metric` is the component that the values come from. Those shown `bare` have no interval
-    beside them, for which there is no room; it is in the result.
+    `metric` is the component that the values come from.
     """
 
     header: str
@@ -36,7 +35,6 @@ class Display:
     detail: bool = False
     precise: str = ""
     metric: str = ""
-    bare: bool = False
 
     def bounds(self, low: float, high: float) -> str:
         """An interval of such values."""
@@ -47,6 +45,7 @@ class Display:
 _BOUNDS: dict[Format, Callable[[float, float], str]] = {
     formats.score: formats.score_bounds,
     formats.percent: formats.percent_bounds,
+    formats.duration: formats.duration_bounds,
 }
 
 UNBOUNDED = "[unbounded]"
@@ -72,11 +71,12 @@ KNOWN: dict[str, Display] = {
     "net_usd": Display("net $", formats.general, "lower"),
     "net_usd_of_pass": Display("net $ / pass", formats.general, "lower"),
     "answer_agreement": Display("agreement", formats.score, "higher"),
-    "latency_median": Display("latency p50", formats.duration, "lower", bare=True),
-    "first_token_median": Display("first token p50", formats.duration, "lower", bare=True),
-    "first_token_p95": Display("first token p95", formats.duration, "lower", bare=True),
-    "latency_p95": Display("latency p95", formats.duration, "lower", bare=True),
+    "latency_median": Display("latency p50", formats.duration, "lower"),
+    "first_token_median": Display("first token p50", formats.duration, "lower"),
+    "first_token_p95": Display("first token p95", formats.duration, "lower"),
+    "latency_p95": Display("latency p95", formats.duration, "lower"),
     "pareto_rank": Display("pareto", formats.count, "lower"),
+    "net_pareto_rank": Display("pareto net $", formats.count, "lower"),
     "score_mean": Display("mean", formats.score, "higher"),
     "score_median": Display("median", formats.score, "higher"),
     "score_std": Display("std", formats.score),
@@ -89,7 +89,7 @@ KNOWN: dict[str, Display] = {
     "mean_input_tokens": Display("input tokens", formats.average, detail=True),
     "mean_output_tokens": Display("output tokens", formats.average, detail=True),
     "latency_mean": Display("latency mean", formats.duration, "lower", detail=True),
-    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True, bare=True),
+    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True),
 }
 """Metrics whose meaning is known, in the order shown. Others follow, under their own keys."""
 
@@ -216,7 +216,7 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
         values = tuple(value or 0.0 for value in values)
     column = _column(key, _display(key, result.config), values)
     estimates = [result.estimates.get(system, {}).get(key) for system in systems]
-    if not any(estimates) or _display(key, result.config).bare:
+    if not any(estimates):
         return column
     bounds = _display(key, result.config).bounds
     undecided = result.undecided.get(key, ())
