@@ -110,17 +110,22 @@ def _search(request: Request, score_field: str) -> Search | None:
 
 
 def _check_turns(request: Request) -> None:
-    """What decides by one system what the next may do cannot have them take turns."""
+    """Where systems take turns, nothing may decide by one of them what the next does."""
     others = {
-        "--adaptive": request.adaptive,
-        "--budget-tokens": request.budget_tokens is not None,
-        "--budget-usd": request.budget_usd is not None,
-        "--executor": request.executor is not None,
+        "--adaptive": (
+            request.adaptive,
+            "which point of a sweep is run next depends on all rows of the one before",
+        ),
+        "--executor": (
+            request.executor is not None,
+            "an executor is given all work of a system at once, and in its own order",
+        ),
     }
-    for flag, is_given in others.items():
+    for flag, (is_given, reason) in others.items():
         if request.interleave and is_given:
             raise UsageError(
-                f"--interleave and {flag} do not go together", hint="leave one of them out"
+                f"--interleave and {flag} do not go together: {reason}",
+                hint="leave one of them out",
             )
 
 

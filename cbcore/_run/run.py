@@ -202,6 +202,9 @@ class Run:
             self._recalled[system.name] += lane.n_recalled
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
+        self._stop_if_exhausted()
+
+    def _stop_if_exhausted(self) -> None:
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
@@ -235,6 +238,7 @@ class Run:
             if self.record is not None and fingerprint:
                 told = self.record.manifest.setdefault("fingerprints", {})
                 told[sources[0].tag] = fingerprint
+            self._stop_if_exhausted()
 
     def _commit_first(self) -> None:
         """Before anything else is done at an early end: a second Ctrl-C may come at any time."""
