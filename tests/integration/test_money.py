@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from cb_llm_judge import LLMJudge
+from cb_openai.testing import FaultServer
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.spending import metered, spent
@@ -170,3 +172,23 @@ def test_a_price_file_reaches_every_model(tmp_path):
     assert system.value.estimate_usd(1, 1_000_000) == 1000.0
     (scorer,) = composed.sources[0].scorers
     assert scorer.evaluator.estimate_usd(0, 1_000_000) == 2000.0
+
+
+def test_a_judge_that_refuses_is_paid_and_a_request_that_breaks_off_may_be(monkeypatch):
+    """100 tokens of prompt and 2 of reply were counted for a refusal; nobody counts the other."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def judged(url, **more):
+        judge = LLMJudge(url, "m", price_in=10_000, price_out=0, max_retries=0, **more)
+        (row,) = evaluate([Free()], DATA[:1], [judge], progress=False).rows
+        return row.missing["judge_score"], row.metadata.get("llm_judge")
+
+    with FaultServer() as server:
+        reason, told = judged(server.url(fault="refusal"))
+        assert "declined" in reason
+        assert told["calls"] == 1
+        assert told["cost_usd"] > 0
+        reason, told = judged(server.url(fault="drop"))
+        assert told == {"calls": 1, "spent_tokens": 0, "requests_of_unknown_cost": 1}
+        reason, told = judged(server.url(fault="status", status=500))
+        assert told is None
