@@ -6,6 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -330,7 +331,10 @@ def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
 
 def _check_systems(systems: Sequence[Part]) -> None:
     if not systems:
-        raise UsageError("a run needs at least one system", hint="`cb list systems` shows them")
+        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
+        raise UsageError(
+            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
+        )
     seen: set[str] = set()
     for part in systems:
         if part.name in seen:
