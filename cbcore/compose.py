@@ -35,7 +35,7 @@ from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
-from cbcore.secrets import hide, notice_environment, redact_assignments
+from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
@@ -338,9 +338,10 @@ def _check_systems(systems: Sequence[Part]) -> None:
     seen: set[str] = set()
     for part in systems:
         if part.name in seen:
+            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in part.name)
             raise UsageError(
                 f"two systems are called {part.name!r}, so their rows could not be told apart",
-                hint="give one of them another name: …,name=other",
+                hint=f"give one of them another name: …,name=other{secret}",
             )
         seen.add(part.name)
 

@@ -21,6 +21,7 @@ import attrs
 from cbcore._logging import log_info
 from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.executors import MORE_ROOM
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
@@ -473,6 +474,8 @@ def _unexpected(error: BaseException) -> CBError:
     """What nobody foresaw, as an error that ends the run with its rows."""
     if os.environ.get("CB_DEBUG"):
         raise error
+    if isinstance(error, MemoryError):  # as of SQLite, too
+        return RunError("there is not enough memory", hint=MORE_ROOM)
     return CBError(
         f"unexpected {describe_exception(error)}",
         hint="this is a defect of cb; set CB_DEBUG=1 for the traceback",
