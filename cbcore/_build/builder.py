@@ -15,6 +15,8 @@ from cbcore._build.layout import Layout
 from cbcore._run.parts import Part, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
+from cbcore.columns._reader import function_name
+from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
     ParameterError,
@@ -30,7 +32,6 @@ from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
-from cbcore.tables import as_dataset
 from cbcore.trust import Stranger
 
 _RENAMED = ("system", "memory")
@@ -363,7 +364,7 @@ def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
 def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Columns as results record them: functions by name."""
     return {
-        name: columns.function_name(column) if callable(column) else column
+        name: function_name(column) if callable(column) else column
         for name, column in mapping.items()
     }
 

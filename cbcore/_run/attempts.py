@@ -15,9 +15,9 @@ from cbcore._run.calls import AsyncCaller, NoThreadError, SyncCaller
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.memo import Memo
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
-from cbcore.tracebacks import Raised
 
 _WORTH_SAVING_S = 0.002
 """What takes this long is stored before anything else can happen to it, and on its own."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.chains import Passed
 from cbcore.components import describe_exception
@@ -28,7 +29,6 @@ from cbcore.likelihood import (
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
-from cbcore.tracebacks import Raised
 
 if TYPE_CHECKING:
     import asyncio

@@ -23,11 +23,11 @@ from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, asked_for_scores, score
 from cbcore._run.sources import Source
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
-from cbcore.tracebacks import Raised
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.causes import alike
 from cbcore.columns._guesses import as_flags, likely_column
+from cbcore.results.causes import alike
 
 if TYPE_CHECKING:
     from cbcore._run.scorers import Scorer

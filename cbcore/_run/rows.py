@@ -7,16 +7,17 @@ from typing import Any
 
 from cbcore._run.reasons import Unscored
 from cbcore._run.scorers import Outcome, Scorer
+from cbcore._run.tracebacks import Raised, traceback_of
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
+from cbcore.results.causes import TRACEBACK
 from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
-from cbcore.tracebacks import TRACEBACK, Raised, traceback_of
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"

@@ -45,11 +45,10 @@ from cbcore.exceptions import (
     StoreError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow, Section
+from cbcore.results import EvalResult, EvalRow, Section, sum_up
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
-from cbcore.summary import sum_up
 
 if TYPE_CHECKING:
     from cbcore._run.searching import Search

@@ -11,10 +11,10 @@ import attrs
 
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
+from cbcore._run.tracebacks import Raised, noted
 from cbcore._run.work import Work, private_copy
 from cbcore.results import Scored
 from cbcore.spending import Spent, metered
-from cbcore.tracebacks import Raised, noted
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}

@@ -291,7 +291,7 @@ class Request:
             if declared.recorded
         }
         if self.fields is not None:
-            from cbcore.columns import function_name
+            from cbcore.columns._reader import function_name
 
             told["fields"] = {
                 field: f"py:{function_name(column)}" if callable(column) else str(column)

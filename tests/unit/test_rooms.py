@@ -13,14 +13,13 @@ import cbcore
 ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
-    "contract": "exceptions names kinds components protocols hookspecs events results summary "
-    "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
-    "verdicts examples tracebacks causes flat_rows saved glance",
-    "toolbox": "attribution columns families sent spending identity tokens timing chains tables usercode "
+    "contract": "exceptions names kinds components protocols hookspecs events results "
+    "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats",
+    "toolbox": "columns sent spending identity tokens timing chains usercode "
     "trust bounded_yaml files reports likelihood "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions compose api kept afterwards",
+    "root": "request runfile extensions api kept",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""

@@ -13,9 +13,9 @@ from cb_reporters import Html, Markdown, Table
 from cb_reporters.formats import duration_bounds, percent_bounds, score_bounds
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
+from cbcore.results._summary import sum_up
+from cbcore.results.verdicts import Verdict
 from cbcore.stats import Estimate
-from cbcore.summary import sum_up
-from cbcore.verdicts import Verdict
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from cbcore import binding
 from cbcore._run.run import RunOptions
-from cbcore.compose import compose
 from cbcore.exceptions import UsageError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 
 DATA = [{"id": 1, "question": "Who?", "answer": "me"}]
 

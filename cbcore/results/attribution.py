@@ -21,7 +21,7 @@ import attrs
 
 from cbcore.results import EvalResult, EvalRow
 
-__all__ = ("CAUSES", "Attribution", "Cause", "attribute", "attributions_of", "cause_of")
+__all__ = ("CAUSES", "Attribution", "attribute", "attributions_of", "cause_of")
 
 Cause = Literal["dropped", "misread", "lost", "unable", "gained", "kept"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)

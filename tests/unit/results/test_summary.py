@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.results import EvalRow
-from cbcore.summary import summarize
+from cbcore.results import EvalRow, summarize
 
 ROWS = {"a": [EvalRow("a", 1, {"f1": 0.5})], "b": [EvalRow("b", 1, {"f1": 1.0}), EvalRow("b", 2)]}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cbcore.examples import Texts
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Texts
 
 
 class Counted(Sequence):

@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.stats import Measured, measured_mean, measured_ratio
-from cbcore.summary import sum_up
 
 
 class Mean:

@@ -15,7 +15,7 @@ from cbcore.stats._estimates import FEW_CLUSTERS
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
-    from cbcore.verdicts import Verdict
+    from cbcore.results.verdicts import Verdict
 
 __all__ = ("sum_up", "summarize")
 
@@ -86,7 +86,7 @@ def sum_up(
                 found.summary[system][unique[key]] = float(value) if finite else None  # type: ignore[arg-type]
         _add_estimates(found, metric, values_by_system, unique, units)
     if several and score_field is not None:
-        from cbcore.verdicts import verdicts_of
+        from cbcore.results.verdicts import verdicts_of
 
         # A run is over by now: whatever its rows hold, it must not be lost.
         with contained() as tried:
@@ -136,7 +136,7 @@ def _add_estimates(
                 if estimate is not None and math.isfinite(value):
                     found.estimates[system][names[key]] = estimate
         if units.keyed:
-            from cbcore.verdicts import not_told_from_best
+            from cbcore.results.verdicts import not_told_from_best
 
             for name, by_system in measured.items():
                 if (alike := not_told_from_best(by_system, units)) is not None:

@@ -10,9 +10,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cbcore.examples import NO_TEXTS, Texts
 from cbcore.exceptions import ResultError
 from cbcore.plain import json_safe
+from cbcore.results._examples import NO_TEXTS, Texts
 from cbcore.secrets import are_known, hide
 from cbcore.texts import visible_json
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from cbcore.tracebacks import TRACEBACK
-
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
-__all__ = ("Cause", "causes_of")
+__all__ = ("TRACEBACK", "Cause", "causes_of")
+
+TRACEBACK = "traceback"
+"""Where the metadata of a row has the traceback of what failed."""
 
 _VARYING = re.compile(
     r"0x[0-9a-fA-F]+"  # where an object was

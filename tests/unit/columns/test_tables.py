@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from cbcore import evaluate
-from cbcore.tables import as_dataset
+from cbcore.columns._tables import as_dataset
 
 pandas = pytest.importorskip("pandas")
 

@@ -16,17 +16,12 @@ from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.secrets import redact
 
-__all__ = ("TRACEBACK", "traceback_of")
-
-TRACEBACK = "traceback"
-"""Where the metadata of a row has the traceback of what failed."""
-
 MOST_FRAMES = 20
 """Of each exception in the chain, the last ones."""
 MOST_CHARACTERS = 6000
 """Of a whole traceback; its middle is left out."""
 
-_HERE = str(Path(__file__).parent)
+_HERE = str(Path(__file__).parents[1])
 _NOTE = "__cb_traceback__"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cbcore.causes import causes_of
 from cbcore.results import EvalRow
+from cbcore.results.causes import causes_of
 
 
 def errored(example_id, error, system="a", **metadata):

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from cbcore.examples import Example, PickedTexts, Texts, side_by_side
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.flat_rows import FlatColumns
 from cbcore.names import hint
 from cbcore.plain import json_safe
+from cbcore.results._dataclasses import WhenAsked
+from cbcore.results._examples import NO_TEXTS, Example, PickedTexts, Texts, side_by_side
+from cbcore.results._flat_rows import FlatColumns
+from cbcore.results._sections import Section, sections_of
+from cbcore.results._summary import Estimates, Summary, sum_up, summarize
 from cbcore.runconfig import RunConfig
-from cbcore.stats import Estimate
-from cbcore.summary import Estimates, Summary, sum_up
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
     import pandas
 
-    from cbcore.verdicts import Verdict
+    from cbcore.results.verdicts import Verdict
+
+__all__ = (
+    "NO_TEXTS",
+    "Counts",
+    "EvalResult",
+    "EvalRow",
+    "Example",
+    "FlatColumns",
+    "Scored",
+    "Section",
+    "Texts",
+    "sum_up",
+    "summarize",
+)
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. A reader refuses a newer one."""
@@ -108,40 +122,6 @@ class Counts:
     def called(self) -> int:
         """Rows that are not from the store."""
         return self.total - self.recalled
-
-
-_COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
-"""What lines say of themselves, unless a section has other columns."""
-
-
-def _check_lines(_: Any, field: attrs.Attribute[Any], lines: Any) -> None:
-    if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines):
-        raise TypeError("the lines of a section are a list of dicts")
-
-
-@attrs.frozen
-class Section:
-    """A table that an extension of a run adds to its result, and every report shows.
-
-    `lines` are plain data, one for each named thing, at its `depth`. A line has a `name` (and an
-    `alias` to show in its place), a `key` if it tells of rows (their `dataset`), may be of `kind`
-    `group`, may have a `state` and a `reason` instead of numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
-    `values`, for each system a `value` with its `stderr` and the number `n` behind it. What else
-    a line or a score says is shown under the headers of `columns`, by its key. The names stand
-    under the `header`. Lines without any score are a table of their columns alone. `names_data`
-    says that what the extension was asked for is data, by which a report may call the run.
-
-    `chart` is the same as a picture, for reports that draw: a `heat map` with `columns` and
-    `panels` of `rows` and their `values`, or `curves` with `series` of points (`x`, `y`, `low`,
-    `high`, `label`); either names what its `x` and `y` are.
-    """
-
-    title: str
-    lines: list[dict[str, Any]] = attrs.field(validator=_check_lines)
-    header: str = "task"
-    columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
-    names_data: bool = True
-    chart: dict[str, Any] | None = None
 
 
 @attrs.define(repr=False)
@@ -241,13 +221,13 @@ class EvalResult:
         self.metrics = metrics_of(self.config)
 
     def __repr__(self) -> str:
-        from cbcore.glance import three_lines
+        from cbcore.results._glance import three_lines
 
         return three_lines(self)
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        from cbcore.glance import table
+        from cbcore.results._glance import table
 
         return table(self)
 
@@ -265,7 +245,7 @@ class EvalResult:
 
     def save(self, path: str | Path) -> None:
         """Write the result to a file that `load` reads back, with the texts behind its rows."""
-        from cbcore.saved import write
+        from cbcore.results._saved import write
 
         write(self, path)
 
@@ -279,12 +259,14 @@ class EvalResult:
 
     def without_rows(self) -> dict[str, Any]:
         """What `to_dict` says beside the rows."""
+        from cbcore.results._estimates import written
+
         return {
             "schema": SCHEMA_VERSION,
             "config": json_safe(self.config),
             "summary": json_safe(self.summary),
             "estimates": {
-                system: {metric: _written(estimate) for metric, estimate in found.items()}
+                system: {metric: written(estimate) for metric, estimate in found.items()}
                 for system, found in self.estimates.items()
             },
             "undecided": json_safe(self.undecided),
@@ -307,7 +289,7 @@ class EvalResult:
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
         """Read a result that `to_json` or `save` wrote."""
-        from cbcore.saved import read_texts
+        from cbcore.results._saved import read_texts
 
         try:
             data = json.loads(text)
@@ -337,8 +319,10 @@ class EvalResult:
         for name, part in parts.items():
             if not isinstance(part, list if name in ("problems", "verdicts") else dict):
                 raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
-        parts["estimates"], parts["verdicts"] = _read(parts["estimates"], parts["verdicts"])
-        return cls(rows=rows, sections=_sections(data), **parts)
+        from cbcore.results._estimates import read
+
+        parts["estimates"], parts["verdicts"] = read(parts["estimates"], parts["verdicts"])
+        return cls(rows=rows, sections=sections_of(data), **parts)
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
@@ -353,7 +337,7 @@ class EvalResult:
             raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One line per row, with the columns of `cbcore.flat_rows`, as in CSV and Parquet."""
+        """One line per row, with the columns of `FlatColumns`, as in CSV and Parquet."""
         try:
             import pandas
         except ImportError as error:
@@ -362,102 +346,5 @@ class EvalResult:
         return pandas.DataFrame(map(columns.line, self.rows), columns=columns.names)
 
 
-def _written(estimate: Estimate) -> dict[str, Any]:
-    """How sure a value is, as plain data; a bound that is infinite is null."""
-    low, high = estimate.interval or (None, None)
-    return {
-        "stderr": json_safe(estimate.stderr),
-        "low": json_safe(low),
-        "high": json_safe(high),
-        "n": estimate.n,
-        "method": estimate.method,
-        "clusters": estimate.clusters,
-        "value": json_safe(estimate.value),
-    }
-
-
-def _read(estimates: dict[str, Any], verdicts: list[Any]) -> tuple[Estimates, list[Verdict]]:
-    """What `to_dict` wrote of estimates and verdicts."""
-    from cbcore.verdicts import Verdict
-
-    try:
-        found = {
-            system: {metric: _estimate(dict(written)) for metric, written in of_system.items()}
-            for system, of_system in estimates.items()
-        }
-        known = {field.name for field in attrs.fields(Verdict)}
-        told = [Verdict(**{k: v for k, v in one.items() if k in known}) for one in verdicts]
-    except (TypeError, AttributeError, KeyError, ValueError) as error:
-        raise ResultError(f"the estimates of this result cannot be read: {error}") from error
-    return found, told
-
-
-def _estimate(written: dict[str, Any]) -> Estimate:
-    low, high, method = written.get("low"), written.get("high"), written.get("method")
-    interval = None
-    if method is not None:
-        interval = (-math.inf if low is None else low, math.inf if high is None else high)
-    return Estimate(
-        *(written["value"], written.get("stderr"), written["n"]),
-        interval=interval,
-        method=method,
-        clusters=written.get("clusters"),
-    )
-
-
-def _sections(data: Mapping[str, Any]) -> dict[str, Section]:
-    """The sections of a saved result. One written before there were sections has the lines of
-    its only table beside the rows, under the name of that table."""
-    found = {}
-    sections = data.get("sections", {})
-    if not isinstance(sections, dict):
-        raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
-    known = {
-        "schema",
-        "config",
-        "summary",
-        "timing",
-        "problems",
-        "rows",
-        "sections",
-        "verdicts",
-        "texts",
-    }
-    for name in sorted(data.keys() - known):
-        lines = data[name]
-        if isinstance(lines, list) and lines and all(isinstance(line, dict) for line in lines):
-            found[name] = Section(name.capitalize(), lines)
-    for name, section in sections.items():
-        try:
-            found[name] = Section(**section)
-        except TypeError as error:
-            raise ResultError(f"the section {name!r} of this result cannot be read") from error
-    return found
-
-
-def _dataclass_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
-    """The fields of an attrs class in the form that functions of `dataclasses` look for."""
-    wanted = []
-    for field in attrs.fields(cls):
-        default: Any = field.default
-        options: dict[str, Any] = {"compare": bool(field.eq), "repr": bool(field.repr)}
-        if hasattr(default, "factory"):
-            options["default_factory"] = default.factory
-        elif default is not attrs.NOTHING:
-            options["default"] = default
-        wanted.append((field.name, field.type, dataclasses.field(kw_only=field.kw_only, **options)))
-    twin: Any = dataclasses.make_dataclass(cls.__name__, wanted, init=False, repr=False, eq=False)
-    return dict(twin.__dataclass_fields__)
-
-
-class _WhenAsked:
-    """`__dataclass_fields__` of a class, made when it is first asked for: few ever do."""
-
-    def __get__(self, _: object, owner: type) -> dict[str, dataclasses.Field[Any]]:
-        found = _dataclass_fields(owner)
-        setattr(owner, "__dataclass_fields__", found)  # noqa: B010 - in the place of this
-        return found
-
-
-setattr(EvalRow, "__dataclass_fields__", _WhenAsked())  # noqa: B010 - which is no type of a field
-setattr(EvalResult, "__dataclass_fields__", _WhenAsked())  # noqa: B010
+setattr(EvalRow, "__dataclass_fields__", WhenAsked())  # noqa: B010 - which is no type of a field
+setattr(EvalResult, "__dataclass_fields__", WhenAsked())  # noqa: B010

@@ -6,7 +6,8 @@ import pickle
 
 import pytest
 
-from cbcore import evaluate, tracebacks
+from cbcore import evaluate
+from cbcore._run import tracebacks
 from cbcore.exceptions import ProcessError, RunStoppedError
 from cbcore.secrets import forget_all, remember
 
