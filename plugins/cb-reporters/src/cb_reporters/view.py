@@ -45,7 +45,6 @@ class Display:
 _BOUNDS: dict[Format, Callable[[float, float], str]] = {
     formats.score: formats.score_bounds,
     formats.percent: formats.percent_bounds,
-    formats.duration: formats.duration_bounds,
 }
 
 UNBOUNDED = "[unbounded]"
@@ -101,7 +100,8 @@ class Column:
     """One figure for every system, in the order of `View.systems`.
 
     `best` says where the best value stands, `alike` which others the examples do not tell from
-    it, and `sure` in words how sure each value is.
+    it, and `sure` in words how sure each value is. `brief` are the cells without their intervals,
+    of what can do without them where there is no room.
     """
 
     key: str
@@ -112,6 +112,7 @@ class Column:
     detail: bool = False
     alike: frozenset[int] = frozenset()
     sure: tuple[str, ...] = ()
+    brief: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -218,22 +219,25 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
     estimates = [result.estimates.get(system, {}).get(key) for system in systems]
     if not any(estimates):
         return column
-    bounds = _display(key, result.config).bounds
+    display = _display(key, result.config)
     undecided = result.undecided.get(key, ())
     return attrs.evolve(
         column,
-        cells=tuple(map(functools.partial(_with_interval, bounds), column.cells, estimates)),
+        cells=tuple(map(functools.partial(_with_interval, display), column.cells, estimates)),
+        brief=column.cells if display.format is formats.duration else (),
         alike=frozenset(i for i, s in enumerate(systems) if s in undecided) - column.best,
         sure=tuple(map(_sure, estimates)),
     )
 
 
-def _with_interval(
-    bounds: Callable[[float, float], str], cell: str, estimate: Estimate | None
-) -> str:
+def _with_interval(display: Display, cell: str, estimate: Estimate | None) -> str:
     if estimate is None or estimate.interval is None:
         return cell
-    return f"{cell} {bounds(*estimate.interval) if estimate.is_bounded else UNBOUNDED}"
+    if not estimate.is_bounded:
+        return f"{cell} {UNBOUNDED}"
+    if display.format is formats.duration:
+        return f"{cell} {formats.duration_bounds(estimate.value, *estimate.interval)}"
+    return f"{cell} {display.bounds(*estimate.interval)}"
 
 
 def _sure(estimate: Estimate | None) -> str:
