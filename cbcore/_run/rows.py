@@ -87,7 +87,7 @@ class RowMaker:
             return self._refused(outcome, error)
         for scorer, scores in outcome.scores:
             try:
-                self._keep_scores(row, scorer, scores)
+                self._keep_scores(row, scorer, scores, outcome.failed_spent)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
@@ -211,10 +211,17 @@ class RowMaker:
             row.output_tokens = prompt
             row.metadata["output_tokens_by"] = "endpoint"
 
-    def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
+    def _keep_scores(
+        self,
+        row: EvalRow,
+        scorer: Scorer,
+        scores: Any,
+        failed_spent: Mapping[int, Mapping[str, Any]],
+    ) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
                 self._keep_failure(row, scorer, scores)
+                self._keep_details(row, scorer, failed_spent.get(scorer.key))
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -251,11 +258,15 @@ class RowMaker:
     def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
         for name, reason in scored.missing.items():
             row.missing[str(name)] = redact(str(reason))
-        if scored.details:
-            details = row.metadata[scorer.part.name] = self._plain(scored.details)
-            cost = details.get("cost_usd")
-            if type(cost) in (int, float):
-                row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+        self._keep_details(row, scorer, scored.details)
+
+    def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any] | None) -> None:
+        if not told:
+            return
+        details = row.metadata[scorer.part.name] = self._plain(told)
+        cost = details.get("cost_usd")
+        if type(cost) in (int, float):
+            row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
 
     def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
         raised, reason = Raised.by(error), reason_of(error)

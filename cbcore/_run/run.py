@@ -20,6 +20,7 @@ import attrs
 from cbcore._logging import log_info
 from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.executors import MORE_ROOM
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
@@ -227,6 +228,9 @@ class Run:
             self._recalled[system.name] += lane.n_recalled
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
+        self._stop_if_exhausted()
+
+    def _stop_if_exhausted(self) -> None:
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
@@ -261,6 +265,7 @@ class Run:
             if self.record is not None and fingerprint:
                 told = self.record.manifest.setdefault("fingerprints", {})
                 told[sources[0].tag] = fingerprint
+            self._stop_if_exhausted()
 
     def _commit_first(self) -> None:
         """Before anything else is done at an early end: a second Ctrl-C may come at any time."""
@@ -503,6 +508,8 @@ def _unexpected(error: BaseException) -> CBError:
     """What nobody foresaw, as an error that ends the run with its rows."""
     if os.environ.get("CB_DEBUG"):
         raise error
+    if isinstance(error, MemoryError):  # as of SQLite, too
+        return RunError("there is not enough memory", hint=MORE_ROOM)
     return CBError(
         f"unexpected {describe_exception(error)}",
         hint="this is a defect of cb; set CB_DEBUG=1 for the traceback",

@@ -44,9 +44,11 @@ class Work:
     address: bytes = b""
     key: bytes = b""
     recalled: StoredOutput | None = None
-    # `Account.take` writes these, and `Account.settle` reads them:
+    # `Account.take` writes these, and `Account.settle` and `Account.scored` read them; what is
+    # set aside for judges is None where none will be asked:
     reserved_tokens: int = 0
     reserved_usd: float = 0.0
+    reserved_for_judges: float | None = None
 
 
 @attrs.frozen

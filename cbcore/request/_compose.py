@@ -6,6 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -34,7 +35,7 @@ from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
-from cbcore.secrets import hide, notice_environment, redact_assignments
+from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
@@ -130,19 +131,29 @@ def _sharding(request: Request) -> Sharding | None:
 
 
 def _check_turns(request: Request) -> None:
-    """What decides by one system what the next may do cannot have them at the same time."""
+    """Where systems run at the same time, nothing may decide by one what the next does."""
+    if not (request.interleave or request.overlap):
+        return
     others = {
-        "--overlap": request.interleave and request.overlap,
-        "--adaptive": request.adaptive,
-        "--budget-tokens": request.budget_tokens is not None,
-        "--budget-usd": request.budget_usd is not None,
-        "--executor": request.executor is not None,
+        "--overlap": (
+            request.interleave and request.overlap,
+            "systems that take turns already wait for their endpoints at the same time",
+        ),
+        "--adaptive": (
+            request.adaptive,
+            "which point of a sweep is run next depends on all rows of the one before",
+        ),
+        "--executor": (
+            request.executor is not None,
+            "an executor is given all work of a system at once, and in its own order",
+        ),
     }
     together = "--interleave" if request.interleave else "--overlap"
-    for flag, is_given in others.items():
-        if (request.interleave or request.overlap) and is_given:
+    for flag, (is_given, reason) in others.items():
+        if is_given:
             raise UsageError(
-                f"{together} and {flag} do not go together", hint="leave one of them out"
+                f"{together} and {flag} do not go together: {reason}",
+                hint="leave one of them out",
             )
 
 
@@ -355,13 +366,17 @@ def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
 
 def _check_systems(systems: Sequence[Part]) -> None:
     if not systems:
-        raise UsageError("a run needs at least one system", hint="`cb list systems` shows them")
+        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
+        raise UsageError(
+            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
+        )
     seen: set[str] = set()
     for part in systems:
         if part.name in seen:
+            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in part.name)
             raise UsageError(
                 f"two systems are called {part.name!r}, so their rows could not be told apart",
-                hint="give one of them another name: …,name=other",
+                hint=f"give one of them another name: …,name=other{secret}",
             )
         seen.add(part.name)
 

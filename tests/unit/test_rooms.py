@@ -16,7 +16,7 @@ FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
     "workers",
-    "toolbox": "columns spending identity tokens timing chains usercode "
+    "toolbox": "columns sent spending identity tokens timing chains usercode "
     "trust bounded_yaml files remote reports likelihood processes "
     "hf _logging",
     "asking": "specs binding registry provenance",

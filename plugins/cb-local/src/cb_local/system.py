@@ -11,6 +11,7 @@ from typing import Any
 from cb_local import prompts
 from cb_local.engine import Completion, Engine, EngineOptions, default_threads, shared_engine
 from cb_local.models import BUNDLED, find_model
+from cbcore import sent
 from cbcore.exceptions import DataError, MissingExtraError
 from cbcore.specs import Spec
 
@@ -93,13 +94,13 @@ class Local:
         if example.get("turns"):  # at the end of a chain, which hands them on like any field
             return self.process_conversation(example)
         content = prompts.user_message(example, self.prompt, system=self.name)
-        said = self._complete(
-            [*self._opening(), {"role": "user", "content": content}], example.get("generation")
-        )
+        messages = [*self._opening(), {"role": "user", "content": content}]
+        said = self._complete(messages, example.get("generation"))
         return {
             "response": said.text.strip(),
             "usage": dict(said.usage),
             "metadata": {"finish_reason": said.finish_reason},
+            **sent.told([messages], example),
         }
 
     def process_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
@@ -109,9 +110,11 @@ class Local:
         turns = prompts.turn_messages(example, self.prompt, system=self.name)
         messages = self._opening()
         answered: list[Completion] = []
+        requests: list[list[dict[str, str]]] = []
         for turn, following in zip_longest(turns, turns[1:]):
             messages.append(turn)
             if turn["role"] == "user" and (following is None or following["role"] == "user"):
+                requests.append(list(messages))
                 answered.append(self._complete(messages))
                 messages.append({"role": "assistant", "content": answered[-1].text})
         if not answered:
@@ -119,9 +122,11 @@ class Local:
                 f"{self.name}: example {example.get('id')!r} has no turn of a user to answer",
                 hint="let the turns end with {'role': 'user', 'content': '…'}",
             )
+        replies = [said.text.strip() for said in answered]
         return {
-            "response": answered[-1].text.strip(),
-            "turn_responses": [said.text.strip() for said in answered],
+            "response": replies[-1],
+            "turn_responses": replies,
+            **sent.told(requests, example, replies=replies, n_opening=len(self._opening())),
             "usage": [dict(said.usage) for said in answered],
             "metadata": {"finish_reason": answered[-1].finish_reason},
         }

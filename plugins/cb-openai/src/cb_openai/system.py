@@ -20,6 +20,7 @@ from cb_openai.prices import PRICES_VARIABLE, Pricing
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
+from cbcore import sent
 from cbcore.exceptions import DataError
 from cbcore.records import by_field
 
@@ -125,9 +126,11 @@ class OpenAI:
         """The model's answer as `response`, its `tool_calls`, the `usage` and what it cost."""
         if example.get("turns"):
             return await self.aprocess_conversation(example)
-        asked = self._asked(example)
-        reply = await self._ask(self.prompting.messages(example), _tools(example), asked)
+        asked, tools = self._asked(example), _tools(example)
+        messages = self.prompting.messages(example)
+        reply = await self._ask(messages, tools, asked)
         output = _output(reply)
+        output |= sent.told([messages], example, tools=tools)
         output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
         return output
@@ -139,9 +142,11 @@ class OpenAI:
         tools = _tools(example)
         conversation = self.prompting.conversation(example)
         replies: list[Reply] = []
+        requests: list[Sequence[Mapping[str, Any]]] = []
         try:
             messages = next(conversation)
             while True:
+                requests.append(messages)
                 replies.append(await self._ask(messages, tools))
                 messages = conversation.send(replies[-1].text or "")
         except StopIteration:
@@ -154,7 +159,9 @@ class OpenAI:
                 f"example {example.get('id')!r}: no turn of its conversation waits for a reply"
             )
         output = _output(replies[-1])
-        output["turn_responses"] = [reply.text or "" for reply in replies]
+        said = output["turn_responses"] = [reply.text or "" for reply in replies]
+        n_opening = self.prompting.n_opening
+        output |= sent.told(requests, example, tools=tools, replies=said, n_opening=n_opening)
         output["usage"] = [_usage(reply) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
