@@ -542,3 +542,16 @@ def test_a_merged_result_reads_back(tmp_path, store):
     result = merge([sharded(store, n) for n in (1, 2)], cache_dir=store)
     result.save(tmp_path / "merged.json")
     assert EvalResult.load(tmp_path / "merged.json") == result
+
+
+def test_shards_that_other_processes_work_on_are_the_same(tmp_path):
+    """Where a row belongs comes back with it."""
+    settings = {
+        "systems": ["identity | extractive", "truncate:max_tokens=8 | extractive"],
+        "executor": "processes:workers=2",
+    }
+    data = written(tmp_path, "data", questions(30))
+    whole = ran([data], {**settings, "executor": None})
+    result = merged([data], settings, tmp_path, n=2)
+    result.config["executors"] = []
+    assert numbers(result) == numbers(whole)
