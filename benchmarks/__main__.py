@@ -1,4 +1,4 @@
-"""`python -m benchmarks [startup] [overhead] [scale] [processes] [ragas_precision] [requests] [page] [--quick]`."""
+"""`python -m benchmarks [NAME …] [--quick]`; names are those of `BENCHMARKS`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.environments import ROOT
 from benchmarks.report import Table
 
 BENCHMARKS = (
-    *("startup", "overhead", "scale", "processes"),
+    *("startup", "overhead", "scale", "shards", "simulation", "processes", "ray"),
     *("ragas_precision", "requests", "page"),
 )
 RESULTS = ROOT / "benchmarks" / "results"

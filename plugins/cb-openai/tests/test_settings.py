@@ -111,12 +111,3 @@ def test_settings_are_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_workers_share_the_limits_of_an_endpoint():
-    """All together do no more than one alone may; none is left without any."""
-    limits = Limits(max_in_flight=16, requests_per_minute=100, tokens_per_minute=3, timeout_s=9.0)
-    share = limits.divided(4)
-    assert (share.max_in_flight, share.requests_per_minute, share.tokens_per_minute) == (4, 25, 1)
-    assert share.timeout_s == 9.0
-    assert Limits().divided(4).requests_per_minute is None

@@ -37,20 +37,6 @@ class Limits:
     tokens_per_minute: int | None = attrs.field(default=None, validator=positive)
     max_reply_bytes: int = attrs.field(default=16_000_000, validator=positive)
 
-    def divided(self, workers: int) -> Limits:
-        """The share of one of so many workers: together they do no more than one alone may."""
-
-        def share(limit: int) -> int:
-            return max(1, limit // workers)
-
-        requests, tokens = self.requests_per_minute, self.tokens_per_minute
-        return attrs.evolve(
-            self,
-            max_in_flight=share(self.max_in_flight),
-            requests_per_minute=None if requests is None else share(requests),
-            tokens_per_minute=None if tokens is None else share(tokens),
-        )
-
 
 def _as_key(api_key: Trusted[str | None]) -> Secret | None:
     return None if api_key is None else find_key(api_key, None)
