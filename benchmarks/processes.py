@@ -22,7 +22,7 @@ def run(*, quick: bool) -> Report:
         report.notes.append(f"cb could not be installed from wheels: {problem}")
         return report
     rounds = 2 if quick else 5
-    _speed_up(report, 600, rounds)
+    _speed_up(report, 1_000, rounds)
     _overhead(report, (2_000, 20_000) if quick else (5_000, 50_000), rounds)
     return report
 
