@@ -35,6 +35,7 @@ class RunConfig(TypedDict, total=False):
     fields: Annotated[dict[str, str] | None, "the columns that fields are read from, or null"]
     unique_ids: Annotated[bool, "whether ids that come again were numbered"]
     max_examples: Annotated[int | None, "examples per dataset, or null for all"]
+    shard: Annotated[str | None, "which of how many shards it is, as `3/16`, or null"]
     threshold: Annotated[float, "the score that passes"]
     margin: Annotated[float, "the loss of score that counts as none"]
     adaptive: Annotated[bool, "whether swept systems were searched, not run throughout"]
@@ -56,4 +57,11 @@ class RunConfig(TypedDict, total=False):
     state_reason: Annotated[str, "why it failed; only then"]
     repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
+    sharding: Annotated[
+        dict[str, Any],
+        "of a shard: `of`, a digest of what all shards were asked for; `asked`, the evaluators that "
+        "were named; `data`, for each source the examples of all shards, counted and as a digest; "
+        "`failures` of sources",
+    ]
+    merged_from: Annotated[list[str], "the shards that it was joined from; only then"]
     filter: Annotated[dict[str, Any], "what `filter` was called with; only then"]

@@ -27,7 +27,7 @@ __all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 _PATH = re.compile(
-    rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"
+    rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]|[a-z][a-z0-9+.-]+://).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"
     r"(?:[:,](?P<rest>.*))?\Z",
     re.IGNORECASE | re.DOTALL,
 )

@@ -62,7 +62,7 @@ class Lane:
             score_field=source.expected_score(context.score_field),
             cluster_column=context.options.cluster_column,
         )
-        self._make_row = self._row_maker.row
+        self._make_row = self._row_maker.row if context.sharding is None else self._placed
         self._waiting = [scorer for scorer in source.scorers if is_awaited(scorer)]
         self._direct = [scorer for scorer in source.scorers if not is_awaited(scorer)]
         self._scoring_takes_long = False
@@ -144,6 +144,10 @@ class Lane:
         if self._memo is not None:
             self._memo.keep_row(outcome.work, row)
         return row
+
+    def _placed(self, outcome: Outcome) -> EvalRow:
+        row, sharding = self._row_maker.row(outcome), self._context.sharding
+        return row if sharding is None else sharding.place(row, self._source, outcome.work.index)
 
     def _remember_if_possible(self, outcome: Outcome) -> Outcome:
         """At an early end: that nothing can be stored is told when the store is closed."""

@@ -28,6 +28,7 @@ from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, remove_abandoned
 from cbcore._run.scorers import is_awaited
+from cbcore._run.sections import made_sections
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -45,7 +46,7 @@ from cbcore.exceptions import (
     StoreError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow, Section, sum_up
+from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
@@ -122,6 +123,7 @@ class Run:
         self._tell_missing_clusters()
         self._tell_recalled()
         self._close_parts()
+        self._note_shard()
         result = self._result(failure)
         failure = self._close_store(result, failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
@@ -323,6 +325,13 @@ class Run:
         if column is not None and all(CLUSTER not in row.metadata for row in rows):
             self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
 
+    def _note_shard(self) -> None:
+        """Say of a shard what was read, by which the others are known to be of the same run."""
+        sharding = self.context.sharding
+        if sharding is not None:
+            told = {"data": sharding.data, "failures": dict(self._failures)}
+            self.config["sharding"] = {**self.config.get("sharding", {}), **told}
+
     def _scoring_parts(self) -> list[Part]:
         """What scores the rows of any system, each part once."""
         sources = [source for _, bound in self._bound for source in bound]
@@ -421,6 +430,8 @@ class Run:
 
     def expected_rows(self) -> int | None:
         """How many rows the run will have, where the datasets can tell."""
+        if self.context.sharding is not None:
+            return None  # whose examples are, is known when they are read
         limit, total = self.context.options.max_examples, 0
         for source in self.sources:
             known = _length(source.examples)
@@ -433,30 +444,6 @@ class Run:
     def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
         self.observers.tell(event, self.context.warn)
 
-    def _sections(self) -> tuple[dict[str, Section], list[str]]:
-        """What extensions and metrics make of the rows, and what they have to say of it."""
-        sections: dict[str, Section] = {}
-        remarks: list[str] = []
-        by_metrics = {m.name: m for m in self.metrics if hasattr(m, "section")}
-        for name, maker in {**by_metrics, **self.contributions}.items():
-            section: Section | None = None
-            told: Any = ()
-            with contained() as tried:
-                if name in self.contributions:
-                    section, told = maker.section(self._rows, self._failures)
-                else:
-                    section = maker.section(self._rows, self.config)
-                told = [told] if isinstance(told, str) else list(told)
-                if not isinstance(section, Section | None):
-                    raise TypeError(f"section() returned a {type(section).__name__}")
-            if tried.error is not None:
-                section = None
-                told = [f"the section {name!r} could not be made: {tried.reason}"]
-            remarks += map(redact, told)
-            if section is not None:
-                sections[name] = attrs.evolve(section, **hide(attrs.asdict(section)))
-        return sections, remarks
-
     def _result(self, failure: BaseException | None) -> EvalResult:
         here = process.current
         found = sum_up(self._rows, self.metrics, self.context.score_field)
@@ -468,7 +455,15 @@ class Run:
             config["repeated_calls"] = crews.ledger.repeated_calls
             lost = crews.ledger.told()
         parts = [p.settled() if isinstance(p, GrowingRows) else p for p in self._rows.values()]
-        sections, remarks = self._sections()
+        sections, remarks = made_sections(
+            self._rows,
+            metrics=self.metrics,
+            contributions=self.contributions,
+            failures=self._failures,
+            config=self.config,
+        )
+        if self.context.sharding is not None:
+            remarks.append(self.context.sharding.remark)
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]

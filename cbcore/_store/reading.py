@@ -126,6 +126,10 @@ class KeptTexts(Sequence[Texts]):
         """All that is stored of outputs, as it is stored."""
         found: dict[bytes, bytes] = {}
         for rows, outputs in self._parts:
-            keys = [self._addresses(rows, place)[1] for place in range(len(rows))]
+            # Mostly the address of the example, which need not be looked at.
+            keys = [
+                key if not row.repeat else self._addresses(rows, place)[1]
+                for place, (key, row) in enumerate(rows.keyed())
+            ]
             found.update(self._shelf(outputs).find(keys))
         return list(found.items())

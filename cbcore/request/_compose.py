@@ -41,6 +41,7 @@ from cbcore.tokens import TokenCounter
 if TYPE_CHECKING:
     from cbcore._run.crews import Crews
     from cbcore._run.searching import Search
+    from cbcore._run.sharding import Sharding
 
 
 @attrs.frozen
@@ -75,6 +76,7 @@ def compose(
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     require_offered(host, request.components())
+    sharding = _sharding(request)
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
@@ -84,7 +86,7 @@ def compose(
     return Run(
         run_id=config["run_id"],
         systems=parts.systems,
-        sources=parts.sources,
+        sources=[attrs.evolve(source, place=n) for n, source in enumerate(parts.sources)],
         contributions={asked.key: added for asked, added in parts.extending},
         metrics=[part.value for part in parts.metrics],
         context=RunContext(
@@ -94,6 +96,7 @@ def compose(
             store=None if folder is None else Store(folder, read_only=dry_run),
             score_field=parts.score_field,
             crews=_crews(parts.executor, options, warn),
+            sharding=sharding,
         ),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
@@ -109,6 +112,21 @@ def _search(request: Request, score_field: str) -> Search | None:
     from cbcore._run.searching import Search
 
     return Search(request.margin, score_field)
+
+
+def _sharding(request: Request) -> Sharding | None:
+    """The shard that is asked for. Raises where it cannot be joined with the others."""
+    if request.shard is None:
+        return None
+    from cbcore._run.sharding import Shard, Sharding
+
+    if request.adaptive:
+        raise UsageError(
+            "--shard and --adaptive do not go together: which systems run is decided by the "
+            "scores of all examples",
+            hint="leave one of them out",
+        )
+    return Sharding(Shard.read(request.shard))
 
 
 def _check_turns(request: Request) -> None:
@@ -231,7 +249,16 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     of_extensions = _extensions_recorded(parts.extending)
     # An option of a plugin may be called like a setting of the run, which stays what it is.
     added = {key: told for key, told in of_extensions.items() if key not in own}
-    return cast("RunConfig", hide({**own, **added}))
+    config = cast("RunConfig", hide({**own, **added}))
+    if request.shard is not None:
+        from cbcore._build.sameness import digest_of_request
+
+        asked = request.evaluators
+        config["sharding"] = {
+            "of": digest_of_request(config),
+            "asked": None if asked is None else [redact_assignments(str(one)) for one in asked],
+        }
+    return config
 
 
 def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
