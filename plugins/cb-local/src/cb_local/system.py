@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from importlib import metadata
 from itertools import zip_longest
@@ -26,7 +27,8 @@ class Local:
     a GGUF file. `prompt` is a template with the example's fields in braces, such as
     `{context}`; without one, context and question are asked. `system_prompt` comes first;
     without one, it is the model's own. Equal input gives equal output: at `temperature` 0
-    whatever the seed, above it for the same `seed`.
+    whatever the seed, above it for the same `seed`. An example that asks to be sampled, with a
+    temperature of its own, is sampled anew each time, unless `temperature` is set here.
 
     The model is loaded before the first example is measured, once for all systems with the same
     `model`, `n_ctx` (tokens of prompt and answer together) and `n_threads`. They take turns.
@@ -141,12 +143,16 @@ class Local:
         asked = asked if isinstance(asked, Mapping) else {}
         limit = asked.get("max_gen_toks")
         is_usual = self.max_tokens == DEFAULT_MAX_TOKENS
+        temperature, seed = self.temperature, self.seed
+        if not temperature and asked.get("temperature"):
+            # Several samples of one prompt are wanted, and a seed would make them one.
+            temperature, seed = float(asked["temperature"]), secrets.randbelow(_MAX_SEED)
         return engine.chat(
             self.name,
             messages,
             max_tokens=int(limit) if limit and is_usual else self.max_tokens,
-            temperature=self.temperature,
-            seed=self.seed,
+            temperature=temperature,
+            seed=seed,
             **({"stop": list(asked["until"])} if asked.get("until") else {}),
         )
 
