@@ -1,4 +1,4 @@
-"""`python -m benchmarks [startup] [overhead] [scale] [ragas_precision] [requests] [page] [--quick]`."""
+"""`python -m benchmarks [NAME …] [--quick]`; names are those of `BENCHMARKS`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from benchmarks import machine
 from benchmarks.environments import ROOT
 from benchmarks.report import Table
 
-BENCHMARKS = ("startup", "overhead", "scale", "ragas_precision", "requests", "page")
+BENCHMARKS = (
+    *("startup", "overhead", "scale", "processes", "ray"),
+    *("ragas_precision", "requests", "page"),
+)
 RESULTS = ROOT / "benchmarks" / "results"
 
 

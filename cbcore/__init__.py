@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cbcore.afterwards import metrics_of as metrics_of
-    from cbcore.afterwards import render as render
     from cbcore.api import aevaluate as aevaluate
     from cbcore.api import evaluate as evaluate
+    from cbcore.api import metrics_of as metrics_of
+    from cbcore.api import render as render
     from cbcore.components import Component as Component
     from cbcore.components import Owner as Owner
     from cbcore.events import RowFinished as RowFinished
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "metrics_of": "afterwards",
-    "render": "afterwards",
+    "metrics_of": "api",
+    "render": "api",
     "aevaluate": "api",
     "evaluate": "api",
     "Component": "components",

@@ -57,6 +57,13 @@ def log_info(message: str) -> None:
         get_logger().info(message)
 
 
+def log_said(example_id: str | int, text: str) -> None:
+    """Show what components printed in another process, with the example they were at."""
+    if not is_quiet():
+        for line in text.splitlines():
+            get_logger(anyway=True).info(f"{example_id}: {line}")
+
+
 def is_verbose() -> bool:
     """Whether more than usual is to be told."""
     return settings.threshold < LogSettings().threshold

@@ -1,4 +1,5 @@
-"""A run from Python: `evaluate`, and what it and the commands share."""
+"""A run from Python: `evaluate`, what it and the commands share, and what can be done with a
+result afterwards: report it, and ask its metrics again."""
 
 from __future__ import annotations
 
@@ -9,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import attrs
 
+from cbcore._build.builder import Builder
+from cbcore._build.remaking import remade_metric
 from cbcore._run.parts import StoredSystem
-from cbcore.compose import compose
-from cbcore.exceptions import UsageError
+from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins._host import default_host
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from cbcore.request._options import options_of
-from cbcore.secrets import HIDDEN
+from cbcore.secrets import HIDDEN, blot
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,10 +27,11 @@ if TYPE_CHECKING:
     from cbcore._store.records import RunRecord
     from cbcore.plugins._host import PluginHost
     from cbcore.results import EvalResult
+    from cbcore.runconfig import RunConfig
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("aevaluate", "evaluate", "execute")
+__all__ = ("aevaluate", "evaluate", "execute", "metrics_of", "render")
 
 
 class Settings(TypedDict, total=False):
@@ -41,6 +45,7 @@ class Settings(TypedDict, total=False):
     margin: float
     adaptive: bool
     interleave: bool
+    overlap: bool
     executor: Any
     repeats: int
     timeout_s: float | None
@@ -210,3 +215,21 @@ def _datasets(dataset: Any) -> list[Any]:
     if isinstance(dataset, list | tuple) and dataset and all(isinstance(d, str) for d in dataset):
         return list(dataset)
     return [dataset]
+
+
+def render(result: EvalResult, reporter: str = "html") -> str:
+    """A result as the text of an installed reporter, named as for `--output`."""
+    part = Builder(default_host()).build("reporter", reporter)
+    if not hasattr(part.value, "render"):
+        raise ResultError(f"the format {part.name!r} is not text: it can only write a file")
+    document: str = part.value.render(result)
+    return blot(document)
+
+
+def metrics_of(config: RunConfig, host: PluginHost | None = None) -> list[Any]:
+    """The metrics that a result records, made again by the plugins that are installed.
+
+    Raises `ResultError` where one cannot be made.
+    """
+    builder = Builder(host or default_host())
+    return [remade_metric(builder, record) for record in config.get("metrics") or ()]

@@ -71,6 +71,12 @@ class Chain:
         limits = [stage.most_reply_tokens for stage in asking]
         return sum(limits) if limits and None not in limits else None
 
+    def divide_limits(self, workers: int) -> None:
+        """Let the stages that have limits keep to their share of them; see `System`."""
+        for stage in self.stages:
+            if hasattr(stage, "divide_limits"):
+                stage.divide_limits(workers)
+
     def warm_up(self) -> Awaitable[None] | None:
         """Let every stage prepare itself; to be awaited where one of them has to be."""
         begun = [stage.warm_up() for stage in self.stages if hasattr(stage, "warm_up")]
@@ -111,6 +117,12 @@ class AsyncChain(Chain):
                 raise _blame(stage, error, passage) from error
             passage.take(stage, output)
         return passage.output()
+
+    @property
+    def bottlenecks(self) -> tuple[str, ...]:
+        """What all stages wait for; nothing is told where one of them computes here."""
+        told = [getattr(stage, "bottlenecks", None) or () for stage in self.stages]
+        return tuple(name for names in told for name in names) if all(told) else ()
 
     async def aclose(self) -> None:
         for stage in self.stages:

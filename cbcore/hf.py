@@ -60,7 +60,7 @@ class HubDataset:
         """How many rows a local copy has, where its files can tell."""
         with contained():  # what is wrong with them is told when they are read
             folder = self.local_folder()
-            files = self.local_files(folder) if folder is not None else []
+            files = self._local_files(folder) if folder is not None else []
             known = [length_hint(FileDataset(str(path)), -1) for path in files]
             if known and min(known) >= 0:
                 return sum(known)
@@ -97,7 +97,7 @@ class HubDataset:
             )
         return folder
 
-    def local_files(self, folder: Path) -> list[Path]:
+    def _local_files(self, folder: Path) -> list[Path]:
         """The files of this config and split below a folder, in order."""
         name, split = glob.escape(self.name), glob.escape(self.split)
         config = glob.escape(self.config or "default")
@@ -126,7 +126,7 @@ class HubDataset:
         return []
 
     def _from_folder(self, folder: Path) -> Iterator[dict[str, Any] | DataError]:
-        files = self.local_files(folder)
+        files = self._local_files(folder)
         if not files and self.files is not None:
             archive, member = _within(self.files)
             if member and any(p.is_file() for p in (folder / archive, folder / Path(archive).name)):

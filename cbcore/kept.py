@@ -20,9 +20,8 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.runconfig import RunConfig
-from cbcore.summary import sum_up
 
 __all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
 

@@ -153,9 +153,9 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             name="executor",
-            offer="ways to execute calls: other pools, other machines",
-            target="It makes an object with `name` and `map`.",
-            methods=("map",),
+            offer="workers that make the calls: other processes, other machines",
+            target="It makes an object with `name` and `open`.",
+            methods=("open",),
             recorded_as="executors",
         ),
         Kind(

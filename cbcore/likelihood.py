@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 
 from cbcore.exceptions import ProcessError
 
+__all__ = ("LIKELIHOODS", "REQUESTS")
+
 REQUESTS = "loglikelihood_requests"
 """The field of an example that asks for likelihoods."""
 

@@ -6,11 +6,12 @@ protocol; the runner looks for the method, never for the class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
+from cbcore.workers import Batch, Recipe, Reply
 
 if TYPE_CHECKING:
     from cbcore.memory import Item
@@ -59,7 +60,8 @@ class System(Protocol):
 
     One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
     price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
-    cost is told by `ProcessError`.
+    cost is told by `ProcessError`. One that limits its calls may have `divide_limits(workers)`,
+    called before any other where it is one of so many: all together keep to the limits then.
     """
 
     @property
@@ -75,7 +77,9 @@ class AsyncSystem(Protocol):
     """A system that is awaited. Preferred over `process` where a system has both.
 
     One that puts its calls in an order of its own has `calls_at_once`, how many it wants to be
-    given: it then keeps itself to what `--max-workers` allows.
+    given: it then keeps itself to what `--max-workers` allows. One that only waits may name by
+    `bottlenecks` what for, such as its endpoint: with `--overlap`, systems that have none in
+    common run at the same time.
     """
 
     @property
@@ -213,19 +217,51 @@ class Tokenizer(Protocol):
 
 
 @runtime_checkable
-class Executor(Protocol):
-    """Decides where and how calls run: `calls` in, their results out, in the order given.
+class Crew(Protocol):
+    """Workers that an executor has started for one recipe. Used by one thread at a time.
 
-    Must keep at most `in_flight` calls under way, pull lazily, and let `call` handle
-    its own failures: it never raises an `Exception`.
+    `size` is the number of workers it is meant to have. `free` says how many batches could be
+    sent now: workers that have opened their bench and have nothing to do. One that dies is
+    replaced, and until that one is ready it is not free. No more batches are sent than are free,
+    so the deadline of a batch begins when it is sent.
+
+    `wait` returns replies as soon as there are any; an empty list when `timeout_s` has passed, or
+    earlier, when a worker got free. Each batch that was sent is replied to once: by its worker's
+    payload, or as lost. After `abandon`, which ends the worker that has the batch, there is no
+    reply to it any more. `close` ends all workers, also those at work, and does not hang.
+
+    What makes all further work impossible, such as workers that cannot be started at all, is
+    raised as `RunError`, by any of the methods but `close`.
+    """
+
+    @property
+    def size(self) -> int: ...
+
+    def free(self) -> int: ...
+
+    def send(self, batch: Batch) -> None: ...
+
+    def wait(self, timeout_s: float) -> Sequence[Reply]: ...
+
+    def abandon(self, batch_id: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Decides where calls run: other processes, other machines. See `cbcore.workers`.
+
+    `open` starts workers for a recipe, and returns at once: they get ready by themselves. It is
+    called once per system that has anything to do, and the crew is closed when that system is
+    done. `workers` is how many the run asks for (`--max-workers`); None leaves it to the executor.
+    An optional `start_timeout_s` says how long the run waits for a first worker to get ready.
     """
 
     @property
     def name(self) -> str: ...
 
-    def map(
-        self, call: Callable[[Any], Any], items: Iterable[Any], *, in_flight: int
-    ) -> Iterator[Any]: ...
+    def open(self, recipe: Recipe, *, workers: int | None) -> Crew: ...
 
 
 @runtime_checkable

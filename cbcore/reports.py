@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cbcore.results import EvalResult, EvalRow
 from cbcore.texts import visible
 
-__all__ = ("JsonReport", "PlainTable")
+__all__: tuple[str, ...] = ()  # found by their names, as all reporters are
 
 _BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 

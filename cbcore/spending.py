@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ("Spent", "metered", "spent")
+__all__ = ("spent",)
 
 
 @attrs.define

@@ -16,7 +16,6 @@ __all__ = (
     "has_own_context",
     "joined_turns",
     "visible",
-    "visible_json",
     "with_rewritten_twin",
 )
 

@@ -12,9 +12,12 @@ import attrs
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout
+from cbcore._build.making import Making
 from cbcore._run.parts import Part, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
+from cbcore.columns._reader import function_name
+from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
     ParameterError,
@@ -30,7 +33,6 @@ from cbcore.plugins._host import PluginHost
 from cbcore.registry import registry
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
-from cbcore.tables import as_dataset
 from cbcore.trust import Stranger
 
 _RENAMED = ("system", "memory")
@@ -79,6 +81,7 @@ class Builder:
             if stranger is not None and stranger.parameters is None:
                 raise stranger.error(f"'{wanted}' names code")
             part = self._own_code(kind, wanted, extra, stranger)
+            part.making = Making(kind, (wanted,), extra)
             part.record["spec"] = blot(str(wanted))
             return part
         if wanted.name.endswith(".py"):
@@ -100,7 +103,11 @@ class Builder:
         record["spec"] = blot(str(wanted))
         if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
             record["emits"] = json_safe(list(emits))
-        return Part(value, record, component)
+        making = None
+        if not by_hand:
+            named = attrs.evolve(wanted, name=component.qualified_name)
+            making = Making(kind, (named,), extra)
+        return Part(value, record, component, making)
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
@@ -257,7 +264,11 @@ class Builder:
             record = provenance.describe_chain(value, [part.record for part in parts])
             if all("spec" in part.record for part in parts):
                 record["spec"] = " | ".join(part.record["spec"] for part in parts)
-            return Part(value, record)
+            making = None
+            if all(part.making is not None for part in parts):
+                specs_made = [spec for part in parts for spec in part.making.stages]
+                making = Making("system", tuple(specs_made), self.offered)
+            return Part(value, record, making=making)
         return self.build("system", stages)
 
     @staticmethod
@@ -363,7 +374,7 @@ def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
 def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Columns as results record them: functions by name."""
     return {
-        name: columns.function_name(column) if callable(column) else column
+        name: function_name(column) if callable(column) else column
         for name, column in mapping.items()
     }
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
-from cbcore.columns import SUFFIX, Fielded, with_fields
-from cbcore.columns._fields import check_has_fields
+from cbcore.columns import SUFFIX
+from cbcore.columns._fields import Fielded, check_has_fields, with_fields
+from cbcore.columns._tables import TableRecords
 from cbcore.exceptions import ParameterError
 from cbcore.files import FileDataset
 from cbcore.specs import Spec
-from cbcore.tables import TableRecords
 
 _FIELDS, _UNIQUE_IDS = "fields", "unique_ids"
 

@@ -52,7 +52,7 @@ def _rebuilt(part: Part, shared: Any) -> Part:
     value: Any = chain(stages, whole.name)
     if isinstance(named, Renamed):
         value = Renamed(value, named.name)
-    return Part(value, part.record, part.component)
+    return Part(value, part.record, part.component, part.making)
 
 
 @attrs.frozen

@@ -106,7 +106,7 @@ def swept_datasets(
 def _called(part: Part, family: str, name: str, point: Point) -> Part:
     """The part under the name of its point, its record saying what it belongs to."""
     record = {**part.record, "name": name, "family": _recorded(family, point)}
-    return Part(Renamed(part.value, name), record, part.component)
+    return Part(Renamed(part.value, name), record, part.component, part.making)
 
 
 def _recorded(family: str, point: Point) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from cbcore._run.calls import AsyncCaller, NoThreadError, SyncCaller
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.memo import Memo
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
-from cbcore.tracebacks import Raised
 
-_WORTH_SAVING_S = 0.002
+WORTH_SAVING_S = 0.002
 """What takes this long is stored before anything else can happen to it, and on its own."""
 
 
@@ -49,13 +49,13 @@ class Attempt:
         memo = self.memo
         if memo is None:
             score(outcome, self.scorers)
-        elif self.out_of_turn or outcome.latency >= _WORTH_SAVING_S:
+        elif self.out_of_turn or outcome.latency >= WORTH_SAVING_S:
             memo.keep_output(outcome)
             score(outcome, self.scorers)
         else:
             started = perf_counter()
             score(outcome, self.scorers)
-            outcome.was_quick = perf_counter() - started < _WORTH_SAVING_S
+            outcome.was_quick = perf_counter() - started < WORTH_SAVING_S
         if process.current != here:
             process.leave_copy("a system or an evaluator")
         return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome

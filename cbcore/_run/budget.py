@@ -192,6 +192,24 @@ class Account:
             self._budget.hint = "use --budget-tokens, which counts what was sent and received"
         return work.reserved_usd
 
+    def lose(self, work: Work) -> bool:
+        """Count a call whose end nobody heard of; whether it may be made once more.
+
+        It may have taken what was set aside for it. The same stays set aside for the next.
+        """
+        if _is_free(work):
+            return True
+        budget = self._budget
+        tokens, usd = work.reserved_tokens, work.reserved_usd
+        budget.spent_tokens += tokens
+        budget.spent_usd += usd
+        budget.reserved_tokens -= tokens
+        budget.reserved_usd -= usd
+        fits = budget.refusal(tokens, usd) is None
+        budget.reserved_tokens += tokens
+        budget.reserved_usd += usd
+        return fits
+
     def pay(self, usd: float) -> None:
         """Count what was paid for scores, which nobody could set aside."""
         self._budget.spent_usd += usd

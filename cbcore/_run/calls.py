@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.chains import Passed
 from cbcore.components import describe_exception
@@ -28,7 +29,6 @@ from cbcore.likelihood import (
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
-from cbcore.tracebacks import Raised
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,9 +40,20 @@ _SOON_S = 0.001
 """Less than this is left of no time limit: timers are not as exact."""
 
 
+ASYNC_IN_FLIGHT = 16
+"""Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
+
+
 def is_async(system: Any) -> bool:
     """Whether the system is awaited rather than called."""
     return hasattr(system, "aprocess")
+
+
+def calls_at_once(system: Any, max_workers: int | None) -> int:
+    """How many calls of a system are under way at once: its own number, or that of the run."""
+    if (own := getattr(system, "calls_at_once", None)) is not None:
+        return int(own)
+    return max_workers or (ASYNC_IN_FLIGHT if is_async(system) else 1)
 
 
 class SyncCaller:
@@ -66,6 +77,12 @@ class SyncCaller:
         if gives_likelihoods(system):
             self._likelihood = self._measured(likelihood_call(system))
 
+    @property
+    def left_behind(self) -> int:
+        """How many calls that took too long may still be running in threads of their own."""
+        calls = {id(c): c for c in (self._single, self._conversation, self._likelihood)}
+        return sum(c.abandoned for c in calls.values() if isinstance(c, _TimedCalls))
+
     def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What is called: the function itself, or one that also returns what it waited."""
         if self._is_plain:
@@ -76,7 +93,7 @@ class SyncCaller:
 
     def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
-            return _settled(work)
+            return settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
         if REQUESTS in example:
@@ -120,7 +137,7 @@ class AsyncCaller:
 
     async def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
-            return _settled(work)
+            return settled(work)
         example = private_copy(work.example)
         call = self._conversation if "turns" in example else self._single
         if REQUESTS in example:
@@ -245,7 +262,7 @@ class _TimedCalls:
         self._is_crowded = False
         self._freed: SimpleQueue[None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._in_use = self._abandoned = 0
+        self._in_use = self.abandoned = 0
 
     def __call__(self, example: Any) -> Any:
         companion, outbox = found = self._companion()
@@ -256,7 +273,7 @@ class _TimedCalls:
             companion.leave()
             with self._lock:
                 self._in_use -= 1
-                self._abandoned += 1
+                self.abandoned += 1
             raise _TimeLimitError(self._timeout_s) from None
         self._idle.append(found)
         if self._is_crowded:
@@ -276,7 +293,7 @@ class _TimedCalls:
                 companion = Companion("cb-timed-call")
             except RuntimeError as error:
                 if not self._in_use:
-                    raise NoThreadError(self._abandoned, error) from error
+                    raise NoThreadError(self.abandoned, error) from error
                 self._is_crowded = True
                 with contextlib.suppress(queue.Empty):
                     self._freed.get(timeout=self._timeout_s)
@@ -294,7 +311,7 @@ class NoThreadError(RunError):
         super().__init__(f"no thread could be started{told} ({error})", hint=MORE_ROOM)
 
 
-def _settled(work: Work) -> Outcome:
+def settled(work: Work) -> Outcome:
     """What is known without a call: an output of the store, or a problem of the example."""
     known = work.recalled
     if known is None or work.problem is not None:

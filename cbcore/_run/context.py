@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -20,6 +20,7 @@ from cbcore.boundary import contained
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
+    from cbcore._run.crews import Crews
     from cbcore._run.event_loop import LoopThread
 
 
@@ -38,8 +39,8 @@ class RunOptions:
     rows: str = "memory"
     cluster_column: str | None = None
     no_examples: bool = False
-    executor: Any = None
     interleave: bool = False
+    overlap: bool = False
 
 
 @attrs.define
@@ -51,6 +52,7 @@ class RunContext:
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
     store: Store | None = None
     score_field: str | None = None
+    crews: Crews | None = None
     budget: Budget = attrs.field(init=False)
     keeping: Keeping | None = attrs.field(default=None, init=False)
     _loop: LoopThread | None = attrs.field(default=None, init=False)
@@ -125,8 +127,11 @@ class RunContext:
         return self._loop
 
     def warm_up(self, system: Part) -> None:
-        """Let a system prepare itself, once, so that no call is charged for it."""
-        if system in self._warm or not hasattr(system.value, "warm_up"):
+        """Let a system prepare itself, once, so that no call is charged for it.
+
+        One that workers call is prepared by them.
+        """
+        if self.crews is not None or system in self._warm or not hasattr(system.value, "warm_up"):
             return
         self._warm.add(system)
         with contained() as tried:
@@ -137,7 +142,12 @@ class RunContext:
             self.warn(f"warming up {system.name!r} failed: {tried.reason}")
 
     def close(self, parts: Sequence[Part]) -> None:
-        """Let parts that hold connections close them, on the loop they used, and end the loop."""
+        """Let parts that hold connections close them, on the loop they used, and end the loop.
+
+        Workers of an executor are ended.
+        """
+        if self.crews is not None:
+            self.crews.close()
         # Without a loop nothing was awaited, so nothing can have opened a connection on it.
         if self._loop is None:
             return

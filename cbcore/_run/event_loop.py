@@ -47,7 +47,7 @@ class LoopThread:
         self.limit_s = limit_s
         self.look_every_s = min(1.0, (limit_s or 1.0) / 4)
         self.on_renewed: list[Callable[[], None]] = []
-        self._blocked = 0
+        self.n_blocked = 0
         self._start()
 
     def _start(self) -> None:
@@ -61,7 +61,7 @@ class LoopThread:
         except (OSError, RuntimeError) as error:
             raise RunError(
                 f"no event loop could be started: {error}"
-                + (f", after {self._blocked} that calls have blocked" if self._blocked else ""),
+                + (f", after {self.n_blocked} that calls have blocked" if self.n_blocked else ""),
                 hint=MORE_ROOM,
             ) from error
 
@@ -93,7 +93,7 @@ class LoopThread:
             return False
         _left_behind[self.loop] = asyncio.all_tasks(self.loop)
         self.loop.call_soon_threadsafe(self.loop.stop)  # should it ever come back
-        self._blocked += 1
+        self.n_blocked += 1
         self._start()
         for tell in self.on_renewed:
             tell()

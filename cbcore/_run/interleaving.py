@@ -1,12 +1,14 @@
-"""Systems example by example: a machine or an endpoint that drifts hits all of them alike."""
+"""Systems at the same time: example by example in turns, or each at an endpoint of its own."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from cbcore._run.calls import is_async
 from cbcore._run.lane import Lane
+from cbcore._run.parts import Part
 from cbcore.results import EvalRow
 
 
@@ -28,3 +30,32 @@ def interleaved(lanes: Mapping[str, Lane], timing: dict[str, float]) -> Iterator
                 waiting.append((name, rows))
                 yield row
         waiting.rotate(-1)
+
+
+def waves(systems: Sequence[Part]) -> Iterator[list[Part]]:
+    """The systems in groups, one after another; those of a group run at the same time.
+
+    Only systems that are awaited, and say by `bottlenecks` what they wait for, are with others,
+    and with none that waits for the same. Whatever computes here is alone: it would slow down
+    what is beside it, and be measured so.
+    """
+    left = list(systems)
+    while left:
+        wave: list[Part] = []
+        taken: set[str] = set()
+        for part in list(left):
+            own = _bottlenecks(part)
+            if not wave or (own and not own & taken):
+                wave.append(part)
+                left.remove(part)
+                taken |= own
+            if not own and wave[0] is part:
+                break
+        yield wave
+
+
+def _bottlenecks(part: Part) -> set[str]:
+    """What a system waits for; nothing where it computes, or does not say."""
+    if not is_async(part.value):
+        return set()
+    return set(getattr(part.value, "bottlenecks", None) or ())

@@ -8,27 +8,29 @@ import os
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from cbcore._run import executors
 from cbcore._run.attempts import Attempt, AwaitedAttempt, Judging, Scoring
 from cbcore._run.budget import Account
-from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
+from cbcore._run.calls import AsyncCaller, SyncCaller, calls_at_once, is_async
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
-from cbcore._run.scorers import Outcome, score
+from cbcore._run.scorers import Outcome, is_awaited, score
 from cbcore._run.sources import Source
+from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
-from cbcore.tracebacks import Raised
 
-ASYNC_IN_FLIGHT = 16
-"""Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
+if TYPE_CHECKING:
+    from cbcore._run.crews import Crews
+    from cbcore._run.executors import Gate
 
 _LONG_TO_SCORE_S = 0.002
 """From here on, scoring an output is worth a thread of its own."""
@@ -38,12 +40,20 @@ class Lane:
     """One system on one dataset: work goes in, rows come out in the dataset's order."""
 
     def __init__(
-        self, context: RunContext, part: Part, source: Source, seen: SeenIds | None = None
+        self,
+        context: RunContext,
+        part: Part,
+        source: Source,
+        seen: SeenIds | None = None,
+        *,
+        beside: bool = False,
     ) -> None:
+        """With `beside`, other lanes run at the same time: it begins when its rows are asked for."""
         self._context = context
         self._part = part
         self._source = source
         self._seen = seen
+        self._beside = beside
         self._memo = context.memo(part, source)
         self._budget = context.budget.account(part) if context.budget.limited else None
         self._row_maker = RowMaker(
@@ -53,8 +63,8 @@ class Lane:
             cluster_column=context.options.cluster_column,
         )
         self._make_row = self._row_maker.row
-        self._waiting = [s for s in source.scorers if hasattr(s.evaluator, "ascore")]
-        self._direct = [s for s in source.scorers if not hasattr(s.evaluator, "ascore")]
+        self._waiting = [scorer for scorer in source.scorers if is_awaited(scorer)]
+        self._direct = [scorer for scorer in source.scorers if not is_awaited(scorer)]
         self._scoring_takes_long = False
         # Every outcome is in one place at a time: in the hands of one of the generators below,
         # of an executor, or, after an early end, in one of the first two lists. Calls were paid
@@ -66,7 +76,7 @@ class Lane:
         # asks evaluators last: threads, `_judged`, or `_pooled` with repeats that are not yet
         # complete; those do without the scores that they would have got together. The one whose
         # row was being made when the store failed is the first of it.
-        # An executor from a plugin fills neither: it cannot be asked for what is under way.
+        # Workers of an executor leave what threads do: all that was replied.
         # `_judging`: what judges were given and has not come back from them. Those among it that
         # were judged by the time of an early end are in `_unclaimed` too, and count as that.
         self._unscored: list[Outcome] = []
@@ -180,6 +190,8 @@ class Lane:
         gate = None
         if self._budget is not None:
             work = gate = self._budget.admit(work)
+        if self._context.crews is not None:
+            return self._settled(self._by_workers(self._context.crews, work, gate))
         if is_async(system):
             awaited = AsyncCaller(system, options.timeout_s)
             outcomes = executors.run_async(
@@ -190,20 +202,15 @@ class Lane:
                 unclaimed=self._unscored,
                 gate=gate,
                 give_up=awaited.give_up,
-                announced=options.interleave,
+                announced=self._beside,
             )
-            if options.interleave:
+            if self._beside:
                 next(outcomes)  # its first calls begin now, beside those of the other systems
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
         # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
-        shared = options.executor is not None or self._in_flight > 1
-        caller = SyncCaller(system, options.timeout_s, shared=shared)
-        if options.executor is not None:
-            attempt = Attempt(caller, direct)  # which goes to other processes, without the store
-            made: Iterator[Outcome] = options.executor.map(attempt, work, in_flight=self._in_flight)
-            return made
+        caller = SyncCaller(system, options.timeout_s, shared=self._in_flight > 1)
         if self._in_flight == 1:
             return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
@@ -216,6 +223,28 @@ class Lane:
                 warn=self._context.warn,
             )
         )
+
+    def _by_workers(
+        self, crews: Crews, work: Iterator[Work], gate: Gate | None
+    ) -> Iterator[Outcome]:
+        """Work by the workers of an executor, which call and score; judges are asked here."""
+        from cbcore._run.dispatch import Dispatch
+        from cbcore._run.pacing import Pace, Patience
+
+        system = self._part.value
+        dispatch = Dispatch(
+            *(crews, self._part, self._direct),
+            in_flight=self._in_flight if is_async(system) else 1,
+            pace=Pace(),
+            patience=Patience(self._context.options.timeout_s, scores=bool(self._direct)),
+            gate=gate,
+            unclaimed=self._unscored if self._waiting else self._unclaimed,
+        )
+        if self._memo is not None:
+            dispatch.keep = self._memo.keep
+        if self._budget is not None:
+            dispatch.lost = self._budget.lose
+        return dispatch.outcomes(work)
 
     def _settled(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         """Calls that are over, each with what it spent taken from the budget at once.
@@ -325,8 +354,4 @@ class Lane:
 
     @property
     def _in_flight(self) -> int:
-        system = self._part.value
-        if (own := getattr(system, "calls_at_once", None)) is not None:
-            return int(own)
-        default = ASYNC_IN_FLIGHT if is_async(system) else 1
-        return self._context.options.max_workers or default
+        return calls_at_once(self._part.value, self._context.options.max_workers)

@@ -6,9 +6,9 @@ import math
 
 import attrs
 
+from cbcore._run.tracebacks import Raised
 from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
-from cbcore.tracebacks import Raised
 
 _ROWS_BEFORE_A_SHARE_COUNTS = 20
 

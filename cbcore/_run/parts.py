@@ -50,12 +50,14 @@ class Part:
     """A component ready to use.
 
     `record` is what a result says of it; it is empty for what no result tells of. `component`
-    is the one it was made from by name, where it was.
+    is the one it was made from by name, where it was. `making` says how a worker makes it again;
+    without that, it is sent as it is.
     """
 
     value: Any
     record: dict[str, Any] = attrs.Factory(dict)
     component: Component | None = None
+    making: Any = None
     _found: _Identified | None = attrs.field(default=None, init=False, repr=False)
 
     @property
@@ -89,11 +91,6 @@ class Part:
         if self.component is None or other.component is None:
             return self.value is other.value
         return bool(self.record["digest"] == other.record["digest"])
-
-    def __reduce__(self) -> Any:
-        # To another process goes what is needed to score there. A component may refer to what
-        # cannot be sent, and an identity is asked for only where the store is.
-        return Part, (self.value, self.record)
 
 
 def _identify(value: Any, record: Mapping[str, Any] | None) -> _Identified:

@@ -1,4 +1,4 @@
-"""Why a row lacks the score that quality means, where no evaluator has said so."""
+"""Why a row lacks a score: what an evaluator raised, or, where none has said so, what it takes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,36 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.causes import alike
 from cbcore.columns._guesses import as_flags, likely_column
+from cbcore.components import describe_exception
+from cbcore.exceptions import CBError, MissingScoreError
+from cbcore.results.causes import alike
 
 if TYPE_CHECKING:
     from cbcore._run.scorers import Scorer
     from cbcore.results import EvalResult
 
 _MOST_REASONS = 5
+
+
+class FailedElsewhereError(Exception):
+    """Stands for what an evaluator raised in another process. `reason` is what is told of it."""
+
+    def __init__(self, reason: str, traceback: str = "") -> None:
+        super().__init__(reason, traceback)
+        self.reason = reason
+        self.__cb_traceback__ = traceback
+
+
+def reason_of(error: BaseException) -> str:
+    """What a row says of a score in whose place an evaluator raised this."""
+    if isinstance(error, FailedElsewhereError):
+        return error.reason
+    if isinstance(error, MissingScoreError):
+        return error.message
+    if isinstance(error, CBError):
+        return f"{type(error).__name__}: {error.message}"
+    return f"the evaluator failed: {describe_exception(error)}"
 
 
 class Unscored:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from cbcore._run.reasons import Unscored
+from cbcore._run.reasons import Unscored, reason_of
 from cbcore._run.scorers import Outcome, Scorer
+from cbcore._run.tracebacks import Raised, traceback_of
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
-from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
+from cbcore.results.causes import TRACEBACK
 from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
-from cbcore.tracebacks import TRACEBACK, Raised, traceback_of
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
@@ -211,7 +211,7 @@ class RowMaker:
     def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
-                self._keep_reason(row, scorer, _reason(scores))
+                self._keep_reason(row, scorer, reason_of(scores))
                 _keep_traceback(row, traceback_of(scores))
                 return
             if isinstance(scores, Scored):
@@ -289,11 +289,3 @@ def _added_up(usage: Any) -> Mapping[str, Any]:
 def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
     """The tokens of prompt and completion, as far as they were reported; never less than none."""
     return {key: n for key in _COUNTED if type(n := usage.get(key)) is int and n >= 0}
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, MissingScoreError):
-        return error.message
-    if isinstance(error, CBError):
-        return f"{type(error).__name__}: {error.message}"
-    return f"the evaluator failed: {describe_exception(error)}"

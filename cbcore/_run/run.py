@@ -27,6 +27,7 @@ from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.row_files import DiskRows, remove_abandoned
+from cbcore._run.scorers import is_awaited
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -44,11 +45,10 @@ from cbcore.exceptions import (
     StoreError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow, Section
+from cbcore.results import EvalResult, EvalRow, Section, sum_up
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
-from cbcore.summary import sum_up
 
 if TYPE_CHECKING:
     from cbcore._run.searching import Search
@@ -91,6 +91,13 @@ class Run:
             (system, [source.for_system(system.name) for source in self.sources])
             for system in self.systems
         ]
+        if self.context.crews is not None:
+            self.context.crews.prepare(
+                {
+                    system: [one for s in sources for one in s.scorers if not is_awaited(one)]
+                    for system, sources in self._bound
+                }
+            )
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
@@ -132,8 +139,11 @@ class Run:
                 self._collect_interleaved(opened)
                 return
             sources_of = dict(opened)
-            for system in self._in_turn():
+            for system, *others in self._in_turn():
                 sources = sources_of[system]
+                if others:
+                    self._collect_interleaved([(s, sources_of[s]) for s in (system, *others)])
+                    continue
                 started = time.perf_counter()
                 # Across sources: two datasets may have the same tag.
                 seen = SeenIds(are_unique=self._ids_are_unique)
@@ -144,12 +154,26 @@ class Run:
                 finally:
                     self._timing[system.name] = time.perf_counter() - started
 
-    def _in_turn(self) -> Iterator[Part]:
-        """The systems, one after another; a search leaves out those that it can do without."""
-        if self.search is None:
-            yield from self.systems
+    def _in_turn(self) -> Iterator[Sequence[Part]]:
+        """The systems, one after another, or those together that share nothing they wait for.
+
+        A search leaves out those that it can do without.
+        """
+        if self.context.options.overlap:
+            from cbcore._run.interleaving import waves
+
+            found = list(waves(self.systems))
+            if len(found) == len(self.systems):
+                self.context.warn(
+                    "--overlap had no effect: no two systems wait for endpoints that differ"
+                )
+            yield from found
             return
-        yield from self.search.in_turn(self.systems, self._rows)
+        if self.search is None:
+            yield from ([system] for system in self.systems)
+            return
+        for system in self.search.in_turn(self.systems, self._rows):
+            yield [system]
         skipped = self.search.skipped
         for name in skipped:
             del self._rows[name]
@@ -214,7 +238,7 @@ class Run:
             examples = list(sources[0].examples)
             held = [attrs.evolve(source, examples=examples) for source in sources]
             lanes = {
-                part.name: Lane(self.context, part, source, seen[part])
+                part.name: Lane(self.context, part, source, seen[part], beside=True)
                 for (part, _), source in zip(opened, held, strict=True)
             }
             try:
@@ -280,10 +304,12 @@ class Run:
 
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
+        crews = self.context.crews
         unread = {
             (part.name, field): None
             for part in self._scoring_parts()
             for field in sorted(getattr(part.value, "unread_columns", ()))
+            if crews is None or crews.is_unread(part, field)
         }
         for evaluator, field in unread:
             self.context.warn(
@@ -437,6 +463,10 @@ class Run:
         if process.current != here:
             process.leave_copy("a metric")
         config: RunConfig = {**self.config, **_ending(failure)}
+        lost: list[str] = []
+        if (crews := self.context.crews) is not None:
+            config["repeated_calls"] = crews.ledger.repeated_calls
+            lost = crews.ledger.told()
         parts = [p.settled() if isinstance(p, GrowingRows) else p for p in self._rows.values()]
         sections, remarks = self._sections()
         rows: Sequence[EvalRow] = JoinedRows(parts)
@@ -447,7 +477,12 @@ class Run:
             summary=hide(found.summary),
             timing=self._timing,
             config=config,
-            problems=[*found.problems, *remarks, *(self.search.remarks if self.search else ())],
+            problems=[
+                *found.problems,
+                *remarks,
+                *lost,
+                *(self.search.remarks if self.search else ()),
+            ],
             sections=sections,
             metrics=self.metrics,
             estimates=found.estimates,

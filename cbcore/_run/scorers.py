@@ -10,15 +10,14 @@ import attrs
 
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
+from cbcore._run.tracebacks import Raised, noted
 from cbcore._run.work import Work, private_copy
 from cbcore.results import Scored
 from cbcore.spending import Spent, metered
-from cbcore.tracebacks import Raised, noted
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}
-# Counted up in the process that wires a run, and sent along from there: a copy that comes back
-# from another process has the key of its original, which its address could not tell.
+# Counted up in the process that wires a run: workers know their scorers by it.
 _next_key = itertools.count().__next__
 
 
@@ -28,7 +27,7 @@ class Scorer:
 
     One that was wired automatically passes over examples and outputs that lack a field it
     needs; one that was asked for has to say why it cannot score them. `key` tells this scorer
-    from all others, also after it was sent to another process and back.
+    from all others, in other processes too.
     """
 
     part: Part
@@ -67,6 +66,11 @@ class Scorer:
         if value is self.part.value:
             return self
         return attrs.evolve(self, part=attrs.evolve(self.part, value=value))
+
+
+def is_awaited(scorer: Scorer) -> bool:
+    """Whether the evaluator waits for something, and is asked on the event loop of the run."""
+    return hasattr(scorer.part.value, "ascore")
 
 
 @attrs.define

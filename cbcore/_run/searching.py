@@ -9,8 +9,8 @@ import attrs
 
 from cbcore._run.parts import Part
 from cbcore.exceptions import UsageError
-from cbcore.families import Family, families_of
 from cbcore.results import EvalRow
+from cbcore.results.families import Family, families_of
 from cbcore.stats import Units, lower_bound_of
 
 

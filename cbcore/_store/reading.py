@@ -14,10 +14,10 @@ from cbcore._store.outputs import returned
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import StoredRows
 from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
-from cbcore.examples import NO_TEXTS, Texts
 from cbcore.exceptions import StoreError
 from cbcore.identity import content_key
 from cbcore.plain import from_bytes
+from cbcore.results import NO_TEXTS, Texts
 
 
 class Reader:

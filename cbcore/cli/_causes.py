@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from cbcore.cli._text import clean, echo
 
 if TYPE_CHECKING:
-    from cbcore.causes import Cause
     from cbcore.results import EvalResult
+    from cbcore.results.causes import Cause
 
 _MOST_CAUSES = 5
 _INDENT = "    "
@@ -20,7 +20,7 @@ def tell_causes(result: EvalResult) -> None:
     With `--verbose`, each reason has the traceback of its first row.
     """
     from cbcore._logging import is_quiet, is_verbose
-    from cbcore.causes import causes_of
+    from cbcore.results.causes import causes_of
 
     if is_quiet():
         return

@@ -77,7 +77,7 @@ def _run(
     from cbcore._build.lacking import require_offered
     from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
-    from cbcore.compose import compose
+    from cbcore.request._compose import compose
     from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
@@ -219,7 +219,7 @@ def _warn(message: str) -> None:
 def _dry_run(request: Request) -> None:
     from cbcore._run.plan import plan
     from cbcore.cli._text import echo_columns
-    from cbcore.compose import compose
+    from cbcore.request._compose import compose
 
     planned = plan(compose(request, warn=_warn, dry_run=True))
     echo_columns(

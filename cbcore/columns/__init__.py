@@ -23,7 +23,7 @@ core does it wherever specs are written. An evaluator whose constructor has `…
 parameters of its own gets them itself, and reads with `ColumnReader`.
 
 Any dataset takes them as well: `data.jsonl:context_column=passage.text,id_column=qid`. Then
-everybody in the run sees the field, systems too; `with_fields` does it from Python.
+everybody in the run sees the field, systems too; `evaluate(fields=…)` does it from Python.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cbcore.columns._fields import Fielded, with_fields
 from cbcore.columns._paths import Side
 from cbcore.columns._predictions import RecordedPredictions
-from cbcore.columns._reader import SUFFIX, Column, ColumnReader, Row, function_name
+from cbcore.columns._reader import SUFFIX, Column, ColumnReader
 from cbcore.columns._watched import Watched
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import hint
@@ -43,15 +42,10 @@ __all__ = [
     "SUFFIX",
     "Column",
     "ColumnReader",
-    "Fielded",
-    "Mapped",
     "RecordedPredictions",
-    "Row",
     "Side",
     "bound_to_system",
-    "function_name",
     "mapped",
-    "with_fields",
 ]
 
 OUTPUT_FIELDS = frozenset({"response", "context", "contexts", "turn_responses"})

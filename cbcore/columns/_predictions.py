@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from cbcore.columns._tables import as_dataset
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
-from cbcore.tables import as_dataset
 
 PREDICTION_SUFFIX = "_prediction"
 """What follows a model's name in the name of its column, unless another is given."""

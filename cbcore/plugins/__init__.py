@@ -18,21 +18,17 @@ from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cbcore.plugins._host import PluginHost as PluginHost
-    from cbcore.plugins._host import build_host as build_host
     from cbcore.plugins._host import default_host as default_host
     from cbcore.plugins._plugin import Plugin as Plugin
     from cbcore.plugins._plugin import State as State
     from cbcore.plugins._policy import PluginPolicy as PluginPolicy
-    from cbcore.plugins._policy import read_policy as read_policy
 
 _HOMES = {
     "PluginHost": "_host",
-    "build_host": "_host",
     "default_host": "_host",
     "Plugin": "_plugin",
     "State": "_plugin",
     "PluginPolicy": "_policy",
-    "read_policy": "_policy",
 }
 
 __all__ = [*sorted(_HOMES)]  # noqa: PLE0604

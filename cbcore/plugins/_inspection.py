@@ -22,7 +22,7 @@ from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
 from cbcore.plugins._host import PluginHost, hosts_of_one
 from cbcore.plugins._memory import full_stamp, recall, still_believed, update
 from cbcore.plugins._offers import Offers, error_of, failure_of, plain
-from cbcore.plugins._plugin import Plugin, take_stopgaps_back
+from cbcore.plugins._plugin import Plugin, quarantine, take_stopgaps_back
 
 _TIME_LIMIT_S = 60
 
@@ -108,7 +108,7 @@ def _offered(plugin: Plugin, report: dict[str, Any]) -> list[Component]:
 
 def _judge(plugin: Plugin, report: dict[str, Any]) -> None:
     if report["reason"]:
-        plugin.quarantine(error_of(plugin, report["failed"], report["reason"], report["hint"]))
+        quarantine(plugin, error_of(plugin, report["failed"], report["reason"], report["hint"]))
 
 
 # -- in this process: asking --------------------------------------------------------------------

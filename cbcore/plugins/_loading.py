@@ -23,7 +23,7 @@ from cbcore.components import Component, Owner, import_target
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
 from cbcore.kinds import KINDS, hook_of
 from cbcore.plugins._hook_checks import HOOKS, check_hooks, name_of
-from cbcore.plugins._plugin import Plugin, State
+from cbcore.plugins._plugin import Plugin, State, quarantine, set_aside
 from cbcore.plugins._tracing import traced
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Loader:
             for target in plugin.hook_modules:
                 owner = owners.setdefault(target, plugin.name)
                 if owner != plugin.name:
-                    plugin.quarantine(_claimed_twice(plugin.name, target, owner))
+                    quarantine(plugin, _claimed_twice(plugin.name, target, owner))
         hooked = [plugin for plugin in hooked if plugin.usable]
         if not hooked:
             return
@@ -137,7 +137,7 @@ class Loader:
             offers = self._apart.get(plugin.name)
             if offers is not None and offers.reason:
                 plugin.components = [*plugin.entries, *self._components_of(plugin, offers)]
-                plugin.quarantine(error_of(plugin, **offers.problem))
+                quarantine(plugin, error_of(plugin, **offers.problem))
 
     def ask_anew(self) -> bool:
         """Look again at hook modules, once per process; whether they offer something else now.
@@ -151,7 +151,7 @@ class Loader:
         before = self._apart
         for plugin in hooked:
             if plugin.name in before and before[plugin.name].reason:
-                plugin.set_aside(State.AVAILABLE, "")
+                set_aside(plugin, State.AVAILABLE, "")
                 plugin.error = None
         self._learn(anew=True)
         if self._apart == before:
@@ -168,7 +168,7 @@ class Loader:
             live = self._imported[plugin.name] = Loader([mine], self._kinds, imports_here=True)
             live.offered = live.collect()
             if mine.error is not None:
-                plugin.quarantine(mine.error)
+                quarantine(plugin, mine.error)
             else:
                 plugin.state = mine.state
         return live
@@ -206,7 +206,7 @@ class Loader:
                 self._check_unclaimed(plugin.name, module)
                 check_hooks(plugin.name, module, self.hooks)
         except PluginError as error:
-            plugin.quarantine(error)
+            quarantine(plugin, error)
             return
         plugin.components = list(plugin.entries)  # not what was remembered: it is asked now
         if plugin.entries:
@@ -257,7 +257,7 @@ class Loader:
             with at_boundary(hook_of(kind), broken, through=PluginError):
                 return _taken(plugin, kind, call)
         except PluginError as error:
-            plugin.quarantine(error)
+            quarantine(plugin, error)
         return []
 
     def _having(self, hook: str) -> list[Plugin]:

@@ -83,13 +83,17 @@ class Plugin:
         """The state in one of three words: ok, broken or disabled."""
         return self.state.status
 
-    def set_aside(self, state: State, reason: str, remedy: str = "") -> None:
-        self.state, self.reason, self.remedy = state, reason, remedy
 
-    def quarantine(self, error: PluginError) -> None:
-        """Mark as broken; keep the error so that whoever needs the plugin gets its cause."""
-        self.set_aside(State.BROKEN, error.reason, error.hint or f"update or uninstall {self.name}")
-        self.error = error
+def set_aside(plugin: Plugin, state: State, reason: str, remedy: str = "") -> None:
+    """Mark in what state a plugin is, and why."""
+    plugin.state, plugin.reason, plugin.remedy = state, reason, remedy
+
+
+def quarantine(plugin: Plugin, error: PluginError) -> None:
+    """Mark as broken; keep the error so that whoever needs the plugin gets its cause."""
+    remedy = error.hint or f"update or uninstall {plugin.name}"
+    set_aside(plugin, State.BROKEN, error.reason, remedy)
+    plugin.error = error
 
 
 def kinds_brought_by(distributions: Iterable[_metadata.Distribution]) -> dict[str, Component]:
@@ -135,15 +139,17 @@ def plugins_from(
         specifier = distribution.core_specifier or ""
         first = seen.setdefault(names.canonical(plugin.name), plugin)
         if first is not plugin:
-            plugin.set_aside(
+            set_aside(
+                plugin,
                 State.SHADOWED,
                 f"another copy comes first on the import path, in {first.location or 'an archive'}",
                 "uninstall one of the two",
             )
         elif refusal:
-            plugin.set_aside(State.DISABLED, refusal, "take it off that list to use it")
+            set_aside(plugin, State.DISABLED, refusal, "take it off that list to use it")
         elif plugin.usable and not satisfies(cbcore.__version__, specifier):
-            plugin.set_aside(
+            set_aside(
+                plugin,
                 State.INCOMPATIBLE,
                 f"it requires cbcore {specifier}; installed is {cbcore.__version__}",
                 f"pip install -U {plugin.name} {CORE}",
@@ -197,14 +203,15 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
         )
         if not (reader or meant or distribution.problem):
             return None  # its groups only look like ours
-        plugin.set_aside(
+        set_aside(
+            plugin,
             State.BROKEN,
             f"the entry-point group {unread[0]!r} is not one cb reads",
             f"pip install {reader}, which reads it" if reader else f"did you mean {meant}?",
         )
     if distribution.problem:
         state = State.BROKEN if distribution.means_to_be_ours else State.UNREADABLE
-        plugin.set_aside(state, distribution.problem, f"reinstall {distribution.name}")
+        set_aside(plugin, state, distribution.problem, f"reinstall {distribution.name}")
     return plugin
 
 
@@ -213,7 +220,7 @@ def _add_entry(plugin: Plugin, entry: _metadata.EntryPoint, kind: str, owner: Ow
         component = Component(kind=kind, name=entry.name, target=entry.value, owner=owner)
     except ValueError as error:
         problem = f"entry point {entry.name!r} in {entry.group}: {error}"
-        plugin.quarantine(PluginContractError(plugin.name, problem))
+        quarantine(plugin, PluginContractError(plugin.name, problem))
     else:
         plugin.entries.append(component)
 

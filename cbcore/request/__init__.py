@@ -149,6 +149,12 @@ class Request:
         help="Run the systems example by example, not one after the other.",
         default=False,
     )
+    overlap: bool = option(
+        FLAG,
+        "--overlap",
+        help="Run systems at the same time that wait for different endpoints.",
+        default=False,
+    )
     executor: Any = option(
         SPEC,
         "--executor",
@@ -291,7 +297,7 @@ class Request:
             if declared.recorded
         }
         if self.fields is not None:
-            from cbcore.columns import function_name
+            from cbcore.columns._reader import function_name
 
             told["fields"] = {
                 field: f"py:{function_name(column)}" if callable(column) else str(column)

@@ -26,10 +26,8 @@ from cbcore.testing._fakes import (
 )
 from cbcore.testing._hosts import host_from
 from cbcore.testing._report import Report, Verdict
-from cbcore.testing._rule import RULES, Rule
 
 __all__ = [
-    "RULES",
     "AsyncFakeSystem",
     "BrokenDataset",
     "FakeDataset",
@@ -40,7 +38,6 @@ __all__ = [
     "Given",
     "MutatingSystem",
     "Report",
-    "Rule",
     "SlowSystem",
     "Verdict",
     "WrongSystem",

@@ -24,7 +24,12 @@ import attrs
 
 BENCH = Path(__file__).with_name("bench.py")
 IMPORTED = ["asyncio", "ssl", "cb_datasets.catalog", "cb_metrics", "cb_reporters.data"]
-IMPORTED += ["cb_reporters.text", "cbcore.cli._reports", "cbcore.cli.run", "cbcore.compose"]
+IMPORTED += [
+    "cb_reporters.text",
+    "cbcore.cli._reports",
+    "cbcore.cli.run",
+    "cbcore.request._compose",
+]
 """What a run would import anyway, so that it need not each time."""
 
 

@@ -185,13 +185,15 @@ def unused():
     '''Another.'''
     return Path(__file__).parent / "elsewhere"
 
-class InOrder:
+from cbcore.processes import Processes
+
+class InOrder(Processes):
     '''One by one.'''
 
     name = "in-order"
 
-    def map(self, call, items, *, in_flight):
-        return map(call, items)
+    def open(self, recipe, *, workers):
+        return super().open(recipe, workers=1)
 """
     entries = {
         "cb.suites": {"two": "cb_two:folder", "unused": "cb_two:unused"},

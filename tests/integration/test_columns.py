@@ -12,9 +12,9 @@ import pytest
 
 from cbcore import evaluate
 from cbcore.columns import mapped
-from cbcore.compose import compose
 from cbcore.exceptions import ConfigError, UsageError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from cbcore.runfile import read_run_file
 
 DATA = [

@@ -24,9 +24,9 @@ from cbcore import evaluate
 from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
 from cbcore._store.outputs import read_output
 from cbcore._store.store import Store
-from cbcore.compose import compose
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from tests.stores import OWNER, get, key_of, put, values_in
 
 BENCH = '''

@@ -638,69 +638,6 @@ def test_every_component_is_recorded_with_its_origin():
     assert result.config["evaluators"][0]["version"] == "0.1.0"
 
 
-class InProcesses:
-    """An executor that sends calls to other processes."""
-
-    name = "processes"
-
-    def map(self, call, items, *, in_flight):
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
-        with ProcessPoolExecutor(in_flight, mp_context=get_context("fork")) as pool:
-            yield from pool.map(call, items)
-
-
-def test_an_executor_makes_the_calls_where_it_likes():
-    """What it is given to do can be pickled; rows come out as ever."""
-    result = evaluate(
-        ["identity | extractive"], "hotpotqa:sample", max_examples=4, executor=InProcesses()
-    )
-    again = evaluate(["identity | extractive"], "hotpotqa:sample", max_examples=4)
-    assert [row.scores for row in result.rows] == [row.scores for row in again.rows]
-
-
-class Logged:
-    """An evaluator that says in a file how often it was asked, from whatever process."""
-
-    name = "logged"
-    emits = ("logged",)
-
-    def __init__(self, log):
-        self.log = log
-
-    def score(self, original, processed):
-        with self.log.open("a") as log:
-            log.write("asked\n")
-        return {"logged": float(original["id"])}
-
-
-def test_scores_of_other_processes_are_stored_and_recalled(tmp_path):
-    """What was scored elsewhere is not scored again, there or here."""
-    log = tmp_path / "asked.log"
-    scores = []
-    for executor in (InProcesses(), InProcesses(), None):
-        result = evaluate(
-            [Constant()],
-            examples(4),
-            [Logged(log), AnswerQuality()],
-            [],
-            cache_dir=tmp_path,
-            executor=executor,
-            max_workers=2,
-        )
-        scores.append([row.scores for row in result.rows])
-        assert log.read_text().splitlines() == ["asked"] * 4
-    assert scores[0] == scores[1] == scores[2]
-    assert [row["logged"] for row in scores[0]] == [0.0, 1.0, 2.0, 3.0]
-
-
-def test_an_executor_does_not_take_awaited_systems():
-    """They overlap by themselves; the message says so."""
-    with pytest.raises(UsageError, match="async-constant is awaited"):
-        evaluate([AsyncConstant()], examples(1), [], [], executor=InProcesses())
-
-
 def test_stored_outputs_are_scored_in_batches_where_the_evaluator_can(tmp_path):
     """A new evaluator with score_batch is asked once for many; what it leaves out, singly."""
 

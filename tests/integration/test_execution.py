@@ -19,10 +19,10 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
 from cbcore._run.observers import Observers
-from cbcore.compose import compose
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import RunInterruptedError, RunStoppedError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from tests.fake_distributions import write_hooks
 
 

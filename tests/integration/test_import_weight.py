@@ -155,7 +155,8 @@ def test_a_small_run_imports_no_more_than_it_uses(
     plugins = {"answerquality", "baselines", "hotpotqa", "loss", "metrics", "ragas_precision"}
     used = {f"cb_{name}" for name in (*plugins, "reporters")}
     assert {top for top in tops if top.startswith("cb_")} == used
-    assert not tops & (HEAVY | {"concurrent", "fractions", "socket", "ssl"})
+    assert not tops & (HEAVY | {"concurrent", "fractions", "multiprocessing", "socket", "ssl"})
+    assert not modules & {"cbcore.processes", "cbcore._run.dispatch", "cbcore._build.recipes"}
     assert f"cb_reporters.{own}" in modules
     assert not modules & {f"cb_reporters.{other}" for other in others}
     of_the_page = {name for name in modules if name.startswith("cb_reporters.page")}

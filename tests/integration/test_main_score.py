@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cbcore.compose import compose
 from cbcore.exceptions import UsageError
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from tests.fake_distributions import SYSTEM, Workplace, write_distribution
 
 EVALUATOR = """

@@ -93,8 +93,8 @@ def test_nobody_listens_outside_of_scoring():
 
 def test_a_price_file_reaches_every_model(tmp_path):
     """`--prices` goes before the tables of plugins, for systems and judges."""
-    from cbcore.compose import compose
     from cbcore.request import Request
+    from cbcore.request._compose import compose
 
     file = tmp_path / "prices.json"
     file.write_text(json.dumps({"gpt-4o": {"input": 1000, "output": 0}}), encoding="utf-8")

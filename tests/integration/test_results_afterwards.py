@@ -8,8 +8,8 @@ import pytest
 
 from cb_metrics import MeanScore
 from cbcore import EvalResult, EvalRow, evaluate, metrics_of, render
-from cbcore.examples import Texts
 from cbcore.exceptions import ResultError, UnknownComponentError
+from cbcore.results import Texts
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e</td>"
 

@@ -6,8 +6,8 @@ import pytest
 
 from cb_answerquality import AnswerQuality
 from cbcore.api import execute
-from cbcore.compose import compose
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from tests.fake_distributions import Workplace, write_distribution
 
 DATA = [{"id": i, "context": "x", "answer": "word"} for i in range(3)]

@@ -1,7 +1,9 @@
 """The public interface is what `tests/api.json` says, and changes only with its version.
 
 The snapshot is flat: one line per module, name, parameter, field, hook, command, option and
-exit code, and in `tests/json_keys.json` one per key of JSON. A line that is gone or different breaks somebody, and so does a new parameter
+exit code, and in `tests/json_keys.json` one per key of JSON. Nothing is told twice: a field that
+is also a parameter of its class is one line that says both, a constructor that a class has from a
+public base stands there, as does an exit code, and a name that two modules list stands where it is defined. A line that is gone or different breaks somebody, and so does a new parameter
 that must be given; other new lines do not. docs/explanation/compatibility.md says which release
 may do what.
 
@@ -13,9 +15,11 @@ It also writes what `cb plugins why` knows of the plugins in this repository.
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import json
+import os
 import pkgutil
 import re
 import sys
@@ -70,10 +74,11 @@ def interface(place: Workplace) -> Interface:
     lines |= {f"entry-point group {group}": "" for group in GROUPS}
     for name, spec in HOOKS.items():
         lines |= callable_lines(f"hook {name}", spec)
-    for name in modules():
-        lines |= module_lines(importlib.import_module(name))
+    found = [importlib.import_module(name) for name in modules()]
+    for module in found:
+        lines |= module_lines(module, homes(found))
     for name, error in vars(exceptions).items():
-        if inspect.isclass(error) and issubclass(error, exceptions.CBError):
+        if inspect.isclass(error) and "exit_code" in vars(error):
             lines[f"exit code of {name}"] = str(error.exit_code)
     lines |= {f"option {option}": "" for option in SHARED}
     for name, module in _COMMANDS.items():
@@ -93,21 +98,50 @@ def modules() -> list[str]:
     return found
 
 
-def module_lines(module: Any) -> Interface:
-    """The public names of a module: those it lists, or those it defines."""
-    lines: Interface = {}
+def public_names(module: Any) -> list[str]:
+    """Those it lists, or those it defines."""
     listed = getattr(module, "__all__", None)
-    for name in vars(module) if listed is None else listed:
+    if listed is not None:
+        return list(listed)
+    names = [name for name in vars(module) if not name.startswith("_")]
+    return [name for name in names if defined_in(module, name, getattr(module, name))]
+
+
+def homes(modules: list[Any]) -> dict[str, str]:
+    """Where each class and function is told: of the modules that list it, the one it is from."""
+    found: dict[str, list[str]] = {}
+    for module in modules:
+        for name in public_names(module):
+            if source := source_of(getattr(module, name)):
+                found.setdefault(source, []).append(f"{module.__name__}.{name}")
+    return {
+        source: max(paths, key=lambda path: len(os.path.commonprefix([path, source])))  # noqa: RUF071
+        for source, paths in found.items()
+    }
+
+
+def source_of(value: Any) -> str | None:
+    """Where a class or function of ours is defined."""
+    is_ours = str(getattr(value, "__module__", "")).partition(".")[0] == "cbcore"
+    is_told = (inspect.isclass(value) or inspect.isroutine(value)) and not isinstance(
+        value, types.GenericAlias
+    )
+    return f"{value.__module__}.{value.__qualname__}" if is_ours and is_told else None
+
+
+def module_lines(module: Any, homes: dict[str, str]) -> Interface:
+    """The public names of a module. Of one that is told elsewhere, where."""
+    lines: Interface = {}
+    for name in public_names(module):
         value = getattr(module, name)
         path = f"{module.__name__}.{name}"
-        if listed is not None and module.__name__ == "cbcore":
-            lines[path] = ""  # described where it is defined
-        elif name.startswith("_") or (listed is None and not defined_in(module, name, value)):
-            continue
+        home = homes.get(source_of(value) or "", path)
+        if home != path:
+            lines[path] = f"is {home}"
         elif isinstance(value, types.GenericAlias):  # which 3.10 takes for a class
             lines[path] = f"alias of {value}"
         elif inspect.isclass(value):
-            lines |= class_lines(path, value)
+            lines |= class_lines(path, value, homes)
         elif inspect.isroutine(value):
             lines |= callable_lines(path, value)
         else:
@@ -125,14 +159,20 @@ def defined_in(module: Any, name: str, value: Any) -> bool:
     return re.search(rf"^{name}\b.*=", inspect.getsource(module), re.MULTILINE) is not None
 
 
-def class_lines(path: str, cls: type) -> Interface:
+def class_lines(path: str, cls: type, homes: dict[str, str]) -> Interface:
     """Its constructor, bases, fields, properties and methods."""
     bases = ", ".join(base.__name__ for base in cls.__bases__)
     lines = {path: f"class({bases})"}
-    if not getattr(cls, "_is_protocol", False):
+    if issubclass(cls, enum.Enum):  # made by Python, in another way in each version
+        lines |= {f"{path}.{member.name}": repr(member.value) for member in cls}
+    elif not getattr(cls, "_is_protocol", False) and not has_inherited_constructor(cls, homes):
         lines |= {k: v for k, v in callable_lines(path, cls).items() if k != path}
     for field in getattr(cls, "__attrs_attrs__", ()):
-        if not field.name.startswith("_"):
+        parameter = f"{path}({field.name})"
+        how, _, annotation = lines.get(parameter, "").partition(": ")
+        if how and annotation == str(field.type):  # a converter may take more than the field is
+            lines[parameter] = f"{how}, field: {annotation}"
+        elif not field.name.startswith("_"):
             lines[f"{path}.{field.name}"] = f"field {field.type}"
     for name, member in vars(cls).items():
         if name.startswith("_"):
@@ -143,6 +183,12 @@ def class_lines(path: str, cls: type) -> Interface:
         elif isinstance(member, property):
             lines[f"{path}.{name}"] = "property"
     return lines
+
+
+def has_inherited_constructor(cls: type, homes: dict[str, str]) -> bool:
+    """Whether it is made as one of its bases, which is told by itself."""
+    owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    return owner is not cls and source_of(owner) in homes
 
 
 def callable_lines(path: str, function: Any) -> Interface:
@@ -156,7 +202,7 @@ def callable_lines(path: str, function: Any) -> Interface:
         path: "" if returned is signature.empty or inspect.isclass(function) else f"-> {returned}"
     }
     for position, parameter in enumerate(signature.parameters.values()):
-        if parameter.name == "self":
+        if parameter.name in ("self", "cls"):
             continue
         place = "keyword" if parameter.kind is parameter.KEYWORD_ONLY else f"position {position}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -393,7 +393,7 @@ def test_no_split_or_config_leads_out_of_the_folder(tmp_path, split):
     named = split.format(tmp_path)
     for names in ({"split": named}, {"split": "secret", "config": f"{named}/.."}):
         dataset = HubDataset(**{"name": "x", "path": "x", **names, "data_dir": tmp_path / "data"})
-        assert dataset.local_files(tmp_path / "data") == []
+        assert dataset._local_files(tmp_path / "data") == []
 
 
 def test_how_many_rows_a_local_copy_has_is_told(tmp_path):

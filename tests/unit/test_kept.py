@@ -281,8 +281,8 @@ def test_a_run_that_goes_on_keeps_what_it_has_put(tmp_path):
     class running:
         run_id = None
 
-    from cbcore.compose import compose
     from cbcore.request import Request
+    from cbcore.request._compose import compose
 
     made = compose(
         Request(systems=[Removing()], datasets=[DATA], metrics=[MeanScore()], cache_dir=tmp_path)

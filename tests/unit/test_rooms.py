@@ -13,14 +13,14 @@ import cbcore
 ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
-    "contract": "exceptions names kinds components protocols hookspecs events results summary "
+    "contract": "exceptions names kinds components protocols hookspecs events results "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
-    "verdicts examples tracebacks causes flat_rows saved glance",
-    "toolbox": "attribution columns families spending identity tokens timing chains tables usercode "
-    "trust bounded_yaml files reports likelihood "
+    "workers",
+    "toolbox": "columns spending identity tokens timing chains usercode "
+    "trust bounded_yaml files reports likelihood processes "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions compose api kept afterwards",
+    "root": "request runfile extensions api kept",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""

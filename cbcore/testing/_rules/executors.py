@@ -1,121 +1,172 @@
-"""Executors and tokenizers: the order and number of calls, and counts that can be trusted.
+"""Executors and tokenizers: batches that are answered or lost once, and counts that can be trusted.
 
-What executors call stands at module level, so that they can send it to another process.
+Executors are tried with workers that do as they are told; see `cbcore.testing._benches`.
 """
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Iterator, Sequence
 
 import cbcore.testing._samples as samples
-from cbcore.exceptions import DataError
+from cbcore.testing._benches import ANSWER, DIE, HANG, HERE, SPEND, trial_recipe
 from cbcore.testing._cases import Case
-from cbcore.testing._rule import rule
+from cbcore.testing._rule import Unchecked, rule
+from cbcore.workers import Batch, Reply
 
-IN_FLIGHT = 2
-_MOST_AHEAD = 64
-"""Items that may be pulled beyond the results taken: a window, whatever its size, is smaller."""
-_MEETING_S = 0.05
-"""How long a call waits for one too many to join it. One that comes later is not noticed."""
-
-
-class Interruption(BaseException):
-    """Stands for Ctrl-C inside a call."""
+WORKERS = 2
+_LONGEST_S = 120.0
+"""What workers may take to start, to answer, or to be missed."""
+_MOMENT_S = 0.5
+_SAME_PROCESS = "its workers are the process of the run"
 
 
-def _double(item: int) -> int:
-    return 2 * item
+class _Trial:
+    """A crew under test, used as a run uses one."""
+
+    def __init__(self, case: Case) -> None:
+        self.crew = case.value.open(trial_recipe(), workers=WORKERS)
+        self.waited: list[Reply] = []
+        self.overfull = 0
+        self._numbers = itertools.count()
+
+    def send(self, payload: bytes) -> int:
+        """Send a batch as soon as a worker is free; its number."""
+        until = time.monotonic() + _LONGEST_S
+        while not (free := self.crew.free()):
+            if time.monotonic() > until:
+                raise TimeoutError(f"no worker got free in {_LONGEST_S:g} s")
+            self.waited += self.crew.wait(_MOMENT_S)
+        self.overfull = max(self.overfull, free)
+        number = next(self._numbers)
+        self.crew.send(Batch(number, payload))
+        return number
+
+    def replies(self, n: int) -> list[Reply]:
+        """So many replies, with those that came while one was waiting for a worker."""
+        until = time.monotonic() + _LONGEST_S
+        while len(self.waited) < n:
+            if time.monotonic() > until:
+                raise TimeoutError(f"{len(self.waited)} of {n} replies came in {_LONGEST_S:g} s")
+            self.waited += self.crew.wait(_MOMENT_S)
+        found, self.waited = self.waited[:n], self.waited[n:]
+        return found
+
+    def answer(self, payload: bytes) -> Reply:
+        self.send(payload)
+        (reply,) = self.replies(1)
+        return reply
 
 
-def _interrupted(item: int) -> int:
-    if item == 1:
-        raise Interruption
-    return item
+@contextlib.contextmanager
+def _trial(case: Case) -> Iterator[_Trial]:
+    trial = _Trial(case)
+    try:
+        yield trial
+    finally:
+        trial.crew.close()
 
 
-class _Meter:
-    """Counts the calls under way; each waits a moment for one too many."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._crowded = threading.Event()
-        self._running = self.most = 0
-
-    def __call__(self, item: int) -> int:
-        with self._lock:
-            self._running += 1
-            self.most = max(self.most, self._running)
-            if self._running > IN_FLIGHT:
-                self._crowded.set()
-        self._crowded.wait(_MEETING_S)
-        with self._lock:
-            self._running -= 1
-        return item
-
-    def __reduce__(self) -> Any:  # in another process there is nobody to meet
-        return functools.partial, (_double,)
+@rule("executor-replies", "executor")
+def replies(case: Case) -> Iterator[str]:
+    """Every batch is answered once, by the bytes that its worker returned."""
+    with _trial(case) as trial:
+        payloads = [b"%s %d" % (ANSWER, number) + bytes(number * 5000) for number in range(12)]
+        numbers = {trial.send(payload): payload for payload in payloads}
+        found = trial.replies(len(payloads))
+        found += trial.crew.wait(0.0)
+        if sorted(reply.batch_id for reply in found) != sorted(numbers):
+            yield f"reply once to each batch: {len(found)} replies came to {len(numbers)}"
+        for reply in found:
+            if reply.payload is None:
+                yield f"reply with what the worker returned: a batch was lost ({reply.lost})"
+            elif not reply.payload.endswith(numbers.get(reply.batch_id, b"?")):
+                yield "hand on what the worker returned, byte for byte"
 
 
-def _mapped(case: Case, call: Any, items: Any) -> Iterator[Any]:
-    return iter(case.value.map(call, items, in_flight=IN_FLIGHT))
+@rule("executor-size", "executor")
+def size(case: Case) -> Iterator[str]:
+    """No more workers than asked for, and each is told of how many it is one."""
+    with _trial(case) as trial:
+        first = trial.answer(ANSWER)
+        n = trial.crew.size
+        if not 1 <= n <= WORKERS or trial.overfull > n:
+            yield f"start no more than workers={WORKERS}: size is {n}, {trial.overfull} were free"
+        told = _told(first)
+        if told and told[1] != str(n):
+            yield f"open the recipe with workers=size: it was {told[1]}, and size is {n}"
 
 
-@rule("executor-order", "executor")
-def order(case: Case) -> Iterator[str]:
-    """Results come in the order of their items, every one of them once."""
-    found = list(_mapped(case, _double, range(50)))
-    wanted = [2 * item for item in range(50)]
-    if found != wanted:
-        yield f"yield results in the order of the items: {found[:5]}… came for {wanted[:5]}…"
+@rule("executor-lost", "executor")
+def lost(case: Case) -> Iterator[str]:
+    """A worker that dies is told as lost, with the cause in words, and is replaced."""
+    with _trial(case) as trial:
+        reply = trial.answer(DIE)
+        if reply.payload == HERE:
+            yield "let calls run in another process than that of the run"
+            return
+        if reply.payload is not None or not (reply.lost or "").strip():
+            yield f"reply with lost=CAUSE to the batch of a worker that died, not {reply!r}"
+        for _ in range(2 * WORKERS):
+            if trial.answer(ANSWER).payload is None:
+                yield "replace a worker that died: a batch after it was lost, too"
+                return
 
 
-@rule("executor-bounded", "executor")
-def bounded(case: Case) -> Iterator[str]:
-    """No more than `in_flight` calls are under way at once."""
-    meter = _Meter()
-    list(_mapped(case, meter, range(4 * IN_FLIGHT)))
-    if meter.most > IN_FLIGHT:
-        yield f"keep at most in_flight={IN_FLIGHT} calls under way: there were {meter.most}"
+@rule("executor-abandons", "executor")
+def abandons(case: Case) -> Iterator[str]:
+    """A batch that is abandoned is never replied to, and its worker is replaced."""
+    with _trial(case) as trial:
+        hanging = [trial.send(HANG) for _ in range(trial.crew.size)]
+        early = trial.crew.wait(_MOMENT_S)
+        if any(reply.payload == HERE for reply in early):
+            yield Unchecked(_SAME_PROCESS)
+            return
+        for number in hanging:
+            trial.crew.abandon(number)
+        later = [trial.answer(ANSWER) for _ in range(2)]
+        if {reply.batch_id for reply in later} & set(hanging):
+            yield "reply no more to a batch that was abandoned"
+        elif any(reply.payload is None for reply in later):
+            yield "replace the worker of an abandoned batch: a batch after it was lost"
 
 
-@rule("executor-lazy", "executor")
-def lazy(case: Case) -> Iterator[str]:
-    """Items are pulled as results are taken, so that they may be endless."""
-    pulled = 0
-
-    def endless() -> Iterator[int]:
-        nonlocal pulled
-        while pulled <= _MOST_AHEAD:
-            pulled += 1
-            yield pulled
-
-    results = _mapped(case, _double, endless())
-    list(islice(results, 3))
-    if pulled > _MOST_AHEAD:
-        yield f"pull items as results are taken: all {pulled} were pulled for three results"
+@rule("executor-spent", "executor")
+def spent(case: Case) -> Iterator[str]:
+    """A worker whose bench is spent hands on its reply, and gets no other batch."""
+    with _trial(case) as trial:
+        # One more than there are workers: where none is replaced, one of them comes again.
+        told = [_told(trial.answer(SPEND)) for _ in range(trial.crew.size + 1)]
+    if not all(told):
+        yield "hand on the reply of a worker that is spent, and replace it"
+    elif told[0][0] == str(os.getpid()):
+        yield Unchecked(_SAME_PROCESS)
+    elif len({process for process, *_ in told}) < len(told):
+        yield "replace a worker when its bench is spent: it was sent another batch"
 
 
-@rule("executor-propagates", "executor")
-def propagates(case: Case) -> Iterator[str]:
-    """What escapes a call, and what the items raise, reaches the caller."""
+@rule("executor-closes", "executor")
+def closes(case: Case) -> Iterator[str]:
+    """`close` ends workers that are at work, too, and does not wait for them."""
+    trial = _Trial(case)
+    started = time.monotonic()
+    try:
+        trial.send(HANG)
+        if any(reply.payload == HERE for reply in trial.crew.wait(_MOMENT_S)):
+            yield Unchecked(_SAME_PROCESS)
+        started = time.monotonic()
+    finally:
+        trial.crew.close()
+    if time.monotonic() - started > _LONGEST_S / 4:
+        yield f"end workers at once: close() took {time.monotonic() - started:.0f} s"
 
-    def failing() -> Iterator[int]:
-        yield 0
-        raise DataError("the dataset failed")
 
-    for call, items, error in (
-        (_interrupted, range(3), Interruption),
-        (_double, failing(), DataError),
-    ):
-        try:
-            list(_mapped(case, call, items))
-        except error:
-            continue
-        yield f"let {error.__name__} reach the caller: it was swallowed"
+def _told(reply: Reply) -> Sequence[str]:
+    """The process of a worker, the number of workers, and what it was sent."""
+    return (reply.payload or b"").decode().split(" ")[:3] if reply.payload else ()
 
 
 @rule("tokenizer-counts", "tokenizer")

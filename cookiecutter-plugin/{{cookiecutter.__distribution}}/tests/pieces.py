@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+{% if cookiecutter.kind == "executor" %}
+import os
+import signal
+{% endif %}
 {% if cookiecutter.kind not in ("suite", "format", "extension") %}
 from collections.abc import Mapping
 {% endif %}
@@ -44,6 +48,19 @@ class Parrot:
         return {"response": example["context"].split()[0]}
 
 
+{% if cookiecutter.kind == "executor" %}
+class Crash:
+    """A system that tells its process, and at the river ends it."""
+
+    name = "crash"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        if example["id"] == "river":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"response": str(os.getpid())}
+
+
+{% endif %}
 class Exact:
     """An evaluator: 1 for the expected answer, 0 for another."""
 

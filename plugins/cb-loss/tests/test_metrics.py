@@ -8,9 +8,8 @@ import pytest
 
 from cb_loss import AchievedBudget, LossAttribution, QualityRetained
 from cbcore import evaluate
-from cbcore.attribution import attributions_of, cause_of
-from cbcore.results import EvalRow
-from cbcore.summary import sum_up
+from cbcore.results import EvalRow, sum_up
+from cbcore.results.attribution import attributions_of, cause_of
 
 READER = {"name": "reader", "digest": "r"}
 FULL = {"name": "full", "stages": [{"name": "identity", "digest": "i"}, READER]}

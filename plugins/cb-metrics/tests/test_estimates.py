@@ -16,9 +16,8 @@ from cb_metrics import (
     PerDatasetBreakdown,
     ScoreStatistics,
 )
-from cbcore.results import EvalRow
+from cbcore.results import EvalRow, sum_up
 from cbcore.stats import mean_of, rate_of, ratio_of
-from cbcore.summary import sum_up
 
 SCORES = [1.0, 0.0, 0.5, 1.0, None, 0.8]
 TOKENS = [40, 60, 100, 50, 30, 80]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 
-from cbcore.examples import Texts
-from cbcore.results import EvalResult, EvalRow
-from cbcore.summary import sum_up
+from cbcore.results import EvalResult, EvalRow, Texts, sum_up
 
 SENTENCES = (
     "Sallador Yards was a shipyard in Port Ellisby that closed in 1958.",

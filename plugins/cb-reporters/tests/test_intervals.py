@@ -11,8 +11,8 @@ from cb_reporters import Html, Markdown, Table
 from cb_reporters.formats import percent_bounds, score_bounds
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
+from cbcore.results.verdicts import Verdict
 from cbcore.stats import Estimate
-from cbcore.verdicts import Verdict
 
 
 @pytest.fixture

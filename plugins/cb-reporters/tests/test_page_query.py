@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cb_reporters.page import ExampleIndex, Query, find, opened
-from cbcore.examples import Texts
 from cbcore.exceptions import UsageError
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Texts
 
 
 def row(system, example_id, f1=None, **more):

@@ -9,8 +9,7 @@ import pytest
 
 from cb_reporters import Csv, JsonLines, Parquet
 from cbcore.exceptions import MissingExtraError
-from cbcore.flat_rows import FlatColumns
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, FlatColumns
 
 
 def test_rows_read_back(result, tmp_path):

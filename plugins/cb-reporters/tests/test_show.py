@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cb_reporters.show.differences import differences
-from cbcore.examples import Texts
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Texts
 
 pytest_plugins = ["cbcore.testing"]
 

@@ -9,7 +9,7 @@ import pytest
 from cb_stats.comment import Comment
 from cb_stats.junit import Junit
 from cbcore.results import EvalResult, EvalRow
-from cbcore.verdicts import Verdict
+from cbcore.results.verdicts import Verdict
 
 HOSTILE = 'a"<b>&\x00\x1b]]>\ud800'
 

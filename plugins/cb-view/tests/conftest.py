@@ -14,9 +14,8 @@ import pytest
 from cb_view.answering import Site
 from cb_view.serving import Server
 from cb_view.shelves import FileShelf
-from cbcore.examples import Texts
-from cbcore.results import EvalResult, EvalRow
-from cbcore.verdicts import Verdict
+from cbcore.results import EvalResult, EvalRow, Texts
+from cbcore.results.verdicts import Verdict
 
 
 def result_of(run_id="r1", *, systems=("whole", "cut"), n=3, **config):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cbcore import evaluate
-from cbcore.compose import compose
 from cbcore.exceptions import SpecError, UsageError
-from cbcore.families import Family, families_of
 from cbcore.request import Request
+from cbcore.request._compose import compose
+from cbcore.results.families import Family, families_of
 from cbcore.runfile import read_run_file
 
 DATA = [{"id": i, "context": f"one two three four {i}.", "question": "?"} for i in range(3)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cbcore._manage import scaffold
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State, set_aside
 from cbcore.plugins._versions import satisfies
 
 TEMPLATE = Path(__file__).parents[3] / "cookiecutter-plugin"
@@ -165,7 +165,7 @@ def test_a_component_of_another_kind_may_have_the_name(tmp_path):
 def test_a_component_of_a_plugin_that_is_switched_off_counts(tmp_path):
     """It may be switched on again."""
     disabled = plugin("evaluator", "my-toxicity")
-    disabled.set_aside("disabled", "switched off")
+    set_aside(disabled, State.DISABLED, "switched off")
     with pytest.raises(UsageError, match="taken"):
         scaffold.check_possible(project(), tmp_path, [disabled])
 

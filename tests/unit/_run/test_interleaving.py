@@ -8,7 +8,10 @@ import sys
 import pytest
 
 from cbcore import evaluate
+from cbcore.chains import chain
 from cbcore.exceptions import RunStoppedError, UsageError
+from cbcore.request import Request
+from cbcore.request._compose import compose
 
 DATA = [{"id": i, "context": f"text {i}", "question": "?", "answer": "a"} for i in range(4)]
 
@@ -142,3 +145,85 @@ def test_every_stage_of_a_chain_is_told():
         assert list(row.metadata["stage_s"]) == ["one", "two"]
         assert 0 <= sum(row.metadata["stage_s"].values()) <= row.latency + 1e-3
     assert made.process(DATA[0]) == {**DATA[0], "context": "text 0.."}
+
+
+class Endpoint:
+    """Awaited; notes how many of the systems that share its list are being asked at once."""
+
+    def __init__(self, name, bottlenecks, under_way, most):
+        self.name = name
+        self.bottlenecks = bottlenecks
+        self._under_way, self._most = under_way, most
+
+    async def aprocess(self, example):
+        self._under_way.append(self.name)
+        for _ in range(20):
+            await asyncio.sleep(0)
+            self._most.append(frozenset(self._under_way))
+        self._under_way.remove(self.name)
+        return {"response": "a"}
+
+
+class Computes:
+    """The same, called."""
+
+    def __init__(self, name, bottlenecks, under_way, most):
+        self.name = name
+        self._under_way, self._most = under_way, most
+
+    def process(self, example):
+        self._most.append(frozenset([*self._under_way, self.name]))
+        return {"response": "a"}
+
+
+def overlapped(*told):
+    """Which systems were ever asked at the same time."""
+    under_way, most = [], []
+    systems = [kind(name, bottlenecks, under_way, most) for kind, name, bottlenecks in told]
+    result = evaluate(systems, DATA, progress=False, overlap=True)
+    assert [row.example_id for row in result.rows] == [0, 1, 2, 3] * len(systems)
+    assert [row.error for row in result.rows] == [None] * 4 * len(systems)
+    return {names for names in most if len(names) > 1}
+
+
+def test_endpoints_that_differ_overlap_and_those_that_do_not_take_turns():
+    """Two at one server would be measured in each other's way."""
+    found = overlapped(
+        (Endpoint, "a", ("one:80",)), (Endpoint, "b", ("two:80",)), (Endpoint, "c", ("one:80",))
+    )
+    assert found == {frozenset({"a", "b"})}
+
+
+def test_what_computes_or_does_not_say_what_it_waits_for_is_alone():
+    """It would slow down what is beside it."""
+    found = overlapped(
+        (Endpoint, "a", ("one:80",)),
+        (Computes, "b", ()),
+        (Endpoint, "c", ()),
+        (Endpoint, "d", ("two:80",)),
+    )
+    assert found == {frozenset({"a", "d"})}
+
+
+def test_that_nothing_overlaps_is_told():
+    """Who asks for it expects it."""
+    told = []
+    request = Request(systems=[Noting("a", []), Noting("b", [])], datasets=[DATA], overlap=True)
+    compose(request, warn=told.append).execute()
+    assert any("--overlap had no effect" in message for message in told)
+
+
+@pytest.mark.parametrize(
+    "other", [{"budget_tokens": 9}, {"executor": "processes"}, {"interleave": True}]
+)
+def test_what_has_systems_at_the_same_time_is_asked_for_alone(other):
+    """Budgets and executors decide by one system what the next may do."""
+    with pytest.raises(UsageError, match=r"--overlap.* do not go together|and --overlap do not"):
+        evaluate([Noting("a", [])], DATA, progress=False, overlap=True, **other)
+
+
+def test_a_chain_waits_for_what_its_stages_do_and_says_nothing_where_one_computes():
+    """A stage that computes keeps the processor from the others."""
+    one, two = Endpoint("a", ("one:80",), [], []), Endpoint("b", ("two:80",), [], [])
+    assert chain([one, two]).bottlenecks == ("one:80", "two:80")
+    assert chain([Noting("n", []), two]).bottlenecks == ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from cbcore._run.parts import Part, StoredSystem
@@ -101,10 +99,3 @@ def test_a_part_is_told_from_others_whatever_it_holds():
     one, other = Part([]), Part([])
     assert one != other
     assert len({one, other, one}) == 2
-
-
-def test_a_part_can_be_sent_although_its_component_cannot():
-    """To score in another process, the object and its record are enough."""
-    component = Component("evaluator", "fake", lambda: None, owner=OWNER)
-    sent = pickle.loads(pickle.dumps(Part(FakeEvaluator(), {"name": "fake"}, component)))
-    assert (sent.name, sent.record, sent.component) == ("fake", {"name": "fake"}, None)

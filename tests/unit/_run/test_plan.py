@@ -9,9 +9,9 @@ from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._run.plan import plan
 from cbcore._store.store import Store
-from cbcore.compose import compose
 from cbcore.exceptions import DataError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 
 
 class System:

@@ -34,7 +34,7 @@ class Exact:
 @pytest.fixture
 def counted(monkeypatch):
     """How often a run turned data into bytes, and bytes into a digest."""
-    monkeypatch.setattr(attempts, "_WORTH_SAVING_S", 60.0)  # however busy the machine is
+    monkeypatch.setattr(attempts, "WORTH_SAVING_S", 60.0)  # however busy the machine is
     calls = Counter()
 
     def counting(name, function):

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.columns import ColumnReader, Mapped, Row, bound_to_system, function_name, mapped
+from cbcore.columns import ColumnReader, Mapped, bound_to_system, mapped
+from cbcore.columns._reader import Row, function_name
 from cbcore.exceptions import ColumnError, MissingScoreError
 from cbcore.identity import identity_of
 

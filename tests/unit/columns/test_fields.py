@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.columns import Fielded, with_fields
-from cbcore.columns._fields import check_has_fields
+from cbcore.columns._fields import Fielded, check_has_fields, with_fields
 from cbcore.columns._guesses import likely_column, proposed_fields
 from cbcore.exceptions import DataError, UsageError
 

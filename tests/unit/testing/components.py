@@ -9,13 +9,18 @@ import random
 import socket
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from typing import ClassVar
+
+import attrs
 
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.memory import IngestResult, QueryResult, Retrieved
 from cbcore.plain import json_safe
+from cbcore.processes import Processes
+from cbcore.testing._benches import TrialBench, TrialKit
+from cbcore.workers import Reply
+from tests.inline_executor import InlineCrew
 
 
 class Evaluator:
@@ -563,42 +568,98 @@ class WritesNothing(Writer):
 # -- executors and tokenizers --------------------------------------------------------------------
 
 
-class Executor:
-    """One after another."""
-
-    name = "inline"
-
-    def map(self, call, items, *, in_flight):
-        return map(call, items)
+class Here(Processes):
+    def open(self, recipe, *, workers):
+        return InlineCrew(recipe, workers)
 
 
-class Backwards(Executor):
-    def map(self, call, items, *, in_flight):
-        source = iter(items)
-        while chunk := list(itertools.islice(source, in_flight)):
-            yield from reversed([call(item) for item in chunk])
+class TwoMany(Processes):
+    def open(self, recipe, *, workers):
+        return super().open(recipe, workers=workers + 2)
 
 
-class Unbounded(Executor):
-    def map(self, call, items, *, in_flight):
-        source = iter(items)
-        with ThreadPoolExecutor(8) as pool:
-            while chunk := list(itertools.islice(source, 8)):
-                yield from pool.map(call, chunk)
+class Wrapped:
+    """Processes, of which a part is done wrong."""
+
+    def __init__(self, crew):
+        self.crew = crew
+
+    def __getattr__(self, name):
+        return getattr(self.crew, name)
 
 
-class ReadsAll(Executor):
-    def map(self, call, items, *, in_flight):
-        return map(call, list(items))
+class _Garbled(Wrapped):
+    def wait(self, timeout_s):
+        told = self.crew.wait(timeout_s)
+        return [attrs.evolve(r, payload=r.payload and r.payload[:50_000]) for r in told]
 
 
-class Swallows(Executor):
-    def map(self, call, items, *, in_flight):
-        try:
-            for item in items:
-                yield call(item)
-        except BaseException:
-            return
+class Garbles(Processes):
+    def open(self, recipe, *, workers):
+        return _Garbled(super().open(recipe, workers=workers))
+
+
+class _Silent(Wrapped):
+    def wait(self, timeout_s):
+        told = self.crew.wait(timeout_s)
+        return [r if r.lost is None else Reply(r.batch_id, b"") for r in told]
+
+
+class HidesLosses(Processes):
+    def open(self, recipe, *, workers):
+        return _Silent(super().open(recipe, workers=workers))
+
+
+class _Insisting(Wrapped):
+    def __init__(self, crew):
+        super().__init__(crew)
+        self.late = []
+
+    def abandon(self, batch_id):
+        self.crew.abandon(batch_id)
+        self.late.append(Reply(batch_id, lost="it was abandoned"))
+
+    def wait(self, timeout_s):
+        late, self.late = self.late, []
+        return [*late, *self.crew.wait(timeout_s)]
+
+
+class RepliesLate(Processes):
+    def open(self, recipe, *, workers):
+        return _Insisting(super().open(recipe, workers=workers))
+
+
+class _Polite(Wrapped):
+    def close(self):
+        is_busy = any(worker.batch_id is not None for worker in self.crew._workers)
+        self.crew.close()
+        if is_busy:
+            raise RuntimeError("a worker is at work")
+
+
+class WillNotClose(Processes):
+    def open(self, recipe, *, workers):
+        return _Polite(super().open(recipe, workers=1))
+
+
+class _Thrifty(TrialKit):
+    def open(self, workers):
+        bench = super().open(workers)
+        return _Unspent(bench.workers, bench.home)
+
+
+class _Unspent(TrialBench):
+    is_spent = property(lambda self: False, lambda self, value: None)
+
+
+class KeepsSpent(Processes):
+    """Its workers do not look whether their bench is spent."""
+
+    def open(self, recipe, *, workers):
+        kit = pickle.loads(recipe.payload)
+        return super().open(
+            attrs.evolve(recipe, payload=pickle.dumps(_Thrifty(kit.home))), workers=workers
+        )
 
 
 class Tokenizer:
@@ -757,7 +818,7 @@ GOOD = [
     ("reporter", Reporter),
     ("reporter", Page),
     ("reporter", Writer),
-    ("executor", Executor),
+    ("executor", Processes),
     ("tokenizer", Tokenizer),
 ]
 
@@ -820,10 +881,13 @@ WRONG = [
     ("reporter-escapes", "reporter", Surrogates, "what UTF-8 cannot hold"),
     ("reporter-copes", "reporter", NoRowsNoReport, "a result without rows"),
     ("reporter-pure", "reporter", ChangesResult, "the result was another"),
-    ("executor-order", "executor", Backwards, "in the order of the items"),
-    ("executor-bounded", "executor", Unbounded, "at most in_flight=2 calls"),
-    ("executor-lazy", "executor", ReadsAll, "pull items as results are taken"),
-    ("executor-propagates", "executor", Swallows, "let Interruption reach the caller"),
+    ("executor-replies", "executor", Garbles, "byte for byte"),
+    ("executor-size", "executor", TwoMany, "start no more than workers=2: size is 4"),
+    ("executor-lost", "executor", Here, "in another process than that of the run"),
+    ("executor-lost", "executor", HidesLosses, "reply with lost=CAUSE"),
+    ("executor-abandons", "executor", RepliesLate, "no more to a batch that was abandoned"),
+    ("executor-closes", "executor", WillNotClose, "it raised RuntimeError: a worker is at work"),
+    ("executor-spent", "executor", KeepsSpent, "it was sent another batch"),
     ("tokenizer-counts", "tokenizer", Halves, "return a whole number of tokens, not 0.0"),
     ("tokenizer-counts", "tokenizer", AlwaysOne, "no tokens in an empty text"),
 ]  # fmt: skip

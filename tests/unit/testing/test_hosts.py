@@ -6,9 +6,9 @@ from types import ModuleType
 
 import pytest
 
-from cbcore.compose import compose
 from cbcore.exceptions import UnknownComponentError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from cbcore.testing import FakeDataset, FakeEvaluator, FakeSystem, host_from
 from tests.unit.testing.components import Evaluator, component
 

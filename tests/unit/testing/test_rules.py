@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cbcore.kinds import KINDS
-from cbcore.testing import RULES, _cases, check_plugin
+from cbcore.testing import _cases, check_plugin
+from cbcore.testing._rule import RULES
 from cbcore.testing._rules.reporters import _Page
 from cbcore.testing._samples import HOSTILE_TAG
 from tests.unit.testing.components import GOOD, WRONG, Undocumented, component

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from cbcore.attribution import Attribution, attribute
 from cbcore.results import EvalRow, Section
+from cbcore.results.attribution import Attribution, attribute
 
 COLUMNS = ("examples", "kept", "dropped", "misread", "lost", "unable", "gained")
 
@@ -17,7 +17,7 @@ COLUMNS = ("examples", "kept", "dropped", "misread", "lost", "unable", "gained")
 class LossAttribution:
     """Whose fault each wrong answer is, for chains beside the same reader with all context.
 
-    Emits no number; its section counts the causes that `cbcore.attribution` tells apart. Where
+    Emits no number; its section counts the causes that `cbcore.results.attribution` tells apart. Where
     the reader was not run with the whole context, the section says so.
     """
 

@@ -102,6 +102,17 @@ class OpenAI:
                 PRICES_VARIABLE,
             )
 
+    @property
+    def bottlenecks(self) -> tuple[str, ...]:
+        """The endpoint: systems at different ones may run at the same time."""
+        return (addresses.host_and_port(self.base_url),)
+
+    def divide_limits(self, workers: int) -> None:
+        """In one of so many workers: let all together keep to the limits."""
+        for client in (self._client, self._likelihoods):
+            if client is not None:
+                client.divide_limits(workers)
+
     def __repr__(self) -> str:
         return f"OpenAI({self.base_url!r}, {self.model!r}, name={self.name!r})"
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import attrs
 
-from cbcore.flat_rows import FlatColumns
 from cbcore.plain import json_safe
-from cbcore.results import EvalResult
+from cbcore.results import EvalResult, FlatColumns
 from cbcore.texts import visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
@@ -61,7 +60,7 @@ def _lines(result: EvalResult) -> Iterator[str]:
 
 @attrs.frozen
 class Csv:
-    """One line per row, with the columns of `cbcore.flat_rows`: one for every score and metadata key.
+    """One line per row, with the columns of `cbcore.results.FlatColumns`: one for every score and metadata key.
 
     Text that a spreadsheet would take for a formula gets a leading apostrophe, and control
     characters other than tabs and newlines are written out.

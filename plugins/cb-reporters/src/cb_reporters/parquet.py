@@ -11,9 +11,8 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import MissingExtraError
-from cbcore.flat_rows import FlatColumns
 from cbcore.plain import json_safe
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, FlatColumns
 
 _ROWS_PER_BATCH = 10_000
 _TEXTS = ("system", "example_id", "dataset", "error", "response")
@@ -28,7 +27,7 @@ _LARGEST_INTEGER = 2**63
 
 @attrs.frozen
 class Parquet:
-    """One row per system and example, with the columns of `cbcore.flat_rows`; needs a file.
+    """One row per system and example, with the columns of `cbcore.results.FlatColumns`; needs a file.
 
     Ids are text. Metadata are numbers or true and false where every row has such, and otherwise
     text: strings as they are, all else as JSON.

@@ -21,9 +21,9 @@ from cb_suites.engine.model import (
 )
 from cbcore import evaluate
 from cbcore._run.plan import plan
-from cbcore.compose import compose
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
 from cbcore.request import Request
+from cbcore.request._compose import compose
 from cbcore.results import EvalResult
 
 CITIES = ["Rome", "Paris", "Oslo"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import attrs
 
 from cb_sweeps.samples import Sample
-from cbcore.families import Family
+from cbcore.results.families import Family
 from cbcore.stats import Estimate, mean_of
 
 

@@ -14,8 +14,8 @@ from cb_sweeps import curves as reading
 from cb_sweeps.curves import Curve
 from cb_sweeps.samples import Sample, sample_of
 from cb_sweeps.smallest import smallest_budget
-from cbcore.families import Family, families_of
 from cbcore.results import EvalRow, Section
+from cbcore.results.families import Family, families_of
 from cbcore.stats import Estimate, holm, mean_of, paired_p_value
 
 ABSENT = "–"

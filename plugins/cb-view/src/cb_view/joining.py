@@ -9,11 +9,9 @@ from typing import Any
 import attrs
 
 from cbcore import metrics_of
-from cbcore.examples import NO_TEXTS, Texts
 from cbcore.exceptions import ResultError
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts, sum_up
 from cbcore.runconfig import RunConfig
-from cbcore.summary import sum_up
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""

@@ -18,9 +18,9 @@ from cb_reporters.page.overview import comparison_section, headline, verdict_sec
 from cb_reporters.page.problems import errors_section, missing_section
 from cb_reporters.page.reproduction import reproduce_section
 from cb_reporters.view import View
-from cbcore.causes import causes_of
 from cbcore.plain import json_safe
 from cbcore.results import EvalResult
+from cbcore.results.causes import causes_of
 
 MAX_ROWS = 100_000
 MAX_MB = 24.0

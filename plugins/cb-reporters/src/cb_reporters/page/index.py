@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cb_reporters.page.reading import line_of
-from cbcore.examples import Texts
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Texts
 
 SCORED, MISSING, ERROR = 0, 1, 2
 """What can be said of a row with regard to a score."""

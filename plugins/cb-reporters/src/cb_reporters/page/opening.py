@@ -9,9 +9,8 @@ from typing import Any
 from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
-from cbcore.examples import NO_TEXTS, Texts
 from cbcore.plain import json_safe
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
 
 LONGEST = 1_000_000
 """How many characters of one text the page gets."""

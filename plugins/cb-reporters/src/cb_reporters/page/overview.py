@@ -10,7 +10,7 @@ from cb_reporters.page.tables import cell, header, name, systems_table, table
 from cb_reporters.sections import SectionLine, SectionView
 from cb_reporters.view import View
 from cbcore.results import EvalResult
-from cbcore.verdicts import Verdict
+from cbcore.results.verdicts import Verdict
 
 _DEEPEST = 6
 _BAR = 150

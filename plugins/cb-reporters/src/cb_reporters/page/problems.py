@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.tables import header, number, table
-from cbcore.causes import Cause
+from cbcore.results.causes import Cause
 
 _MOST = 20
 _LONGEST = 600

@@ -8,9 +8,8 @@ from typing import Any
 
 import attrs
 
-from cbcore.examples import Texts
 from cbcore.plain import json_safe
-from cbcore.results import EvalRow
+from cbcore.results import EvalRow, Texts
 from cbcore.texts import context_twin, joined_turns
 
 _LINE = 160

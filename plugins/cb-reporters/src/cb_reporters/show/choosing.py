@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
-from cbcore.examples import Example
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
-from cbcore.results import EvalResult, EvalRow
+from cbcore.results import EvalResult, EvalRow, Example
 
 Key = tuple[str, str | int, int]
 

@@ -139,9 +139,9 @@ def _choose(
 
 def _with_cause(result: EvalResult, cause: str) -> Callable[[EvalRow], bool]:
     """Whether a row has this cause. Raises `UsageError` where none can have any."""
-    from cbcore.attribution import CAUSES, attributions_of
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
+    from cbcore.results.attribution import CAUSES, attributions_of
 
     if cause not in CAUSES:
         told = f"it is one of {', '.join(CAUSES)}"

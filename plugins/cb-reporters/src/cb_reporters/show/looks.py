@@ -12,9 +12,8 @@ from cb_reporters import formats
 from cb_reporters.page.reading import Reading, context_of
 from cb_reporters.show.differences import Piece, differences
 from cb_reporters.show.painting import Paint
-from cbcore.examples import Example
-from cbcore.results import EvalRow
-from cbcore.tracebacks import TRACEBACK
+from cbcore.results import EvalRow, Example
+from cbcore.results.causes import TRACEBACK
 
 _LABEL = 10
 _LONGEST_KEPT = 300

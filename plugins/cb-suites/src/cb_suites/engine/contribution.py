@@ -48,9 +48,8 @@ from cbcore.extensions import (
     packages_offering,
 )
 from cbcore.plugins import PluginHost
-from cbcore.results import EvalRow
+from cbcore.results import EvalRow, summarize
 from cbcore.specs import Spec
-from cbcore.summary import summarize
 
 
 @attrs.frozen

@@ -1,0 +1,76 @@
+"""How many examples go to a worker together, and how long it may take over them."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+WORTH_SENDING_S = 0.1
+"""What a batch should take: long beside the cost of sending it, short beside losing it."""
+MOST_EXAMPLES = 256
+MOST_BYTES = 1_000_000
+"""A batch has no more than that of either; an example that is larger goes alone."""
+LONGEST_BATCH_S = 1.0
+"""A worker that has worked on a batch for so long begins no other example of it."""
+
+_GROWS = 4
+_RECENT = 0.3
+
+
+@attrs.define
+class Pace:
+    """The size of the next batch, by what examples took so far. `width` run at once in a worker."""
+
+    width: int = 1
+    _example_s: float | None = None
+    _size: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many examples to send together: as many as take a moment, and none waits long."""
+        return max(self._size, self.width)
+
+    def learn(self, n_examples: int, took_s: float) -> None:
+        """Take into account that so many took so long, in a worker."""
+        if n_examples <= 0:
+            return
+        each = max(took_s, 0.0) / n_examples
+        known = self._example_s
+        # One that is slower than was thought counts at once: others may wait for it.
+        slower = known is None or each > known
+        self._example_s = each if slower else known + _RECENT * (each - known)  # type: ignore[operator]
+        wanted = WORTH_SENDING_S / self._example_s if self._example_s else MOST_EXAMPLES
+        self._size = max(1, int(min(wanted, _GROWS * self.size, MOST_EXAMPLES)))
+
+
+@attrs.define
+class Patience:
+    """How long the reply to a batch is waited for; None where calls may take what they take.
+
+    A worker ends a call that takes longer than `timeout_s` itself where it can, and begins no
+    other behind it. What is left is the call that cannot be ended, which holds its whole process,
+    and scoring, for which nobody gave a limit: what it took so far, several times over.
+    """
+
+    timeout_s: float | None
+    width: int = 1
+    scores: bool = False
+    slack_s: float = 5.0
+    scoring_s: float = 60.0
+    _longest_scoring_s: float = 0.0
+
+    def learn(self, scoring_s: float) -> None:
+        self._longest_scoring_s = max(self._longest_scoring_s, scoring_s)
+
+    def for_batch(self, n_examples: int) -> float | None:
+        if self.timeout_s is None:
+            return None
+        # One call at a time: what was begun before the worker would stop, and the last. Several
+        # at a time: as many rounds of them as are begun at once; see `executors`.
+        rounds = 1 if self.width == 1 else min(math.ceil(n_examples / self.width), 5)
+        begun_s = min(self.timeout_s, LONGEST_BATCH_S)
+        scoring_s = 0.0
+        if self.scores:
+            scoring_s = self.scoring_s + 4 * self._longest_scoring_s * n_examples
+        return begun_s + rounds * self.timeout_s + scoring_s + self.slack_s

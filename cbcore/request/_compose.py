@@ -1,0 +1,391 @@
+"""The composition root: from names and specs to components, from components to a run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import attrs
+
+import cbcore
+from cbcore import provenance
+from cbcore._build.builder import Builder
+from cbcore._build.extending import Extending, extensions_of, settings_of
+from cbcore._build.lacking import require_offered
+from cbcore._build.layout import Layout
+from cbcore._build.main_score import Emitted, check_score_fields, choose_score_field, tasks_of
+from cbcore._build.sharing import sharing_stages
+from cbcore._build.sweeping import swept_datasets, swept_systems
+from cbcore._build.wiring import wire
+from cbcore._run.budget import check_dollars
+from cbcore._run.context import RunContext
+from cbcore._run.observers import Observers
+from cbcore._run.parts import Part
+from cbcore._run.run import Run, RunOptions, Source
+from cbcore._store.records import Manifest, RunRecord, describe_environment, now
+from cbcore._store.store import Store
+from cbcore.boundary import at_boundary
+from cbcore.exceptions import PluginContractError, UsageError
+from cbcore.extensions import Contribution, Setup
+from cbcore.kinds import KINDS
+from cbcore.plugins._host import PluginHost, default_host
+from cbcore.request import Request
+from cbcore.runconfig import RunConfig
+from cbcore.secrets import hide, notice_environment, redact_assignments
+from cbcore.specs import Spec
+from cbcore.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from cbcore._run.crews import Crews
+    from cbcore._run.searching import Search
+
+
+@attrs.frozen
+class _Parts:
+    """What a request turned into, each part made and checked."""
+
+    systems: Sequence[Part]
+    datasets: Sequence[Part]
+    extending: Sequence[tuple[Extending, Contribution]]
+    sources: Sequence[Source]
+    evaluators: Sequence[Part]
+    metrics: Sequence[Part]
+    score_field: str
+    tokenizer: Part
+    executor: Part | None
+
+
+def compose(
+    request: Request,
+    *,
+    observers: Observers | None = None,
+    warn: Callable[[str], None] | None = None,
+    dry_run: bool = False,
+) -> Run:
+    """Turn a request into a run that only has to be executed. Nothing is spent before this.
+
+    `warn` is told at once what the user should know, here and during the run, and no text
+    twice. Without it, warnings are logged. A `dry_run` is only to be planned: its store
+    is looked at and not written, and extensions know of it.
+    """
+    notice_environment()
+    warn = _once(warn or _log_warning)
+    host = request.host or default_host()
+    require_offered(host, request.components())
+    builder = Builder(host, offered=_offered(request), warn=warn)
+    parts = _parts(request, builder, host, dry_run)
+    builder.descriptions.remember()
+    config = _config(request, parts, host)
+    options = _run_options(request)
+    folder = request.cache_dir
+    return Run(
+        run_id=config["run_id"],
+        systems=parts.systems,
+        sources=parts.sources,
+        contributions={asked.key: added for asked, added in parts.extending},
+        metrics=[part.value for part in parts.metrics],
+        context=RunContext(
+            counter=TokenCounter(parts.tokenizer.value, request.text_fields),
+            options=options,
+            warn=warn,
+            store=None if folder is None else Store(folder, read_only=dry_run),
+            score_field=parts.score_field,
+            crews=_crews(parts.executor, options, warn),
+        ),
+        config=config,
+        observers=_with_plugins(observers or Observers(), host),
+        record=_record(request, config, host) if request.cache_dir is not None else None,
+        search=_search(request, parts.score_field),
+    )
+
+
+def _search(request: Request, score_field: str) -> Search | None:
+    """What chooses the points of a sweep one by one, if that is asked for."""
+    if not request.adaptive:
+        return None
+    from cbcore._run.searching import Search
+
+    return Search(request.margin, score_field)
+
+
+def _check_turns(request: Request) -> None:
+    """What decides by one system what the next may do cannot have them at the same time."""
+    others = {
+        "--overlap": request.interleave and request.overlap,
+        "--adaptive": request.adaptive,
+        "--budget-tokens": request.budget_tokens is not None,
+        "--budget-usd": request.budget_usd is not None,
+        "--executor": request.executor is not None,
+    }
+    together = "--interleave" if request.interleave else "--overlap"
+    for flag, is_given in others.items():
+        if (request.interleave or request.overlap) and is_given:
+            raise UsageError(
+                f"{together} and {flag} do not go together", hint="leave one of them out"
+            )
+
+
+def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
+    _check_turns(request)
+    systems = swept_systems(builder, request.systems)
+    if request.repeats == 1 and any("family" in part.record for part in systems):
+        systems = sharing_stages(systems)
+    if systems or not (request.settings or request.extensions):
+        _check_systems(systems)  # before anything else is made
+    tokenizer = builder.build("tokenizer", request.tokenizer)
+    limit = request.max_examples
+    offered: dict[str, Any] = {"tokenizer": tokenizer.value}
+    if limit is not None:
+        offered["n"] = limit
+    layout = Layout(request.fields or {}, request.unique_ids)
+    datasets = swept_datasets(builder, request.datasets, offered, layout)
+    extending = extensions_of(request.settings, request.extensions, host)
+    if not datasets and not extending:
+        # Those that are called like a kind of the core bring what is tested, not what it is
+        # tested on.
+        others = [
+            setting.flag
+            for setting in settings_of(host.plugins)
+            if setting.is_extension and setting.component.name not in KINDS
+        ]
+        raise UsageError(
+            f"a run needs data: {' or '.join(['--dataset', *others])}",
+            hint="`cb list datasets` shows what is installed",
+        )
+    evaluators: list[Part] = []
+    sources = [
+        wire(
+            *(dataset, builder, evaluators),
+            asked=request.evaluators,
+            added=request.added_evaluators,
+            warn=builder.warn,
+        )
+        for dataset in datasets
+    ]
+    scorers = [source.scorers for source in sources]
+    setup = Setup(builder, request, evaluators, dry_run)
+    contributed = [(asked, _contribution(asked, setup)) for asked in extending]
+    sources += (source for _, added in contributed for source in added.sources)
+    systems += (system for _, added in contributed for system in added.systems)
+    _check_systems(systems)
+    if not sources and all(added.systems for _, added in contributed):
+        raise UsageError(
+            "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
+        )
+    if request.budget_usd is not None:
+        check_dollars([*systems, *evaluators])
+    _check_tags(sources, len(datasets))
+    score_field = choose_score_field(
+        *(request.score_field or _main_of_systems(request, contributed, evaluators), datasets),
+        *(evaluators, scorers),
+        automatic=request.evaluators is None,
+        main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
+        warn=builder.warn,
+    )
+    metrics = _metrics(request, builder, score_field, len(systems), datasets)
+    check_score_fields([m.value for m in metrics], evaluators)
+    executor = _executor(request, builder)
+    return _Parts(
+        *(systems, datasets, contributed, sources, evaluators, metrics),
+        *(score_field, tokenizer, executor),
+    )
+
+
+def _main_of_systems(
+    request: Request,
+    contributed: Sequence[tuple[Extending, Contribution]],
+    evaluators: Sequence[Part],
+) -> str | None:
+    """The score that extensions judge their own systems by, where the run has no others."""
+    if request.systems or request.evaluators is not None:
+        return None
+    named = [added.main_score for _, added in contributed if added.systems and added.main_score]
+    return next((score for score in named if score in Emitted.by(evaluators).scores), None)
+
+
+def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
+    """What the result says of how it came about."""
+    own: RunConfig = {
+        "run_id": request.run_id or _new_run_id(),
+        "cbcore": cbcore.__version__,
+        "started": now(),
+        "systems": [part.record for part in parts.systems],
+        "datasets": [
+            *(part.record for part in parts.datasets),
+            *(record for extended in parts.extending for record in _data_recorded(*extended)),
+        ],
+        "evaluators": [part.record for part in parts.evaluators],
+        "metrics": [part.record for part in parts.metrics],
+        "tokenizers": [parts.tokenizer.record],
+        "executors": [parts.executor.record] if parts.executor is not None else [],
+        "score_field": parts.score_field,
+        "tokenizer": parts.tokenizer.name,
+        "extensions": [asked.extension.name for asked, _ in parts.extending],
+        **request.recorded(),
+    }
+    if request.rescored_from is not None:
+        own["rescored_from"] = request.rescored_from
+    of_extensions = _extensions_recorded(parts.extending)
+    # An option of a plugin may be called like a setting of the run, which stays what it is.
+    added = {key: told for key, told in of_extensions.items() if key not in own}
+    return cast("RunConfig", hide({**own, **added}))
+
+
+def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
+    """What the result says of an extension's data; what does not say whose it is, is its own."""
+    for record in added.datasets:
+        yield dict(record) if "plugin" in record else {**asked.provenance(), **record}
+
+
+def _extensions_recorded(extending: Sequence[tuple[Extending, Contribution]]) -> dict[str, Any]:
+    """What the result says of the extensions, and of the components that only they know."""
+    told: dict[str, Any] = {}
+    records: dict[str, list[dict[str, Any]]] = {}
+    for asked, added in extending:
+        told |= asked.recorded()
+        records.setdefault("extension_plugins", []).append(asked.provenance())
+        for component in added.used:
+            record = provenance.describe(object(), name=component.name, component=component)
+            records.setdefault(f"{component.kind}_plugins", []).append(record)
+    return {**told, **records}
+
+
+def _run_options(request: Request) -> RunOptions:
+    """What the run has to know of the request; each of its options is one of the request's."""
+    return RunOptions(**{one.name: getattr(request, one.name) for one in attrs.fields(RunOptions)})
+
+
+def _crews(executor: Part | None, options: RunOptions, warn: Callable[[str], None]) -> Crews | None:
+    """The workers of the run, where an executor is asked for; none is started yet."""
+    if executor is None:
+        return None
+    from cbcore._build.recipes import recipe_for
+    from cbcore._run.crews import Crews, Ledger
+
+    recipes = functools.partial(recipe_for, options=options)
+    return Crews(executor.value, recipes, Ledger(warn), options.max_workers)
+
+
+def _offered(request: Request) -> dict[str, Any]:
+    """What every component gets that has a parameter of that name."""
+    offered: dict[str, Any] = {} if request.seed is None else {"seed": request.seed}
+    if request.allow_unsandboxed:
+        offered["allow_unsandboxed"] = True
+    if request.prices is not None:
+        offered["prices"] = str(request.prices)
+    return offered
+
+
+def _executor(request: Request, builder: Builder) -> Part | None:
+    return None if request.executor is None else builder.build("executor", request.executor)
+
+
+def _new_run_id() -> str:
+    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
+
+
+def _metrics(
+    request: Request, builder: Builder, score_field: str, n_systems: int, datasets: Sequence[Part]
+) -> list[Part]:
+    extra: dict[str, Any] = {
+        "score_field": score_field,
+        "threshold": request.threshold,
+        "margin": request.margin,
+        **({} if request.prices is None else {"prices": str(request.prices)}),
+    }
+    if request.cache_dir is not None:
+        extra["cache_dir"] = str(request.cache_dir)
+    added = [builder.build("metric", wanted, extra) for wanted in request.added_metrics]
+    if request.metrics is not None:
+        return [builder.build("metric", wanted, extra) for wanted in request.metrics] + added
+    occasions = {
+        "always": True,
+        "several-systems": n_systems > 1,
+        "several-datasets": len(datasets) > 1,
+        "repeats": request.repeats > 1,
+    }
+    due = [name for name, holds in occasions.items() if holds]
+    due += [task for dataset in datasets for task in tasks_of(dataset)]
+    return builder.automatic_metrics(due, extra) + added
+
+
+def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
+    """What the store writes down of a run before it begins."""
+    by_spec = all(isinstance(dataset, str | Spec) for dataset in request.datasets)
+    manifest: Manifest = {
+        "config": config,
+        "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
+        "datasets": (
+            [redact_assignments(str(dataset)) for dataset in request.datasets] if by_spec else None
+        ),
+        **describe_environment({p.name: p.version for p in host.plugins if p.usable}),
+    }
+    return RunRecord(config["run_id"], config["started"], manifest)
+
+
+def _check_systems(systems: Sequence[Part]) -> None:
+    if not systems:
+        raise UsageError("a run needs at least one system", hint="`cb list systems` shows them")
+    seen: set[str] = set()
+    for part in systems:
+        if part.name in seen:
+            raise UsageError(
+                f"two systems are called {part.name!r}, so their rows could not be told apart",
+                hint="give one of them another name: …,name=other",
+            )
+        seen.add(part.name)
+
+
+def _contribution(asked: Extending, setup: Setup) -> Contribution:
+    """What an extension adds to the run. What it does wrong is told as its own fault."""
+    name = asked.extension.name
+    plugin = asked.owner.distribution if asked.owner else name
+    broken = functools.partial(PluginContractError, plugin)
+    with at_boundary(f"setting up the extension {name!r}", broken):
+        added = asked.extension.set_up(setup)
+    if not isinstance(added, Contribution):
+        raise broken(f"set_up() of {name!r} returned {added!r}, not a Contribution")
+    return added
+
+
+def _check_tags(sources: Sequence[Source], n_datasets: int) -> None:
+    """Rows are told apart by the tag of their source: none of an extension can share its own."""
+    seen = {source.tag for source in sources[:n_datasets]}
+    of_datasets = frozenset(seen)
+    for source in sources[n_datasets:]:
+        if source.tag in seen:
+            where = ": as a dataset, and by an extension" if source.tag in of_datasets else ""
+            raise UsageError(
+                f"{source.tag!r} is asked for twice{where}", hint="leave one of them out"
+            )
+        seen.add(source.tag)
+
+
+def _with_plugins(observers: Observers, host: PluginHost) -> Observers:
+    return Observers(
+        started=[*observers.started, *host.observers("cb_run_started")],
+        row=[*observers.row, *host.observers("cb_row_finished")],
+        finished=[*observers.finished, *host.observers("cb_run_finished")],
+        watched=observers.watched,
+    )
+
+
+def _log_warning(message: str) -> None:
+    from cbcore._logging import get_logger
+
+    get_logger().warning(message)
+
+
+def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
+    """The same, but for a text that was told already."""
+    told: set[str] = set()
+
+    def tell(message: str) -> None:
+        if message not in told:
+            told.add(message)
+            warn(message)
+
+    return tell

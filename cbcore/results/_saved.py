@@ -1,0 +1,129 @@
+"""A result as a file: JSON that `EvalResult.from_json` reads, with the texts behind its rows."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cbcore.exceptions import ResultError
+from cbcore.plain import json_safe
+from cbcore.results._examples import NO_TEXTS, Texts
+from cbcore.secrets import are_known, hide
+from cbcore.texts import visible_json
+
+if TYPE_CHECKING:
+    from cbcore.results import EvalResult
+
+__all__ = ()
+
+_ABSENT = object()
+
+
+def write(result: EvalResult, path: str | Path) -> None:
+    """Write a result, row by row, to a file that takes the place of `path` when it is whole."""
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            for piece in _pieces(result):
+                file.write(visible_json(piece))
+        part.replace(target)
+    except OSError as error:
+        raise ResultError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _pieces(result: EvalResult) -> Iterator[str]:
+    yield "{"
+    for name, part in result.without_rows().items():
+        yield f"{json.dumps(name)}: {_json(part)},\n"
+    if result.texts is not None:
+        yield '"texts": '
+        yield from _texts_pieces(result.texts)
+        yield ",\n"
+    yield '"rows": '
+    yield from _list_pieces(_json(json_safe(row.to_dict())) for row in result.rows)
+    yield "}\n"
+
+
+def _texts_pieces(texts: Sequence[Texts]) -> Iterator[str]:
+    """Each example once; for each row the number of its example and what its output adds to it."""
+    numbers: dict[bytes, int] = {}
+    of_rows: list[int | None] = []
+
+    def new_examples() -> Iterator[str]:
+        for text in texts:
+            if text.example is None:
+                of_rows.append(None)
+                continue
+            written = _json(_kept(text.example))
+            key = blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                yield written
+            of_rows.append(numbers[key])
+
+    yield '{"examples": '
+    yield from _list_pieces(new_examples())
+    yield ', "rows": '
+    yield from _list_pieces(
+        _json([number, *_output(text)]) for number, text in zip(of_rows, texts, strict=True)
+    )
+    yield "}"
+
+
+def _output(text: Texts) -> tuple[Any, list[str]]:
+    """An output without what it hands back unchanged, and the names of that."""
+    if text.output is None:
+        return None, []
+    example = text.example or {}
+    same = [key for key, value in text.output.items() if example.get(key, _ABSENT) == value]
+    own = {key: value for key, value in text.output.items() if key not in same}
+    return _kept(own), same
+
+
+def _kept(value: Any) -> Any:
+    plain = json_safe(value)
+    return hide(plain) if are_known() else plain
+
+
+def _list_pieces(items: Iterator[str]) -> Iterator[str]:
+    separator = "["
+    for item in items:
+        yield separator + item
+        separator = ",\n"
+    yield "]" if separator != "[" else "[]"
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+def read_texts(data: Any, n_rows: int) -> list[Texts] | None:
+    """What `write` wrote of texts; None where there is nothing. Raises `ResultError`."""
+    if data is None:
+        return None
+    try:
+        examples: list[Mapping[str, Any]] = data["examples"]
+        found = [_text(examples, *of_row) for of_row in data["rows"]]
+    except (TypeError, KeyError, IndexError, ValueError) as error:
+        raise ResultError(f"the texts of this result cannot be read: {error!r}") from error
+    if len(found) != n_rows:
+        raise ResultError(f"this result has the texts of {len(found)} rows, but {n_rows} rows")
+    return found
+
+
+def _text(
+    examples: Sequence[Mapping[str, Any]], number: int | None, own: Any, same: list[str]
+) -> Texts:
+    example = None if number is None else examples[number]
+    if own is None:
+        return NO_TEXTS if example is None else Texts(example)
+    return Texts(example, {**{key: (example or {})[key] for key in same}, **own})

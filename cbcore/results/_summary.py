@@ -1,0 +1,188 @@
+"""From rows to the summary: one pass of every metric over every system's rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from cbcore.boundary import contained
+from cbcore.introspection import public_attributes
+from cbcore.stats import Estimate, Measured, Units, estimate_of
+from cbcore.stats._estimates import FEW_CLUSTERS
+
+if TYPE_CHECKING:
+    from cbcore.results import EvalRow
+    from cbcore.results.verdicts import Verdict
+
+__all__ = ("sum_up", "summarize")
+
+Summary: TypeAlias = dict[str, dict[str, "float | None"]]
+"""System → metric value. None stands for "no finite value": nothing scored, nothing passed."""
+
+Estimates: TypeAlias = dict[str, dict[str, Estimate]]
+"""System → metric → how sure its value is, for the values of which that is known."""
+
+
+@attrs.define
+class SummedUp:
+    """The summary, how sure its values are, and what went wrong.
+
+    `undecided` names, for each metric by which one system is best, those whose value the examples
+    do not tell from the best one's.
+    """
+
+    summary: Summary
+    estimates: Estimates = attrs.Factory(dict)
+    undecided: dict[str, list[str]] = attrs.Factory(dict)
+    verdicts: list[Verdict] = attrs.Factory(list)
+    problems: list[str] = attrs.Factory(list)
+
+
+def summarize(
+    rows_by_system: Mapping[str, Sequence[EvalRow]], metrics: Sequence[Any]
+) -> tuple[Summary, list[str]]:
+    """Compute every metric for every system. Returns the summary and what went wrong.
+
+    A metric that raises loses its own values only. When two instances of a metric emit the
+    same key, the first keeps it and the later ones are qualified by what sets them apart:
+    `mean_score`, `mean_score[score_field=recall]`.
+    """
+    found = sum_up(rows_by_system, metrics)
+    return found.summary, found.problems
+
+
+def sum_up(
+    rows_by_system: Mapping[str, Sequence[EvalRow]],
+    metrics: Sequence[Any],
+    score_field: str | None = None,
+) -> SummedUp:
+    """As `summarize`, with how sure each `Measured` value is, and who is as good as the best.
+
+    With a `score_field`, also what to make of each system, where there are several.
+    """
+    found = SummedUp({system: {} for system in rows_by_system})
+    found.estimates = {system: {} for system in rows_by_system}
+    several = len(rows_by_system) > 1
+    units = _LazyUnits(rows_by_system, keyed=several)
+    taken: set[str] = set()
+    for position, metric in enumerate(metrics):
+        values_by_system, problem = _values(metric, rows_by_system)
+        if problem:
+            found.problems.append(problem)
+        # A key means the same for every system, also where an earlier metric left a system out.
+        unique: dict[str, str] = {}
+        for key in dict.fromkeys(key for values in values_by_system.values() for key in values):
+            name = key if key not in taken else _qualified(key, metric, metrics[:position])
+            while name in taken:
+                name += "'"
+            unique[key] = name
+            taken.add(name)
+        for system, values in values_by_system.items():
+            for key, value in values.items():
+                finite = value is not None and math.isfinite(value)
+                found.summary[system][unique[key]] = float(value) if finite else None  # type: ignore[arg-type]
+        _add_estimates(found, metric, values_by_system, unique, units)
+    if several and score_field is not None:
+        from cbcore.results.verdicts import verdicts_of
+
+        # A run is over by now: whatever its rows hold, it must not be lost.
+        with contained() as tried:
+            found.verdicts = verdicts_of(rows_by_system, score_field, units)
+        if tried.error is not None:
+            found.problems.append(f"systems could not be compared: {tried.reason}")
+    found.problems += _few_clusters(found.estimates, units)
+    return found
+
+
+def _values(
+    metric: Any, rows_by_system: Mapping[str, Sequence[EvalRow]]
+) -> tuple[dict[str, dict[str, float | None]], str | None]:
+    with contained() as tried:
+        if hasattr(metric, "compare"):
+            compared = metric.compare(rows_by_system)
+            values = {system: dict(compared.get(system, {})) for system in rows_by_system}
+        else:
+            values = {system: dict(metric.compute(rows)) for system, rows in rows_by_system.items()}
+        for per_system in values.values():
+            for key, value in per_system.items():
+                if not isinstance(key, str):
+                    raise TypeError(f"a key is {key!r}, not a string")
+                if value is not None and not isinstance(value, Measured):
+                    per_system[key] = float(value)
+        return values, None
+    name = getattr(metric, "name", type(metric).__name__)
+    return {}, f"metric {name!r} failed: {tried.reason}"
+
+
+def _add_estimates(
+    found: SummedUp,
+    metric: Any,
+    values_by_system: Mapping[str, Mapping[str, float | None]],
+    names: Mapping[str, str],
+    units: _LazyUnits,
+) -> None:
+    """Say of each value that is `Measured` how sure it is, and which system is best by it."""
+    with contained() as tried:
+        measured: dict[str, dict[str, Measured]] = {}
+        for system, values in values_by_system.items():
+            for key, value in values.items():
+                if not isinstance(value, Measured):
+                    continue
+                measured.setdefault(names[key], {})[system] = value
+                estimate = estimate_of(value.terms, units[system])
+                if estimate is not None and math.isfinite(value):
+                    found.estimates[system][names[key]] = estimate
+        if units.keyed:
+            from cbcore.results.verdicts import not_told_from_best
+
+            for name, by_system in measured.items():
+                if (alike := not_told_from_best(by_system, units)) is not None:
+                    found.undecided[name] = alike
+    if tried.error is not None:
+        name = getattr(metric, "name", type(metric).__name__)
+        found.problems.append(f"metric {name!r}: how sure it is cannot be said: {tried.reason}")
+
+
+class _LazyUnits(dict[str, Units]):
+    """What was sampled of each system, looked at when it is first asked for."""
+
+    def __init__(self, rows_by_system: Mapping[str, Sequence[EvalRow]], *, keyed: bool) -> None:
+        super().__init__()
+        self.keyed = keyed
+        self._rows = rows_by_system
+
+    def __missing__(self, system: str) -> Units:
+        self[system] = Units.of(self._rows[system], keyed=self.keyed)
+        return self[system]
+
+
+def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]:
+    """A remark where intervals rest on a handful of clusters."""
+    counts = [
+        estimate.clusters
+        for system, of_system in estimates.items()
+        if system in units and units[system].clustered
+        for estimate in of_system.values()
+        if estimate.clusters is not None
+    ]
+    if not counts or min(counts) >= FEW_CLUSTERS:
+        return []
+    return [
+        f"intervals rest on {min(counts)} clusters; with fewer than {FEW_CLUSTERS} they are rough"
+    ]
+
+
+def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:
+    mine = public_attributes(metric)
+    rivals = [public_attributes(m) for m in earlier if type(m) is type(metric)]
+    different = {
+        name: value
+        for name, value in sorted(mine.items())
+        if any(rival.get(name, value) != value for rival in rivals)
+    }
+    if not different:
+        return f"{key}[{getattr(metric, 'name', type(metric).__name__)}]"
+    return f"{key}[{','.join(f'{name}={value}' for name, value in different.items())}]"

@@ -1,0 +1,94 @@
+"""Why rows failed: errors and missing scores, grouped by what they have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+if TYPE_CHECKING:
+    from cbcore.results import EvalRow
+
+__all__ = ("TRACEBACK", "Cause", "causes_of")
+
+TRACEBACK = "traceback"
+"""Where the metadata of a row has the traceback of what failed."""
+
+_VARYING = re.compile(
+    r"0x[0-9a-fA-F]+"  # where an object was
+    r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests
+    r"|\d+\.\d+|\d{4,}"  # times, sizes and counts; not the three digits of a status
+)
+
+
+@attrs.frozen
+class Cause:
+    """One reason for which rows failed, in the words of the first of them.
+
+    `kind` is `error`, or `missing` where a row has an output but not `score`. `systems` says how
+    many rows of each system failed so, in the order they were met. `dataset`, `example_id` and
+    `system` name the first row; `traceback` is that row's, empty where it has none.
+    """
+
+    kind: Literal["error", "missing"]
+    reason: str
+    count: int
+    systems: dict[str, int]
+    system: str
+    dataset: str
+    example_id: str | int
+    traceback: str = ""
+    score: str = ""
+
+
+def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
+    """The reasons for which rows errored, or lack a score, most frequent first.
+
+    With `score`, only that one counts as missing; otherwise any. Reasons that differ only in the
+    example they name, an address, a digest, a time or a large number are one.
+    """
+    found: dict[tuple[str, str, str], _Counted] = {}
+    for row in rows:
+        if row.error is not None:
+            _count(found, row, "error", "", row.error)
+        elif row.missing:
+            for name, why in row.missing.items():
+                if score is None or name == score:
+                    _count(found, row, "missing", name, why)
+    return sorted((one.cause() for one in found.values()), key=lambda cause: -cause.count)
+
+
+@attrs.define
+class _Counted:
+    first: Cause
+    systems: dict[str, int]
+
+    def cause(self) -> Cause:
+        return attrs.evolve(self.first, count=sum(self.systems.values()), systems=self.systems)
+
+
+def _count(
+    found: dict[tuple[str, str, str], _Counted],
+    row: EvalRow,
+    kind: Literal["error", "missing"],
+    score: str,
+    reason: str,
+) -> None:
+    key = (kind, score, alike(reason, row.example_id))
+    counted = found.get(key)
+    if counted is None:
+        traceback = row.metadata.get(TRACEBACK)
+        first = Cause(
+            *(kind, reason, 1, {}, row.system, row.dataset, row.example_id),
+            traceback=traceback if isinstance(traceback, str) else "",
+            score=score,
+        )
+        counted = found[key] = _Counted(first, {})
+    counted.systems[row.system] = counted.systems.get(row.system, 0) + 1
+
+
+def alike(reason: str, example_id: str | int) -> str:
+    """A reason without what differs from row to row."""
+    return _VARYING.sub("…", reason.replace(f"example {example_id!r}", "example"))

@@ -1,0 +1,78 @@
+"""What can be asked of the executor, before any Ray is started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from cb_ray import RayExecutor
+from cbcore.exceptions import RunError
+from cbcore.secrets import Secret
+from cbcore.workers import Recipe
+
+
+def test_importing_and_making_it_imports_no_ray():
+    """Ray takes half a second and a hundred megabytes, and runs in a process of its own."""
+    code = "import sys; from cb_ray import RayExecutor; RayExecutor(workers=2); print('ray' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"num_cpus": -1}, "num_cpus has to be 0 or more, not -1"),
+        ({"num_gpus": -0.5}, "num_gpus has to be 0 or more, not -0.5"),
+        ({"workers": 0}, "workers has to be 1 or more, not 0"),
+        ({"start_timeout_s": 0}, "start_timeout_s has to be positive, not 0"),
+        ({"address": "ray://head:10001"}, "give HOST:PORT of the head.*ray job submit"),
+        ({"runtime_env": "nowhere.yaml"}, "nowhere.yaml cannot be read: No such file"),
+        ({"runtime_env": "{not json"}, "runtime_env is not JSON"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(given, told):
+    """With the value and what would do."""
+    with pytest.raises(ValueError, match=told):
+        RayExecutor(**given)
+
+
+@pytest.mark.parametrize("value", [Secret("hush-hush-hush"), "hush-hush-hush"])
+def test_a_runtime_env_takes_no_secrets(value):
+    """Ray writes it into its logs; `pass_env` is for them."""
+    with pytest.raises(ValueError, match=r"OPENAI_API_KEY.*name it in pass_env") as refused:
+        RayExecutor(runtime_env={"env_vars": {"OPENAI_API_KEY": value}})
+    assert "hush" not in str(refused.value)
+
+
+def test_a_runtime_env_is_a_mapping_json_or_a_file(tmp_path):
+    """All mean the same."""
+    path = tmp_path / "env.yaml"
+    path.write_text("pip: [cb-bench]\n")
+    given = {"pip": ["cb-bench"]}
+    for value in (given, '{"pip": ["cb-bench"]}', str(path)):
+        assert RayExecutor(runtime_env=value).runtime_env == given
+
+
+def test_a_variable_to_be_passed_has_to_be_set(monkeypatch):
+    """Told before anything is started."""
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    with pytest.raises(RunError, match="pass_env names NO_SUCH_KEY"):
+        RayExecutor(pass_env="NO_SUCH_KEY").open(Recipe("none", b""), workers=None)
+
+
+def test_the_address_comes_from_the_environment_too(monkeypatch):
+    """As for any program that uses Ray; `local` means one of our own."""
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert RayExecutor().address == "10.0.0.1:6379"
+    assert RayExecutor("10.0.0.2:6379").address == "10.0.0.2:6379"
+    assert RayExecutor("local").address is None
+
+
+def test_a_cluster_that_is_not_there_is_said_at_once():
+    """And not waited for."""
+    pytest.importorskip("ray")
+    with pytest.raises(RunError, match=r"127\.0\.0\.1:1 could not be joined.*refused") as refused:
+        RayExecutor("127.0.0.1:1").open(Recipe("none", b""), workers=None)
+    assert "ray start --head" in str(refused.value.hint)

@@ -1,0 +1,133 @@
+"""What a worker does with a batch: calls, scores, answers in time, and says when it is spent."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from cbcore._build.benches import WorkBench
+from cbcore._run import wire
+from cbcore._run.parts import Part
+from cbcore._run.scorers import Scorer
+from cbcore._run.work import Work
+from cbcore.testing import FakeEvaluator
+
+
+class Says:
+    name = "says"
+
+    def process(self, example):
+        return {"response": example["context"]}
+
+
+def batch(*contexts, asked=()):
+    works = [Work(i, i, {"id": i, "context": text}, "d") for i, text in enumerate(contexts)]
+    return works, wire.written_batch([wire.written_task(work, asked) for work in works])
+
+
+def answered(bench, *contexts, scorers=()):
+    works, payload = batch(*contexts, asked=[scorer.key for scorer in scorers])
+    answer = wire.Answer.read(bench.work(payload))
+    outcomes = [
+        wire.read_result(result, work, scorers)
+        for result, work in zip(answer.results, works, strict=False)
+    ]
+    return answer, outcomes
+
+
+def test_a_batch_is_called_and_scored_in_its_order():
+    """Scores are known by the key of their scorer."""
+    scorer = Scorer.of(Part(FakeEvaluator()))
+    bench = WorkBench(Says(), {scorer.key: scorer})
+    _, outcomes = answered(bench, "a", "b", scorers=[scorer])
+    assert [outcome.output for outcome in outcomes] == [{"response": "a"}, {"response": "b"}]
+    assert all([key.key for key, _ in outcome.scores] == [scorer.key] for outcome in outcomes)
+    bench.close()
+
+
+class Ticks:
+    """A clock that a system moves on."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize(("each_s", "n_done"), [(0.01, 10), (0.3, 4), (5.0, 1)])
+def test_a_worker_answers_after_about_a_second_and_hands_back_what_it_has_not_begun(each_s, n_done):
+    """What is done does not wait for what is not."""
+    clock = Ticks()
+
+    class Slow(Says):
+        def process(self, example):
+            clock.now += each_s
+            return super().process(example)
+
+    bench = WorkBench(Slow(), {}, clock=clock)
+    answer, _ = answered(bench, *"abcdefghij")
+    assert len(answer.results) == n_done
+    assert answer.took_s == pytest.approx(n_done * each_s)
+    bench.close()
+
+
+def test_a_call_that_takes_too_long_leaves_the_worker_spent():
+    """Its thread runs on: the rest of the batch is for another worker."""
+    never = threading.Event()
+
+    class Hangs(Says):
+        def process(self, example):
+            if example["context"] == "b":
+                never.wait(60)
+            return super().process(example)
+
+    bench = WorkBench(Hangs(), {}, timeout_s=0.2)
+    assert not bench.is_spent
+    answer, outcomes = answered(bench, "a", "b", "c")
+    assert [outcome.error for outcome in outcomes] == [None, "timed out after 0.2 s"]
+    assert len(answer.results) == 2
+    assert bench.is_spent
+    never.set()
+    bench.close()
+
+
+def test_limits_are_divided_before_the_first_call():
+    """One of three workers keeps to a third of what may be done in a minute."""
+
+    class Limited(Says):
+        shares = 1
+
+        def divide_limits(self, workers):
+            self.shares = workers
+
+        def warm_up(self):
+            assert self.shares == 3
+
+    bench = WorkBench(Limited(), {}, workers=3)
+    answer, _ = answered(bench, "a")
+    assert not answer.remarks
+
+
+def test_a_warm_up_that_fails_is_told_once():
+    """And the worker goes on, as a run does."""
+
+    class Cold(Says):
+        def warm_up(self):
+            raise OSError("no model")
+
+    bench = WorkBench(Cold(), {})
+    told = [list(answered(bench, "a")[0].remarks) for _ in range(2)]
+    assert told == [["warming up 'says' failed: OSError: no model"], []]
+
+
+def test_an_interrupt_that_a_component_raises_is_its_own_error():
+    """Nobody pressed anything in a worker."""
+
+    class Interrupts(Says):
+        def process(self, example):
+            raise KeyboardInterrupt
+
+    _, (outcome,) = answered(WorkBench(Interrupts(), {}), "a")
+    assert "KeyboardInterrupt" in outcome.error

@@ -1,0 +1,58 @@
+"""Why rows failed, grouped."""
+
+from __future__ import annotations
+
+from cbcore.results import EvalRow
+from cbcore.results.causes import causes_of
+
+
+def errored(example_id, error, system="a", **metadata):
+    return EvalRow(system, example_id, error=error, dataset="d", metadata=metadata)
+
+
+def test_equal_reasons_are_one_cause_with_its_count_and_its_first_example():
+    """The first row names it, and says where its code failed."""
+    rows = [
+        EvalRow("a", 0, scores={"f1": 1.0}),
+        errored(1, "ValueError: no"),
+        errored(2, "timed out after 5 s"),
+        errored(3, "ValueError: no", "b", traceback="later"),
+        errored(4, "ValueError: no", traceback="later"),
+    ]
+    first, second = causes_of(rows)
+    assert (first.reason, first.count, first.systems) == ("ValueError: no", 3, {"a": 2, "b": 1})
+    assert (first.system, first.dataset, first.example_id) == ("a", "d", 1)
+    assert (second.reason, second.count) == ("timed out after 5 s", 1)
+
+
+def test_a_cause_has_the_traceback_of_its_first_row():
+    """It is what `-v`, `cb show` and the page print."""
+    (cause,) = causes_of([errored(1, "E", traceback="File x"), errored(2, "E")])
+    assert cause.traceback == "File x"
+
+
+def test_what_differs_from_row_to_row_does_not_tell_reasons_apart():
+    """The example, an address, a request's id, a time."""
+    rows = [
+        errored(
+            i, f"KeyError: example {i!r} has no 'x' at 0x7f{i:04x} ({i}.25 s, req 0a1b2c3d-{i})"
+        )
+        for i in range(3)
+    ]
+    (cause,) = causes_of(rows)
+    assert cause.count == 3
+
+
+def test_the_status_of_an_endpoint_does():
+    """Three digits are mostly a status: what is to be done differs with it."""
+    assert len(causes_of([errored(1, "HTTP 429"), errored(2, "HTTP 500")])) == 2
+
+
+def test_missing_scores_are_causes_too_for_one_score_or_for_all():
+    """With the score that they lack."""
+    rows = [EvalRow("a", 1, missing={"f1": "no answer", "judge": "no reply"})]
+    assert [(c.kind, c.score, c.reason) for c in causes_of(rows)] == [
+        ("missing", "f1", "no answer"),
+        ("missing", "judge", "no reply"),
+    ]
+    assert [c.score for c in causes_of(rows, "judge")] == ["judge"]

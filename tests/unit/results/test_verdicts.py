@@ -1,0 +1,225 @@
+"""What is said of each system: who is as good as the best, and one sentence each."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.stats import Measured, measured_mean, measured_ratio
+
+
+class Mean:
+    name = "mean"
+
+    def compute(self, rows):
+        return {"mean": measured_mean([row.scores.get("f1", float("nan")) for row in rows])}
+
+
+class Saved:
+    name = "saved"
+
+    def compute(self, rows):
+        saved = [row.input_tokens - row.output_tokens for row in rows]
+        return {"saved": measured_ratio(saved, [row.input_tokens for row in rows])}
+
+
+def rows(system, scores, tokens=100, **common):
+    return [
+        EvalRow(system, i, {} if s is None else {"f1": s}, 100, tokens, dataset="d", **common)
+        for i, s in enumerate(scores)
+    ]
+
+
+def summed_up(**by_system):
+    return sum_up(by_system, [Mean(), Saved()], "f1")
+
+
+def noisy(seed, n=60, loss=0.0):
+    chance = random.Random(seed)
+    return [min(1.0, max(0.0, 0.6 - loss + chance.gauss(0, 0.2))) for _ in range(n)]
+
+
+def test_values_have_their_estimates_by_system_and_metric():
+    """The summary stays plain numbers; how sure they are stands beside it."""
+    found = summed_up(a=rows("a", [1.0, 0.0, 1.0, 1.0]))
+    assert type(found.summary["a"]["mean"]) is float
+    assert found.summary["a"]["mean"] == found.estimates["a"]["mean"].value == 0.75
+    assert found.estimates["a"]["mean"].n == 4
+    assert found.estimates["a"]["saved"].value == 0.0
+
+
+def test_noise_is_not_told_from_the_best_and_a_planted_loss_is():
+    """On the same examples, pair by pair."""
+    best = noisy(1)
+    chance = random.Random(5)
+    like = [s + chance.gauss(-0.002, 0.05) for s in best]
+    worse = [s - 0.15 + chance.gauss(0, 0.05) for s in best]
+    found = summed_up(best=rows("best", best), like=rows("like", like), worse=rows("worse", worse))
+    assert found.undecided["mean"] == ["like"]
+
+
+def test_nobody_is_best_by_a_value_that_names_no_better():
+    """Nor where all have the same value."""
+    found = summed_up(a=rows("a", [1.0, 0.0]), b=rows("b", [1.0, 0.0], 10))
+    assert found.undecided == {}
+
+
+def test_the_baseline_is_the_first_system_that_leaves_the_context_whole():
+    """Whatever its place, as that is what the others are meant to save on."""
+    found = summed_up(
+        short=rows("short", noisy(1), 30),
+        whole=rows("whole", noisy(1)),
+        other=rows("other", noisy(1)),
+    )
+    assert [v.outcome for v in found.verdicts] == ["baseline", "undecided", "undecided"]
+    assert {v.baseline for v in found.verdicts} == {"whole"}
+    first, *_ = found.verdicts
+    assert first.sentence.startswith("whole is the baseline: f1 0.")
+    assert first.sentence.endswith("on 60 examples")
+
+
+def test_a_loss_that_is_real_is_called_so_with_what_it_saves():
+    """Share kept, its interval, the tokens, and the conclusion."""
+    whole = noisy(1)
+    found = summed_up(whole=rows("whole", whole), cut=rows("cut", [s * 0.8 for s in whole], 36))
+    verdict = found.verdicts[1]
+    assert verdict.outcome == "worse"
+    assert verdict.kept == pytest.approx(0.8)
+    assert verdict.tokens == pytest.approx(0.36)
+    assert verdict.sentence == (
+        "cut keeps 80% [80, 80] of whole's f1 at 36% of its tokens; the loss is real"
+    )
+
+
+def test_too_few_examples_say_how_many_would_do():
+    """Four of forty differ, all one way."""
+    whole = [1.0] * 40
+    found = summed_up(whole=rows("whole", whole), cut=rows("cut", [0.0, 0.5, 0.7] + [1.0] * 37, 50))
+    verdict = found.verdicts[1]
+    assert verdict.outcome == "undecided"
+    assert verdict.needed == pytest.approx(140, rel=0.2)
+    assert "40 examples do not tell whether the loss is real (about" in verdict.sentence
+
+
+def test_no_number_of_examples_is_named_that_was_there():
+    """Where clusters or the number of systems keep a difference from being shown."""
+    whole, cut = rows("whole", [1.0] * 12), rows("cut", [0.0] * 6 + [0.2] * 6, 50)
+    for side in (whole, cut):
+        for place, row in enumerate(side):
+            row.metadata["cluster"] = "first" if place < 6 else "second"
+    verdict = summed_up(whole=whole, cut=cut).verdicts[1]
+    assert (verdict.outcome, verdict.needed) == ("undecided", None)
+    assert verdict.sentence.endswith("12 examples do not tell whether the loss is real")
+
+
+def test_systems_that_never_differ_are_said_to():
+    """No loss, no gain, and nothing that more examples of this kind would show."""
+    found = summed_up(a=rows("a", [1.0, 0.0, 1.0]), b=rows("b", [1.0, 0.0, 1.0], 40))
+    verdict = found.verdicts[1]
+    assert verdict.sentence == "b scores as a does on each of 3 examples at 40% of its tokens"
+    assert (verdict.kept, verdict.kept_low, verdict.kept_high) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("base", "told"), [([0.0, 0.0, 0.0], "+0.667"), ([-1.0, 1.0, 0.5], "+0.500")]
+)
+def test_a_share_of_nothing_or_of_less_is_told_as_a_difference(base, told):
+    """Nobody keeps 200 % of a score that may be negative."""
+    found = summed_up(a=rows("a", base), b=rows("b", [1.0, 0.0, 1.0]))
+    assert found.verdicts[1].kept is None
+    assert f"b is {told}" in found.verdicts[1].sentence
+
+
+def test_examples_that_lack_a_score_on_one_side_are_left_out():
+    """A system that fails on the hard ones is compared on the others."""
+    whole = rows("whole", [1.0, 1.0, 0.0, 1.0])
+    cut = rows("cut", [1.0, None, None, 1.0], 50)
+    cut[3].error = "lost"
+    found = summed_up(whole=whole, cut=cut)
+    assert found.verdicts[1].n == 1
+
+
+def test_a_system_with_no_example_in_common_says_so():
+    """Instead of a number that means nothing."""
+    whole = rows("whole", [1.0, 1.0])
+    other = [EvalRow("other", f"x{i}", {"f1": 1.0}, 1, 1, dataset="d") for i in range(2)]
+    found = summed_up(whole=whole, other=other)
+    assert found.verdicts[1].sentence == "other shares no scored example with whole"
+
+
+def test_one_system_and_no_score_have_no_verdict():
+    """There is nothing to compare."""
+    assert summed_up(a=rows("a", [1.0, 0.0])).verdicts == []
+    assert summed_up(a=rows("a", [None]), b=rows("b", [None])).verdicts == []
+
+
+def test_a_metric_whose_terms_do_not_fit_keeps_its_value():
+    """Only how sure it is cannot be said, and that is told."""
+
+    class Short(Mean):
+        def compute(self, rows):
+            return {"mean": measured_mean([1.0])}
+
+    found = sum_up({"a": rows("a", [1.0, 0.0])}, [Short()])
+    assert found.summary["a"]["mean"] == 1.0
+    assert found.problems == [
+        "metric 'mean': how sure it is cannot be said: ValueError: 1 terms were given for 2 rows"
+    ]
+
+
+def test_scores_that_are_no_numbers_cost_the_verdicts_and_nothing_else():
+    """As rows that somebody made by hand may have."""
+    found = sum_up({"a": rows("a", ["high", "low"]), "b": rows("b", [1.0, 0.0])}, [], "f1")
+    assert found.verdicts == []
+    assert found.problems[0].startswith("systems could not be compared: ")
+
+
+def test_few_clusters_are_told_once():
+    """Below thirty, the intervals are rough."""
+    clustered = [EvalRow("a", i, {"f1": i % 2}, 9, 9, {"cluster": i // 5}) for i in range(50)]
+    found = summed_up(a=clustered)
+    assert found.estimates["a"]["mean"].clusters == 10
+    assert found.problems == ["intervals rest on 10 clusters; with fewer than 30 they are rough"]
+
+
+def test_a_measured_value_is_a_float():
+    """For whoever calls a metric directly."""
+    value = Mean().compute(rows("a", [1.0, 0.0]))["mean"]
+    assert isinstance(value, Measured)
+    assert value == 0.5
+    assert f"{value:.2f}" == "0.50"
+
+
+def test_estimates_and_verdicts_survive_a_file():
+    """Unbounded intervals too, which JSON has no word for."""
+    by_system = {"a": rows("a", noisy(1)), "b": rows("b", noisy(2), 30)}
+    found = sum_up(by_system, [Mean(), Saved()], "f1")
+    from cbcore.stats import ratio_of
+
+    found.estimates["a"]["odd"] = ratio_of([100.0] * 10, [1.0] + [0.0] * 9)
+    result = EvalResult(
+        [row for part in by_system.values() for row in part],
+        found.summary,
+        estimates=found.estimates,
+        undecided=found.undecided,
+        verdicts=found.verdicts,
+    )
+    again = EvalResult.from_json(result.to_json())
+    assert again == result
+    assert again.sections == {}
+    assert [v.sentence for v in again.verdicts] == [v.sentence for v in result.verdicts]
+
+
+def test_a_filtered_result_is_estimated_anew():
+    """By the metrics it carries."""
+    result = EvalResult(
+        [*rows("a", [1.0, 0.0, 1.0]), *rows("b", [0.0, 0.0, 1.0])],
+        {"a": {}, "b": {}},
+        config={"score_field": "f1"},
+        metrics=[Mean()],
+    )
+    left = result.filter(example_id=1)
+    assert left.estimates["a"]["mean"].n == 1
+    assert [v.system for v in left.verdicts] == ["a", "b"]
