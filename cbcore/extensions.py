@@ -75,7 +75,7 @@ class RunExtension(Protocol):
         """What it adds to one run. Called once, before anything is spent."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Contribution:
     """What an extension adds to a run.
 
@@ -103,7 +103,7 @@ class Contribution:
         return None, []
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Setup:
     """What an extension may use to set up its part of a run."""
 
@@ -112,6 +112,7 @@ class Setup:
     _evaluators: list[Part]
     dry_run: bool = False
     """Whether the run is only planned: no code of the user's files is to be run."""
+    _stranger: Stranger | None = None
 
     @property
     def host(self) -> PluginHost:
@@ -166,7 +167,7 @@ class Setup:
         `extra` are parameters for the case that it takes them. A spec from a file that the user
         did not vouch for comes with its `stranger`: it may give values, and name no program.
         """
-        part = self._builder.build(kind, wanted, extra, stranger)
+        part = self._builder.build(kind, wanted, extra, stranger or self._stranger)
         part.record.pop("spec", None)  # the user asked for the extension, not for this
         return part
 

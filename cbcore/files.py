@@ -1,8 +1,10 @@
-"""Local files as datasets: `.jsonl`, `.json`, `.csv` and `.parquet`, read row by row."""
+"""Files as datasets: `.jsonl`, `.json`, `.csv` and `.parquet`, read row by row.
+
+They are local ones, or in an object store by their address: `s3://bucket/rows.jsonl`.
+"""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any, TypeAlias
 from cbcore.boundary import contained
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import near_matches
+from cbcore.remote import RemoteFile, is_address
 
 FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 """Endings of files that can be read as data."""
@@ -30,15 +33,15 @@ class FileDataset:
     """The rows of a data file, as they are; the format is told by the file's suffix."""
 
     def __init__(self, path: str) -> None:
-        self.path = Path(path).expanduser()
+        self.path = RemoteFile(path) if is_address(path) else Path(path).expanduser()
         suffix = self.path.suffix.lower()
         if suffix not in FILE_SUFFIXES:
             raise UsageError(
-                f"{path}: cannot tell how to read a file ending in {suffix!r}",
+                f"{self.path}: cannot tell how to read a file ending in {suffix!r}",
                 hint=f"use one of {', '.join(FILE_SUFFIXES)}",
             )
         if not self.path.is_file():
-            raise UsageError(f"there is no data file {str(path)!r}", hint=self._near_files())
+            raise UsageError(f"there is no data file {str(self.path)!r}", hint=self._near_files())
         self._read = {
             ".jsonl": self._read_jsonl,
             ".json": self._read_json,
@@ -66,7 +69,10 @@ class FileDataset:
             if suffix == ".parquet":
                 import pyarrow.parquet
 
-                return int(pyarrow.parquet.read_metadata(self.path).num_rows)
+                with self.path.open("rb") as file:
+                    return int(pyarrow.parquet.read_metadata(file).num_rows)
+            if isinstance(self.path, RemoteFile):
+                return NotImplemented  # type: ignore[no-any-return]
             if suffix == ".jsonl" and self.path.stat().st_size <= _MOST_BYTES_TO_COUNT:
                 with self.path.open("rb") as lines:
                     return sum(1 for line in lines if not line.isspace())
@@ -93,6 +99,8 @@ class FileDataset:
             raise unreadable[0]
 
     def _near_files(self) -> str | None:
+        if isinstance(self.path, RemoteFile):
+            return None
         folder = self.path.parent
         if not folder.is_dir():
             return f"there is no folder {str(folder)!r} either"
@@ -149,6 +157,8 @@ class FileDataset:
             yield self._object(value, f"item {index}")
 
     def _read_csv(self) -> Iterator[_Row]:
+        import csv
+
         # The default of 128 KiB per cell is less than a long context; the limit is a global.
         csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
         # Bytes that are no UTF-8 are let through, to be found in the row that has them.
@@ -205,7 +215,7 @@ class FileDataset:
         except ImportError as error:
             raise MissingExtraError(f"reading {self.path}", "pyarrow", "cbcore[parquet]") from error
         try:
-            with pyarrow.parquet.ParquetFile(self.path) as table:
+            with self.path.open("rb") as file, pyarrow.parquet.ParquetFile(file) as table:
                 for batch in table.iter_batches(batch_size=256):
                     yield from batch.to_pylist()
         except (pyarrow.ArrowException, OSError) as error:

@@ -35,6 +35,7 @@ class RunConfig(TypedDict, total=False):
     fields: Annotated[dict[str, str] | None, "the columns that fields are read from, or null"]
     unique_ids: Annotated[bool, "whether ids that come again were numbered"]
     max_examples: Annotated[int | None, "examples per dataset, or null for all"]
+    shard: Annotated[str | None, "which of how many shards it is, as `3/16`, or null"]
     threshold: Annotated[float, "the score that passes"]
     margin: Annotated[float, "the loss of score that counts as none"]
     adaptive: Annotated[bool, "whether swept systems were searched, not run throughout"]
@@ -44,7 +45,7 @@ class RunConfig(TypedDict, total=False):
     repeats: Annotated[int, "how often each example was run"]
     timeout_s: Annotated[float | None, "seconds a system may take for one example, or null"]
     max_errors: Annotated[float | None, "errored rows, or their share, that stop it, or null"]
-    fail_fast: Annotated[bool, "whether the first errored row stops it"]
+    fail_fast: Annotated[bool, "whether the first failure stops it, of a system or of an evaluator"]
     budget_tokens: Annotated[int | None, "the tokens it may spend, or null"]
     budget_usd: Annotated[float | None, "the dollars it may spend, or null"]
     no_examples: Annotated[bool, "whether the store keeps numbers only, no texts"]
@@ -56,4 +57,11 @@ class RunConfig(TypedDict, total=False):
     state_reason: Annotated[str, "why it failed; only then"]
     repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
+    sharding: Annotated[
+        dict[str, Any],
+        "of a shard: `of`, a digest of what all shards were asked for; `asked`, the evaluators that "
+        "were named; `data`, for each source the examples of all shards, counted and as a digest; "
+        "`failures` of sources",
+    ]
+    merged_from: Annotated[list[str], "the shards that it was joined from; only then"]
     filter: Annotated[dict[str, Any], "what `filter` was called with; only then"]

@@ -6,7 +6,8 @@
     name:config,key=value
 
 `config` is handed to the component's first parameter. Values may be quoted, a quote inside is
-written twice (`'it''s'`), and lists are written `[a,b]`. Systems chain with `|`. A dataset may
+written twice (`'it''s'`), and lists are written `[a,b]`; those of numbers also without brackets,
+`key=1,2,3`. Systems chain with `|`. A dataset may
 also be the path of a data file, and any component may be the user's own code: `py:module:Name`
 or `py:./file.py:Name`, with parameters behind a further colon, or a comma.
 """
@@ -27,7 +28,7 @@ __all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 _PATH = re.compile(
-    rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"
+    rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]|[a-z][a-z0-9+.-]+://).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"
     r"(?:[:,](?P<rest>.*))?\Z",
     re.IGNORECASE | re.DOTALL,
 )
@@ -37,6 +38,8 @@ _OWN_CODE = re.compile(
 )
 _QUOTED = re.compile(r"""'(?:[^']|'')*'\Z|"(?:[^"]|"")*"\Z""")
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
+_NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*\Z")
+_NUMBERS = re.compile(r"(?:\[[-\d.,eE+ ]+\]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\Z")
 _OPENERS = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -129,6 +132,7 @@ def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
     params: dict[str, Any] = {}
     if not rest.strip():
         return None, params
+    last = ""
     for position, item in enumerate(_split(rest, ",", text)):
         assignment = _ASSIGNMENT.match(item)
         if assignment:
@@ -136,11 +140,23 @@ def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
             if key in params:
                 raise _refused(text, f"{key!r} is given twice")
             params[key] = _unquoted(assignment["value"].strip())
+            last = key
         elif position == 0 and item.strip():
             config = _unquoted(item.strip())
+        elif last and _NUMBER.match(item) and _NUMBERS.match(params[last]):
+            params[last] = f"[{params[last].strip('[]')},{item.strip()}]"
         else:
-            raise _refused(text, f"{item.strip()!r} is not key=value")
+            raise _not_assigned(text, item.strip(), last, params)
     return config, params
+
+
+def _not_assigned(text: str, item: str, last: str, params: Mapping[str, Any]) -> SpecError:
+    """A word alone may be another value, or lack its name: which, only its author can say."""
+    hint = None
+    if item and last and not secrets.is_secret_name(last):
+        several = f"{params[last].strip('[]')},{item}"
+        hint = f"write {last}=[{several}] for several values of {last}"
+    return _refused(text, f"{item!r} is not key=value", hint)
 
 
 def _split(text: str, separator: str, whole: str) -> Iterator[str]:

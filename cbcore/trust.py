@@ -22,7 +22,7 @@ from typing import Annotated, Any, TypeVar
 import attrs
 
 from cbcore.exceptions import ConfigError
-from cbcore.secrets import is_secret_name
+from cbcore.secrets import is_secret_name, redact
 
 __all__ = ("FileName", "Stranger", "Trusted")
 
@@ -56,6 +56,7 @@ _PATH = re.compile(r"(?:^|_)(?:path|paths|dir|directory|file|files|filename|fold
 _CODE_OR_ADDRESS = re.compile(
     r"py:|[a-z][a-z0-9+.-]*://|[\w./~-]+:[A-Za-z_][\w.]*\Z", re.IGNORECASE
 )
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 _MOST_ENTRIES = 100_000
 """A folder with more in it is not searched for links."""
 
@@ -97,8 +98,10 @@ class Stranger:
     def check_path(self, path: str | Path) -> None:
         """Refuse a file or folder that lies, or whose links lead, outside the stranger's folders.
 
-        What is not there is judged by where it would lie.
+        What is not there is judged by where it would lie; an address lies in no folder.
         """
+        if _ADDRESS.match(str(path)):
+            raise self.error(f"{redact(str(path))!r} is not read: it is an address")
         named = _expanded(path)
         outside = next((found for found in _with_links(named) if not self._has(found)), None)
         if outside is not None:

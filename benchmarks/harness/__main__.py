@@ -18,7 +18,14 @@ from benchmarks.harness.names import NAMES, feature_of, names
 
 LEAST_EQUAL = 0.95
 RESULTS = environments.ROOT / "benchmarks" / "results"
-PLUGINS = ("cb-suites", "cb-metrics", "cb-answerquality", "cb-code-execution", "cb-local")
+PLUGINS = (
+    "cb-suites",
+    "cb-metrics",
+    "cb-answerquality",
+    "cb-code-execution",
+    "cb-local",
+    "cb-openai",
+)
 
 
 def environment() -> environments.Environment:
@@ -53,6 +60,7 @@ def main() -> int:
         ["reference", str(folder), *names()],
         ["ours", str(folder), str(tree), *names()],
         ["model", str(folder), str(tree)],
+        ["oracle", str(folder)],
     ):
         module = f"benchmarks.harness.{step[0]}"
         subprocess.run(
@@ -79,15 +87,23 @@ def told(verdicts: list[Verdict], folder: Path) -> int:
     n_numbers = sum(verdict.n_numbers for verdict in verdicts)
     print(f"{counts['equal']} of {comparable} equal, {n_numbers} numbers; {dict(counts)}")
     print({name: record["equal"] for name, record in model.items()}, "with a real model")
+    oracle = json.loads((folder / "oracle.json").read_text("utf-8"))
+    for one in oracle:
+        print(
+            f"likelihoods by {one['way']:<10} {one['task']:<20} {one['n_values']} numbers, "
+            f"{one['n_decisions_unlike']} decisions unlike, furthest {one['furthest']:.1e}"
+        )
     summary = {
         "counts": dict(counts),
         "n_numbers": n_numbers,
         "verdicts": {v.name: [v.kind, v.n_numbers, v.detail] for v in verdicts},
         "model": {name: [r["equal"], r["n_values"]] for name, r in model.items()},
+        "oracle": oracle,
     }
     (folder / "summary.json").write_text(json.dumps(summary, indent=1), encoding="utf-8")
     fine = counts["different"] == 0 and counts["equal"] >= LEAST_EQUAL * comparable
-    return 0 if fine and all(record["equal"] for record in model.values()) else 1
+    alike = all(record["equal"] for record in [*model.values(), *oracle])
+    return 0 if fine and alike else 1
 
 
 if __name__ == "__main__":

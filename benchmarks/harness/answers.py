@@ -7,6 +7,7 @@ no answer at all.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 MODES = ("perfect", "wrong", "middling")
@@ -26,14 +27,18 @@ def _number(*texts: str) -> int:
     return int(key(*texts)[:8], 16)
 
 
-def text(mode: str, prompt: str, gold: str) -> str:
-    """What a system says to a prompt whose right answer is known."""
+def text(mode: str, prompt: str, gold: str, turn: int = 0) -> str:
+    """What a system says to a prompt whose right answer is known, and when it is asked again."""
     if mode == "perfect":
         return gold
     if mode == "wrong":
         return "I do not know"
-    said = (gold, f"So the answer is {gold}.", "Perhaps (B), or 7.", f" {gold}\n\nQ: and then?")
-    return said[_number(prompt) % len(said)]
+    numeral = (re.findall(r"\d+", gold) or ["0"])[-1]
+    said = (
+        *(gold, f"So the answer is {gold}.", "Perhaps (B), or 7.", f" {gold}\n\nQ: and then?"),
+        *(f"The answer is {numeral}.", f"\n{gold}\n```\nDone."),
+    )
+    return said[_number(prompt, *([str(turn)] if turn else [])) % len(said)]
 
 
 def likelihood(mode: str, context: str, continuation: str, *, is_gold: bool) -> tuple[float, bool]:

@@ -10,7 +10,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from benchmarks.harness import programs
+
 N_DOCUMENTS = 6
+_MANY = {"SetFit/20_newsgroups": 60, "fancyzhx/ag_news": 60}
+"""Those of which unitxt takes a tenth for another split, by chance."""
 SPLITS = (
     *("train", "validation", "test", "dev", "val", "eval", "validation_matched"),
     *("validation_mismatched", "train_r1", "dev_r1", "test_r1", "train_r2", "dev_r2", "test_r2"),
@@ -364,14 +368,7 @@ def _headqa(i: int, _: str | None) -> Document:
     return {"qtext": question(i), "ra": 1 + i % 4, "answers": listed}
 
 
-def _humaneval(i: int, _: str | None) -> Document:
-    return {
-        "task_id": f"HumanEval/{i}",
-        "prompt": f"def add{i}(a, b):\n",
-        "canonical_solution": "    return a + b\n",
-        "test": "def check(f):\n    assert f(1, 2) == 3\n",
-        "entry_point": f"add{i}",
-    }
+_GROUPS = ("sci.space", "rec.autos", "sci.med")
 
 
 def _sentences(
@@ -424,7 +421,15 @@ DATASETS: dict[str, Callable[[int, str | None], Document]] = {
     "pbevan11/EQ-Bench": _eq,
     "EleutherAI/headqa": _headqa,
     "jannalu/crows_pairs_multilingual": _crows,
-    "openai/openai_humaneval": _humaneval,
+    **programs.DOCUMENTS,
+    "SetFit/20_newsgroups": _choices_of(
+        text=sentence, label=lambda i: i % 3, label_text=lambda i: _GROUPS[i % 3]
+    ),
+    "fancyzhx/ag_news": _choices_of(text=sentence, label=lambda i: i % 4),
+    "hazyresearch/based-fda": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
+    "hazyresearch/based-swde-v2": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
+    "hazyresearch/based-squad": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
+    "lighteval/squad_v2": _squad,
     "mandarjoshi/trivia_qa": _choices_of(
         question=question,
         answer=lambda i: {"value": "cat", "aliases": ["cat", f"cat {i}", "the cat"]},
@@ -539,7 +544,7 @@ def documents(path: str, config: str | None, split: str) -> list[Document]:
     """The documents of one split, the same each time."""
     offset = 100 * SPLITS.index(split)
     make = DATASETS[path]
-    found = [make(offset + i, config) for i in range(N_DOCUMENTS)]
+    found = [make(offset + i, config) for i in range(_MANY.get(path, N_DOCUMENTS))]
     return [json.loads(json.dumps(document)) for document in found]
 
 

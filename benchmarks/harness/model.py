@@ -40,7 +40,6 @@ class Asked:
 
 def theirs(model: Asked, name: str, manager: Any) -> dict[str, list[float]]:
     """What the harness measures of each document, by metric."""
-    from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
 
     class Wrapped(LM):  # type: ignore[misc]
@@ -59,8 +58,15 @@ def theirs(model: Asked, name: str, manager: Any) -> dict[str, list[float]]:
                 said = said.split(stop, maxsplit=1)[0]
             return said
 
+    return theirs_of_each_document(Wrapped(), name, manager)
+
+
+def theirs_of_each_document(model: Any, name: str, manager: Any) -> dict[str, list[float]]:
+    """What a model of the harness's own gets, by metric."""
+    from lm_eval import simple_evaluate
+
     found = simple_evaluate(
-        model=Wrapped(),
+        model=model,
         tasks=[name],
         task_manager=manager,
         bootstrap_iters=0,
@@ -69,13 +75,21 @@ def theirs(model: Asked, name: str, manager: Any) -> dict[str, list[float]]:
     measured: dict[str, list[float]] = {}
     for sample in found["samples"][name]:
         for metric in sample["metrics"]:
-            value = sample[metric]
-            values = value if isinstance(value, list | tuple) else [value]
-            measured.setdefault(f"{metric},{sample['filter']}", []).extend(map(float, values))
+            values = numbers_in(sample[metric])
+            measured.setdefault(f"{metric},{sample['filter']}", []).extend(values)
     return measured
 
 
-def ours(model: Asked, name: str, tree: Path) -> dict[str, list[float]]:
+def numbers_in(value: Any) -> list[float]:
+    """The numbers of a result, which may be some of some."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [number for item in value for number in numbers_in(item)]
+    return [float(value)]
+
+
+def of_each_document(model: Any, name: str, tree: Path) -> dict[str, list[float]]:
     """What `cb` measures of each document, by metric."""
     from cb_suites import Suites
     from cb_suites.harness.scoring import kept_results
@@ -91,8 +105,7 @@ def ours(model: Asked, name: str, tree: Path) -> dict[str, list[float]]:
             ending = "" if position == 0 else f",{used}"
             kept = kept_results(row.metadata.get(f"harness{ending}") or {})
             for metric, value in kept.items():
-                values = value if isinstance(value, list) else [value]
-                measured.setdefault(f"{metric},{used}", []).extend(map(float, values))
+                measured.setdefault(f"{metric},{used}", []).extend(numbers_in(value))
             for metric, score in row.scores.items():
                 plain, _, of_filter = metric.partition(",")
                 if (of_filter or names[0]) == used:
@@ -110,7 +123,7 @@ def main(folder: Path, tree: Path) -> None:
     manager, model = TaskManager(), Asked()
     record = {}
     for name in WITH_A_MODEL:
-        there, here = theirs(model, name, manager), ours(model, name, tree)
+        there, here = theirs(model, name, manager), of_each_document(model, name, tree)
         equal = there.keys() <= here.keys() and all(
             len(values) == len(here[metric]) and all(map(compare.equal, values, here[metric]))
             for metric, values in there.items()

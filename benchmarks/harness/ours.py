@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import answers
+from benchmarks.harness import answers, documents, reference
 
 
 class Told:
@@ -20,9 +21,12 @@ class Told:
     def __init__(self, mode: str, said: dict[str, Any]) -> None:
         self.name = mode
         self.said = said
+        self.turns: Counter[str] = Counter()
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        return {"response": self._answer(example["question"])}
+        prompt = example["question"]
+        self.turns[prompt] += 1
+        return {"response": self._answer(prompt, str(self.turns[prompt]))}
 
     def loglikelihood(self, requests: list[tuple[str, str]]) -> list[Any]:
         return [self._answer(*request) for request in requests]
@@ -46,7 +50,8 @@ def run(name: str, tree: Path, said: dict[str, Any]) -> dict[str, Any]:
     systems = [Told(mode, said.get(mode, {})) for mode in answers.MODES]
     suites = Suites([name], include_paths=[tree], trust=[tree])
     try:
-        result = evaluate(systems, extensions=[suites], metrics=[])
+        # One after another, so that what is said the second time is said to the second repeat.
+        result = evaluate(systems, extensions=[suites], metrics=[], max_workers=1)
     except CBError as error:
         return {"error": f"{error}"[:500], "results": {}, "reasons": {}}
     lines = result.sections["suites"].lines
@@ -65,8 +70,22 @@ def run(name: str, tree: Path, said: dict[str, Any]) -> dict[str, Any]:
     return {"error": None, "results": numbers, "reasons": reasons, "told": [*said_so, *errors]}
 
 
+def classes_load_from(folder: Path) -> None:
+    """Let tasks that are classes, which load their data themselves, find ours."""
+    import datasets
+
+    load, ours = datasets.load_dataset, reference.local_load(folder)
+
+    def instead(path: str, name: str | None = None, **arguments: Any) -> Any:
+        found = ours if path in documents.DATASETS else load
+        return found(path, name, **arguments)
+
+    datasets.load_dataset = instead
+
+
 def main(folder: Path, tree: Path, names: list[str]) -> None:
     os.environ["CB_DATA_DIR"] = str(folder / "data")
+    classes_load_from(folder / "data")
     for name in names:
         known = json.loads((folder / "reference" / f"{name}.json").read_text("utf-8"))
         try:

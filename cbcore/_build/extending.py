@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,9 +19,10 @@ from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.secrets import notice_parameters, visible
+from cbcore.trust import Stranger
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Setting:
     """A flag of `cb run` that a plugin brings: an extension, or an option of its extensions.
 
@@ -67,7 +69,7 @@ def by_word(settings: Iterable[Setting]) -> dict[str, Setting]:
     return {word: setting for setting in settings for word in setting.words}
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Extending:
     """An extension that was asked for: by which setting, with what, and what was made of it.
 
@@ -136,6 +138,31 @@ def extensions_of(
     ]
     _check_told_apart(made)
     return made
+
+
+def remade_extension(
+    record: Mapping[str, Any], host: PluginHost, stranger: Stranger | None = None
+) -> Extending:
+    """An extension as a result records it, made by the plugin that is installed.
+
+    Raises `UsageError` where that does not offer it, and what a `stranger` may not set is refused.
+    """
+    name, plugin = record.get("component"), record.get("plugin")
+    for setting in settings_of(host.plugins):
+        component = setting.component
+        if setting.is_extension and (component.name, component.plugin) == (name, plugin):
+            break
+    else:
+        raise UsageError(f"no installed plugin brings the extension {name!r} of {plugin}")
+    host.find(component.kind, component.qualified_name)  # or why it may not be used
+    options = dict(record.get("params") or {})
+    values = options.pop(setting.key, ())
+    if stranger is not None:
+        factory = component.load()
+        hints = typing.get_type_hints(getattr(factory, "__init__", factory), include_extras=True)
+        for option, value in options.items():
+            stranger.may_set(component.name, option, value, hints.get(option, Any))
+    return _made(setting, values, options)
 
 
 def _options(extension: Setting, asked: Mapping[Setting, Sequence[Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from cbcore import specs
+from cbcore.remote import is_address
 from cbcore.secrets import Secret
 from cbcore.specs import Spec
 
@@ -83,7 +84,7 @@ def _output(folder: Path, text: str) -> str:
 
 def _joined(folder: Path, path: str) -> str:
     place = Path(path).expanduser()
-    if place.is_absolute():
+    if place.is_absolute() or is_address(path):
         return path
     joined = os.path.normpath(folder / place)
     # Told from the name of a module, or of a component, by its beginning.

@@ -16,22 +16,28 @@ from cbcore.trust import Stranger
 _HINT = "set them by hand: result.metrics = [MeanScore(score_field='f1'), …]"
 
 
-def metrics_of(config: RunConfig, host: PluginHost | None = None) -> tuple[list[Any], list[str]]:
-    """The metrics that a run was made with, and what could not be made of them."""
+def metrics_of(
+    config: RunConfig, host: PluginHost | None = None, *, trusted: bool = False
+) -> tuple[list[Any], list[str]]:
+    """The metrics that a run was made with, and what could not be made of them.
+
+    Where the run is `trusted`, also those that name a program or an address.
+    """
     builder = Builder(host or default_host())
     made, problems = [], []
     for record in config.get("metrics", ()):
         try:
-            made.append(remade_metric(builder, record))
+            made.append(remade_metric(builder, record, trusted=trusted))
         except ResultError as error:
             problems.append(f"left out: {error.message}")
     return made, problems
 
 
-def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
+def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool = False) -> Any:
     """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`.
 
-    A record gives values and names no program: a result may come from anywhere.
+    A record gives values and names no program, unless it is `trusted`: a result may come from
+    anywhere.
     """
     name, plugin = record.get("name"), record.get("plugin")
     if plugin == "python":
@@ -47,7 +53,7 @@ def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
                 hint=f"install {plugin}, or {_HINT}",
             )
         spec = Spec(component.qualified_name, params=dict(record.get("params") or {}))
-        stranger = Stranger("this result", hint=_HINT)
+        stranger = None if trusted else Stranger("this result", hint=_HINT)
         return builder.build("metric", spec, stranger=stranger).value
     except ResultError:
         raise

@@ -38,7 +38,7 @@ _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})([/*])({_NUMBER})\Z")
 _MANY = (list, tuple, set, frozenset, Sequence, Collection, Iterable, Mapping, dict)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Point:
     """One point of a sweep: the stages it is made of, and what it has of each swept parameter.
 
@@ -221,10 +221,19 @@ def _annotations(builder: Builder, kind: str, stage: Spec) -> Callable[[str | No
     def annotation(name: str | None) -> Any:
         if name is None:
             name = next(iter(parameters), "") if stage.name != "py" else ""
-            return parameters[name].annotation if name in parameters else str
-        return parameters[name].annotation if name in parameters else inspect.Parameter.empty
+            return _annotation(parameters[name]) if name in parameters else str
+        return _annotation(parameters[name]) if name in parameters else inspect.Parameter.empty
 
     return annotation
+
+
+def _annotation(parameter: inspect.Parameter) -> Any:
+    """What a parameter takes; where it does not say so, what its default is an example of."""
+    told = parameter.annotation
+    if told is not inspect.Parameter.empty and not isinstance(told, str):
+        return told
+    kind = type(parameter.default)
+    return {int: int | float, float: int | float, str: str}.get(kind, told)
 
 
 def _values(stage: Spec, value: Any, annotation: Any) -> list[Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,19 @@ class Benchmark:
         return self.installed("system", _READER)
 
 
+def check_free(folder: Path) -> None:
+    """Refuse a folder that has a run file, before anything is asked."""
+    _check_free([folder / RUN_FILE])
+
+
+def _check_free(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            raise UsageError(
+                f"{path} exists already and is left as it is", hint="name another folder"
+            )
+
+
 def write(benchmark: Benchmark, folder: Path) -> list[Path]:
     """Write the files into a folder, made where it is not there; nothing is ever replaced.
 
@@ -136,11 +149,7 @@ def write(benchmark: Benchmark, folder: Path) -> list[Path]:
     files = {folder / name: text for name, text in _files(benchmark, folder).items()}
     if benchmark.ci:
         files[Path(WORKFLOW)] = _WORKFLOW.format(place=folder)
-    taken = [path for path in files if path.exists()]
-    if taken:
-        raise UsageError(
-            f"{taken[0]} exists already and is left as it is", hint="name another folder"
-        )
+    _check_free(files)
     written = []
     for path, text in files.items():
         try:

@@ -1,22 +1,24 @@
 """Tokens and money that a run may spend on calls: set aside before each, settled after it.
 
-What is set aside for a call is what it may take. A system says that where it can: by a method
-`estimate_usd(calls, input_tokens)`, and by `most_reply_tokens` where replies have a limit. All
-else is learned from the calls that are over.
+What is set aside for a call is what it may take, and what those may take that will score its
+answer (`judges`). A system says that where it can: by a method `estimate_usd(calls, input_tokens)`,
+and by `most_reply_tokens` where replies have a limit. All else is learned from the calls that are
+over.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
+from cbcore._run.judges import NOBODY, Judges, estimated_usd
 from cbcore._run.parts import Part
+from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
-from cbcore.boundary import contained
-from cbcore.exceptions import RunError, UsageError
+from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
 from cbcore.tokens import TokenCounter
 
@@ -29,7 +31,7 @@ _MARGIN = 2
 """Calls that overlap, and whose replies have no limit, may grow to so many times the dearest."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Budget:
     """Tokens and money for all calls of a run; what is read from the store is free.
 
@@ -47,6 +49,7 @@ class Budget:
     reserved_tokens: int = 0
     reserved_usd: float = 0.0
     _accounts: dict[Part, Account] = attrs.Factory(dict)
+    _judges: dict[tuple[int, ...], Judges] = attrs.Factory(dict)
 
     @property
     def limited(self) -> bool:
@@ -57,6 +60,18 @@ class Budget:
         if part not in self._accounts:
             self._accounts[part] = Account(self, part.value)
         return self._accounts[part]
+
+    def judges(self, scorers: Sequence[Scorer]) -> Judges:
+        """What is known of these evaluators together: the same for all systems."""
+        keys = tuple(scorer.key for scorer in scorers)
+        if keys not in self._judges:
+            self._judges[keys] = Judges(scorers)
+        return self._judges[keys]
+
+    @property
+    def n_under_way(self) -> int:
+        """How many calls, and answers that are being scored, have yet to show what they took."""
+        return sum(account.n_under_way for account in self._accounts.values())
 
     def refusal(self, tokens: int, usd: float, margin: int = 1) -> str | None:
         """Why a call that takes so much does not fit, or None.
@@ -83,20 +98,26 @@ def _at_most(amount: float, form: str, spent: float, sign: str = "") -> str:
     return "" if spent else f", and a call may take {sign}{amount:{form}}"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Account:
-    """What the calls of one system take of a budget.
+    """What the calls of one system take of a budget, and the scoring of its answers.
 
     The first call is made alone, to learn what calls take; then as many again may be under way
     as have shown it. Calls that failed without a cost show nothing. A call that would not fit
     waits until those under way have shown what they really took. A call is over when its
-    system has answered: what scores the answer is not waited for.
+    system has answered. What its scoring may take stays set aside until that is over, too.
     """
 
     _budget: Budget
     _system: Any
     _most_reply_tokens: int | None = attrs.field(init=False)
+    # Calls of the system that are paid for; work whose answer will be, or is being, scored for
+    # money; and all work that the system has yet to answer, by a call or out of the store.
     _under_way: int = 0
+    _to_score: int = 0
+    _called: int = 0
+    _reserved_tokens: int = 0
+    _reserved_usd: float = 0.0
     _shown: int = 0
     _longest_input: int = 0
     _most_extra_tokens: int = 0
@@ -107,36 +128,73 @@ class Account:
         limit = getattr(self._system, "most_reply_tokens", None)
         self._most_reply_tokens = limit if type(limit) is int and limit > 0 else None
 
-    def admit(self, works: Iterable[Work]) -> Admission:
-        """Let work through while the budget lasts; its `exhausted` then says why it stopped."""
-        return Admission(self, iter(works))
+    def admit(self, works: Iterable[Work], judges: Judges = NOBODY) -> Admission:
+        """Let work through while the budget lasts; its `exhausted` then says why it stopped.
 
-    def holds(self, work: Work) -> bool:
-        """Whether work has to wait for calls under way to show what they take."""
-        if _is_free(work) or not self._under_way:
+        `judges` are those that score what comes of it.
+        """
+        return Admission(self, iter(works), judges)
+
+    @property
+    def n_under_way(self) -> int:
+        return self._under_way + self._to_score
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether there is work whose system has yet to answer, stored answers included."""
+        return self._called > 0
+
+    def holds(self, work: Work, judges: Judges = NOBODY) -> bool:
+        """Whether work has to wait for what is under way to show what it takes."""
+        if not self._budget.n_under_way:
             return False  # with nothing under way, waiting would be for ever
-        if self._under_way > self._shown:
+        is_free, judging_usd = _is_free(work), self._judging_usd(work, judges)
+        if is_free and judging_usd is None:
+            return False
+        if (not is_free and self._under_way > self._shown) or (
+            judging_usd is not None and judges.have_to_show
+        ):
             return True
-        margin = _MARGIN if self._most_reply_tokens is None else 1
-        return self._budget.refusal(*self._expected(work), margin) is not None
+        tokens, usd = (0, 0.0) if is_free else self._expected(work)
+        margin = 1 if is_free or self._most_reply_tokens is not None else _MARGIN
+        return self._budget.refusal(tokens, usd + (judging_usd or 0.0), margin) is not None
 
-    def take(self, work: Work) -> bool:
-        """Set aside what a call may take; False when it is too much."""
-        if _is_free(work):
-            return True
+    def take(self, work: Work, judges: Judges = NOBODY) -> bool:
+        """Set aside what a call and its scoring may take; False when it is too much."""
         budget = self._budget
-        tokens, usd = self._expected(work)
-        budget.exhausted = self._unaccountable or budget.refusal(tokens, usd)
+        is_free, judging_usd = _is_free(work), self._judging_usd(work, judges)
+        if is_free and judging_usd is None:
+            self._called += 1
+            return True
+        tokens, usd = (0, 0.0) if is_free else self._expected(work)
+        # What ended it for one system ends it for those beside it.
+        budget.exhausted = (
+            budget.exhausted
+            or self._unaccountable
+            or budget.refusal(tokens, usd + (judging_usd or 0.0))
+        )
         if budget.exhausted:
             return False
-        if not self._shown and self._most_reply_tokens is None:
-            # Nobody knows how long a reply may be: it was let through for its input.
-            usd = max(usd, self._estimated_usd(1, budget.counter.visible(work.example)))
-        work.reserved_tokens, work.reserved_usd = tokens, usd
-        budget.reserved_tokens += tokens
-        budget.reserved_usd += usd
-        self._under_way += 1
+        if not is_free:
+            if not self._shown and self._most_reply_tokens is None:
+                # Nobody knows how long a reply may be: it was let through for its input.
+                usd = max(usd, self._estimated_usd(1, budget.counter.visible(work.example)))
+            work.reserved_tokens, work.reserved_usd = tokens, usd
+            self._under_way += 1
+            self._set_aside(tokens, usd)
+        if judging_usd is not None:
+            work.reserved_for_judges = judging_usd
+            self._to_score += 1
+            self._set_aside(0, judging_usd)
+            judges.begin()
+        self._called += 1
         return True
+
+    def _judging_usd(self, work: Work, judges: Judges) -> float | None:
+        """What scoring may take; None where nobody is asked, or dollars do not matter."""
+        if self._budget.usd is None:
+            return None
+        return judges.expected_usd(work, self._budget.counter.visible(work.example))
 
     def _expected(self, work: Work) -> tuple[int, float]:
         """Tokens and dollars that a call may take, as far as it can be known before."""
@@ -156,14 +214,16 @@ class Account:
         estimate = getattr(self._system, "estimate_usd", None)
         if self._budget.usd is None or estimate is None:
             return 0.0
-        return _estimated(self._system.name, estimate, calls, tokens)
+        return estimated_usd(self._system.name, estimate, calls, tokens)
 
     def settle(self, work: Work, row: EvalRow) -> None:
         """Replace what was set aside for a finished call by what it really took."""
+        self._called -= 1
         if _is_free(work):
             return
         budget = self._budget
-        self._give_back(1, work.reserved_tokens, work.reserved_usd)
+        self._under_way -= 1
+        self._set_aside(-work.reserved_tokens, -work.reserved_usd)
         unknown = _requests_of_unknown_cost(row)
         tokens, usd = _spent_tokens(row), _cost_usd(row)
         if usd is None and row.error is None:
@@ -203,31 +263,37 @@ class Account:
         tokens, usd = work.reserved_tokens, work.reserved_usd
         budget.spent_tokens += tokens
         budget.spent_usd += usd
-        budget.reserved_tokens -= tokens
-        budget.reserved_usd -= usd
+        self._set_aside(-tokens, -usd)
         fits = budget.refusal(tokens, usd) is None
-        budget.reserved_tokens += tokens
-        budget.reserved_usd += usd
+        self._set_aside(tokens, usd)
         return fits
 
-    def pay(self, usd: float) -> None:
-        """Count what was paid for scores, which nobody could set aside."""
-        self._budget.spent_usd += usd
+    def scored(self, outcome: Outcome, judges: Judges) -> None:
+        """Replace what was set aside for the scoring of an answer by what that really took."""
+        reserved_usd = outcome.work.reserved_for_judges
+        if reserved_usd is None:
+            return
+        self._to_score -= 1
+        self._set_aside(0, -reserved_usd)
+        self._budget.spent_usd += judges.end(outcome, reserved_usd)
 
-    # Lanes come one after another, so nothing of another lane is under way then.
     def abandon(self) -> None:
         """Count calls whose end nobody waited for as having taken what was set aside for them."""
-        budget = self._budget
-        budget.spent_tokens += budget.reserved_tokens
-        budget.spent_usd += budget.reserved_usd
-        self._give_back(self._under_way, budget.reserved_tokens, budget.reserved_usd)
+        self._budget.spent_tokens += self._reserved_tokens
+        self._budget.spent_usd += self._reserved_usd
+        self._under_way = self._to_score = self._called = 0
+        self._set_aside(-self._reserved_tokens, -self._reserved_usd)
 
-    def _give_back(self, calls: int, tokens: int, usd: float) -> None:
-        self._under_way -= calls
-        self._budget.reserved_tokens -= tokens
-        self._budget.reserved_usd -= usd
-        if not self._under_way:
-            self._budget.reserved_usd = 0.0  # sums of floats leave dust
+    def _set_aside(self, tokens: int, usd: float) -> None:
+        budget = self._budget
+        self._reserved_tokens += tokens
+        self._reserved_usd += usd
+        budget.reserved_tokens += tokens
+        budget.reserved_usd += usd
+        if not self.n_under_way:
+            self._reserved_usd = 0.0  # sums of floats leave dust
+        if not budget.n_under_way:
+            budget.reserved_usd = 0.0
 
 
 @attrs.define
@@ -236,6 +302,7 @@ class Admission:
 
     _account: Account
     _works: Iterator[Work]
+    judges: Judges
     _next: Work | None = None
 
     def __iter__(self) -> Admission:
@@ -243,14 +310,19 @@ class Admission:
 
     def __next__(self) -> Work:
         work = self._seen()
-        if work is None or not self._account.take(work):
+        if work is None or not self._account.take(work, self.judges):
             raise StopIteration
         self._next = None
         return work
 
     def holds(self) -> bool:
         work = self._seen()
-        return work is not None and self._account.holds(work)
+        return work is not None and self._account.holds(work, self.judges)
+
+    @property
+    def for_scoring(self) -> ScoringGate:
+        """The gate for what asks evaluators, which would otherwise ask for more work."""
+        return ScoringGate(self, self._account)
 
     def _seen(self) -> Work | None:
         """The next work, which stays the next; None at the end."""
@@ -258,6 +330,17 @@ class Admission:
         if self._next is None:
             self._next = next(self._works, None)
         return self._next
+
+
+@attrs.frozen
+class ScoringGate:
+    """Holds when all calls are over and the next has to wait for scores to show what they take."""
+
+    _admission: Admission
+    _account: Account
+
+    def holds(self) -> bool:
+        return not self._account.is_calling and self._admission.holds()
 
 
 def check_dollars(parts: Sequence[Part]) -> None:
@@ -274,21 +357,10 @@ def check_dollars(parts: Sequence[Part]) -> None:
                 hint="give it prices, or use --budget-tokens",
             )
         if estimate is not _SAYS_NOTHING:
-            _estimated(part.name, estimate, 1, 1)
+            estimated_usd(part.name, estimate, 1, 1)
 
 
 _SAYS_NOTHING: Any = object()
-
-
-def _estimated(name: str, estimate: Callable[[int, int], Any], calls: int, tokens: int) -> float:
-    with contained() as tried:
-        usd = float(estimate(calls, tokens))
-    if tried.error is not None:
-        told = f"{name!r} could not estimate its cost: {tried.reason}"
-        raise RunError(told) from tried.error
-    if not 0 <= usd < math.inf:
-        raise RunError(f"{name!r} could not estimate its cost: it returned {usd}")
-    return usd
 
 
 def _is_free(work: Work) -> bool:

@@ -13,6 +13,7 @@ from cbcore._run.ids import SeenIds
 from cbcore._run.keeping import Keeping
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
+from cbcore._run.sharding import Sharding
 from cbcore._run.sources import Source
 from cbcore._run.work import Work, number
 from cbcore._store.store import Store
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cbcore._run.event_loop import LoopThread
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class RunOptions:
     """How a run is carried out. None of it changes what a score means."""
 
@@ -43,7 +44,7 @@ class RunOptions:
     overlap: bool = False
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class RunContext:
     """All that a lane needs of its run. `score_field` is the score that quality means."""
 
@@ -53,6 +54,7 @@ class RunContext:
     store: Store | None = None
     score_field: str | None = None
     crews: Crews | None = None
+    sharding: Sharding | None = None
     budget: Budget = attrs.field(init=False)
     keeping: Keeping | None = attrs.field(default=None, init=False)
     _loop: LoopThread | None = attrs.field(default=None, init=False)
@@ -103,6 +105,8 @@ class RunContext:
             ids_may_repeat=source.contained,
             warn=self.warn,
         )
+        if self.sharding is not None:
+            works = self.sharding.own(works, source)
         return works if memo is None else memo.recall(works, scoring=scoring)
 
     def identity(self, part: Part) -> bytes | None:

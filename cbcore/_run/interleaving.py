@@ -17,12 +17,17 @@ def interleaved(lanes: Mapping[str, Lane], timing: dict[str, float]) -> Iterator
 
     What is under way in a lane goes on while the others are asked, so that those that wait for
     something do so at the same time. Who begins changes with every example, as the first may
-    find the machine in another state than the last. What each lane kept the run is added up.
+    find the machine in another state than the last. What each lane kept the run is added up. A
+    lane whose next call may not fit into the budget is passed over while others have calls under
+    way, whose real cost may leave room for it.
     """
     waiting = deque((name, lane.rows()) for name, lane in lanes.items())
     while waiting:
         for _ in range(len(waiting)):
             name, rows = waiting.popleft()
+            if lanes[name].has_to_wait:
+                waiting.append((name, rows))
+                continue
             started = time.perf_counter()
             row = next(rows, None)
             timing[name] = timing.get(name, 0.0) + time.perf_counter() - started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import time
@@ -14,15 +15,16 @@ import attrs
 
 from cbcore._run import executors
 from cbcore._run.attempts import Attempt, AwaitedAttempt, Judging, Scoring
-from cbcore._run.budget import Account
+from cbcore._run.budget import Account, Admission
 from cbcore._run.calls import AsyncCaller, SyncCaller, calls_at_once, is_async
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
+from cbcore._run.judges import NOBODY, Judges
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
-from cbcore._run.scorers import Outcome, is_awaited, score
+from cbcore._run.scorers import Outcome, asked_for_scores, is_awaited, score
 from cbcore._run.sources import Source
-from cbcore._run.tracebacks import Raised
+from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
@@ -62,9 +64,11 @@ class Lane:
             score_field=source.expected_score(context.score_field),
             cluster_column=context.options.cluster_column,
         )
-        self._make_row = self._row_maker.row
+        self._make_row = self._row_maker.row if context.sharding is None else self._placed
         self._waiting = [scorer for scorer in source.scorers if is_awaited(scorer)]
         self._direct = [scorer for scorer in source.scorers if not is_awaited(scorer)]
+        self._judges = self._paid_judges() if self._budget is not None else NOBODY
+        self._gate: Admission | None = None
         self._scoring_takes_long = False
         # Every outcome is in one place at a time: in the hands of one of the generators below,
         # of an executor, or, after an early end, in one of the first two lists. Calls were paid
@@ -94,14 +98,26 @@ class Lane:
             self._outcomes = self._judges_paid(self._budget, self._outcomes)
         return map(self._make_row if self._memo is None else self._finished, self._outcomes)
 
+    def _paid_judges(self) -> Judges:
+        """Those that may ask for money: they wait for something."""
+        pooled = [s for s in self._source.pooled if hasattr(s.evaluator, "ascore_all")]
+        return self._context.budget.judges([*self._waiting, *pooled])
+
     def _judges_paid(self, budget: Account, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         try:
             for outcome in outcomes:
-                budget.pay(outcome.scoring_usd())
+                budget.scored(outcome, self._judges)
                 yield outcome
         finally:
             if isinstance(outcomes, Generator):
                 outcomes.close()
+
+    @property
+    def has_to_wait(self) -> bool:
+        """Whether the next call has to wait for what other lanes have under way."""
+        if self._gate is None or self._budget is None or self._budget.n_under_way:
+            return False
+        return not self._budget.is_calling and self._gate.holds()
 
     def _warmed_up(self, works: Iterator[Work]) -> Iterator[Work]:
         """The same work; the system is ready when the first of it has to be called for."""
@@ -145,6 +161,10 @@ class Lane:
             self._memo.keep_row(outcome.work, row)
         return row
 
+    def _placed(self, outcome: Outcome) -> EvalRow:
+        row, sharding = self._row_maker.row(outcome), self._context.sharding
+        return row if sharding is None else sharding.place(row, self._source, outcome.work.index)
+
     def _remember_if_possible(self, outcome: Outcome) -> Outcome:
         """At an early end: that nothing can be stored is told when the store is closed."""
         if self._memo is not None:
@@ -161,6 +181,11 @@ class Lane:
     def raised(self) -> Raised | None:
         """What the call behind the last errored row raised."""
         return self._row_maker.raised
+
+    @property
+    def failed(self) -> FailedScoring | None:
+        """The evaluator that raised where it should have scored the last row."""
+        return self._row_maker.failed
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""
@@ -189,10 +214,11 @@ class Lane:
         system, options, direct = self._part.value, self._context.options, self._direct
         gate = None
         if self._budget is not None:
-            work = gate = self._budget.admit(work)
+            work = gate = self._gate = self._budget.admit(work, self._judges)
         if self._context.crews is not None:
             return self._settled(self._by_workers(self._context.crews, work, gate))
         if is_async(system):
+            begins_now = self._beside and not self.has_to_wait
             awaited = AsyncCaller(system, options.timeout_s)
             outcomes = executors.run_async(
                 AwaitedAttempt(awaited, self._memo),
@@ -202,9 +228,9 @@ class Lane:
                 unclaimed=self._unscored,
                 gate=gate,
                 give_up=awaited.give_up,
-                announced=self._beside,
+                announced=begins_now,
             )
-            if self._beside:
+            if begins_now:
                 next(outcomes)  # its first calls begin now, beside those of the other systems
             outcomes = self._settled(outcomes)
             return self._scored(outcomes) if direct else outcomes
@@ -287,6 +313,7 @@ class Lane:
                 outcomes,
                 in_flight=os.cpu_count() or 1,
                 unclaimed=self._unclaimed,
+                gate=self._scoring_gate,
             )
         finally:
             if isinstance(outcomes, Generator):
@@ -300,6 +327,7 @@ class Lane:
             in_flight=self._in_flight,
             loop=self._context.loop(),
             unclaimed=self._unclaimed,
+            gate=self._scoring_gate,
         )
         try:
             for outcome in judged:
@@ -309,6 +337,10 @@ class Lane:
             for generator in (judged, outcomes):
                 if isinstance(generator, Generator):
                     generator.close()
+
+    @property
+    def _scoring_gate(self) -> executors.Gate | None:
+        return None if self._gate is None else self._gate.for_scoring
 
     def _handed_over(self, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         for outcome in outcomes:
@@ -343,13 +375,14 @@ class Lane:
             for scorer in self._source.pooled:
                 if not scorer.can_score(last.work.example, last.output or {}):
                     continue
-                evaluator = scorer.evaluator
+                evaluator, example = scorer.evaluator, private_copy(last.work.example)
                 with contained() as tried:
                     if hasattr(evaluator, "ascore_all"):
-                        judged = evaluator.ascore_all(private_copy(last.work.example), outputs)
+                        ask = functools.partial(evaluator.ascore_all, example, outputs)
+                        judged = asked_for_scores(last, scorer, ask)
                         scores = self._context.loop().call(judged)
                     else:
-                        scores = evaluator.score_all(private_copy(last.work.example), outputs)
+                        scores = evaluator.score_all(example, outputs)
                 last.scores.append((scorer, scores if tried.error is None else tried.error))
 
     @property

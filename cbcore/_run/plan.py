@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 
 import attrs
 
 from cbcore._run.context import RunContext
 from cbcore._run.parts import Part
 from cbcore._run.run import Run
+from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._run.work import Work
 from cbcore.boundary import contained
@@ -29,6 +31,7 @@ class PlannedWork:
     unusable: int
     input_tokens: int
     usd: float | None
+    judging_usd: float | None = None
 
 
 def plan(run: Run) -> list[PlannedWork]:
@@ -47,6 +50,7 @@ def plan(run: Run) -> list[PlannedWork]:
 def _planned(context: RunContext, system: Part, source: Source) -> PlannedWork:
     work = context.works(source, context.memo(system, source), scoring=False)
     examples = stored = unusable = tokens = 0
+    judged = {s.key: (s.part, Counter[str]()) for s in source.scorers if _is_paid(s)}
     for item in work:
         # Columns are tried on the first example that can be used: others are alike, or errored.
         if not examples - unusable and item.problem is None:
@@ -58,9 +62,25 @@ def _planned(context: RunContext, system: Part, source: Source) -> PlannedWork:
             stored += 1
         else:
             tokens += context.counter.visible(item.example)
+        if judged and item.problem is None:
+            for key, (_, counted) in judged.items():
+                if item.recalled is None or key not in item.recalled.scores:
+                    size = context.counter.visible(item.example)
+                    counted.update(calls=1, tokens=size)
     calls = examples - stored - unusable
     usd = _estimated_usd(context, system, calls, tokens)
-    return PlannedWork(system.name, source.tag, examples, stored, calls, unusable, tokens, usd)
+    judging = [
+        _estimated_usd(context, part, n["calls"], n["tokens"]) for part, n in judged.values()
+    ]
+    known = [cost for cost in judging if cost is not None]
+    return PlannedWork(
+        *(system.name, source.tag, examples, stored, calls, unusable, tokens, usd),
+        judging_usd=sum(known) if known else None,
+    )
+
+
+def _is_paid(scorer: Scorer) -> bool:
+    return hasattr(scorer.evaluator, "ascore") and hasattr(scorer.evaluator, "estimate_usd")
 
 
 def _check_columns(context: RunContext, source: Source, work: Work) -> None:
@@ -79,7 +99,7 @@ def _check_columns(context: RunContext, source: Source, work: Work) -> None:
 
 
 def _estimated_usd(context: RunContext, system: Part, calls: int, tokens: int) -> float | None:
-    """What this many calls and tokens would cost, where the system knows its prices."""
+    """What this many calls and tokens would cost, where somebody knows the prices."""
     estimate = getattr(system.value, "estimate_usd", None)
     if not callable(estimate):
         return None

@@ -7,9 +7,10 @@ from typing import Any
 
 from cbcore._run.reasons import Unscored, reason_of
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.tracebacks import Raised, traceback_of
+from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
+from cbcore.exceptions import MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import TRACEBACK
@@ -30,7 +31,7 @@ class RowMaker:
 
     `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
     example has in the `cluster_column` is kept as the row's cluster. `raised` is what the call
-    behind the last errored row raised.
+    behind the last errored row raised; `failed` is the first evaluator that did for the last row.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class RowMaker:
         self._cluster_column = cluster_column or CLUSTER
         self._unscored = Unscored(score_field or "", scorers)
         self.raised: Raised | None = None
+        self.failed: FailedScoring | None = None
 
     # May be called twice for one outcome: a budget wants to know what a call took before it is
     # scored. So it changes nothing of the outcome.
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output
+        self.failed = None
         row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)
         if work.repeat:
             row.repeat = work.repeat
@@ -84,7 +87,7 @@ class RowMaker:
             return self._refused(outcome, error)
         for scorer, scores in outcome.scores:
             try:
-                self._keep_scores(row, scorer, scores)
+                self._keep_scores(row, scorer, scores, outcome.failed_spent)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
@@ -208,11 +211,17 @@ class RowMaker:
             row.output_tokens = prompt
             row.metadata["output_tokens_by"] = "endpoint"
 
-    def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
+    def _keep_scores(
+        self,
+        row: EvalRow,
+        scorer: Scorer,
+        scores: Any,
+        failed_spent: Mapping[int, Mapping[str, Any]],
+    ) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
-                self._keep_reason(row, scorer, reason_of(scores))
-                _keep_traceback(row, traceback_of(scores))
+                self._keep_failure(row, scorer, scores)
+                self._keep_details(row, scorer, failed_spent.get(scorer.key))
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -249,11 +258,22 @@ class RowMaker:
     def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
         for name, reason in scored.missing.items():
             row.missing[str(name)] = redact(str(reason))
-        if scored.details:
-            details = row.metadata[scorer.part.name] = self._plain(scored.details)
-            cost = details.get("cost_usd")
-            if type(cost) in (int, float):
-                row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+        self._keep_details(row, scorer, scored.details)
+
+    def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any] | None) -> None:
+        if not told:
+            return
+        details = row.metadata[scorer.part.name] = self._plain(told)
+        cost = details.get("cost_usd")
+        if type(cost) in (int, float):
+            row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+
+    def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
+        raised, reason = Raised.by(error), reason_of(error)
+        self._keep_reason(row, scorer, reason)
+        _keep_traceback(row, raised.traceback)
+        if self.failed is None and not isinstance(error, MissingScoreError):
+            self.failed = FailedScoring(scorer.part.name, redact(reason), raised)
 
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):

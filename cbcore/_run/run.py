@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,13 +20,14 @@ import attrs
 from cbcore._logging import log_info
 from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.executors import MORE_ROOM
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
-from cbcore._run.row_files import DiskRows, remove_abandoned
 from cbcore._run.scorers import is_awaited
+from cbcore._run.sections import made_sections
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.reading import KeptTexts, Reader, row_shelves
@@ -45,12 +45,13 @@ from cbcore.exceptions import (
     StoreError,
     UsageError,
 )
-from cbcore.results import EvalResult, EvalRow, Section, sum_up
+from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
+    from cbcore._run.row_files import DiskRows
     from cbcore._run.searching import Search
 
 __all__ = ("Run", "RunOptions", "Source")
@@ -58,7 +59,7 @@ __all__ = ("Run", "RunOptions", "Source")
 _ANY_TEXT = "warm"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Run:
     """One benchmark run: systems × sources, scored and summed up."""
 
@@ -122,6 +123,7 @@ class Run:
         self._tell_missing_clusters()
         self._tell_recalled()
         self._close_parts()
+        self._note_shard()
         result = self._result(failure)
         failure = self._close_store(result, failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
@@ -215,7 +217,7 @@ class Run:
             for row in lane.rows():
                 keep(row)
                 if limited:
-                    self._errors.count(row, lane.raised)
+                    self._errors.count(row, lane.raised, lane.failed)
         except BaseException:  # an early end, however it comes
             self._commit_first()
             # Not counted as errors any more: the run has ended, and for one reason only.
@@ -226,6 +228,9 @@ class Run:
             self._recalled[system.name] += lane.n_recalled
         if self.record is not None and lane.fingerprint:
             self.record.manifest.setdefault("fingerprints", {})[source.tag] = lane.fingerprint
+        self._stop_if_exhausted()
+
+    def _stop_if_exhausted(self) -> None:
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
@@ -245,7 +250,8 @@ class Run:
                 for row in interleaved(lanes, self._timing):
                     self._keep(row)
                     if self._errors.limited:
-                        self._errors.count(row)
+                        lane = lanes[row.system]
+                        self._errors.count(row, lane.raised, lane.failed)
             except BaseException:  # an early end, however it comes
                 self._commit_first()
                 for lane in lanes.values():
@@ -259,6 +265,7 @@ class Run:
             if self.record is not None and fingerprint:
                 told = self.record.manifest.setdefault("fingerprints", {})
                 told[sources[0].tag] = fingerprint
+            self._stop_if_exhausted()
 
     def _commit_first(self) -> None:
         """Before anything else is done at an early end: a second Ctrl-C may come at any time."""
@@ -277,6 +284,10 @@ class Run:
             return []
         if self.context.keeping is not None:
             return self.context.keeping.rows(system)
+        import tempfile
+
+        from cbcore._run.row_files import DiskRows, remove_abandoned
+
         remove_abandoned(Path(tempfile.gettempdir()))
         return DiskRows(system)
 
@@ -322,6 +333,13 @@ class Run:
         rows = (row for part in self._rows.values() for row in part if row.error is None)
         if column is not None and all(CLUSTER not in row.metadata for row in rows):
             self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
+
+    def _note_shard(self) -> None:
+        """Say of a shard what was read, by which the others are known to be of the same run."""
+        sharding = self.context.sharding
+        if sharding is not None:
+            told = {"data": sharding.data, "failures": dict(self._failures)}
+            self.config["sharding"] = {**self.config.get("sharding", {}), **told}
 
     def _scoring_parts(self) -> list[Part]:
         """What scores the rows of any system, each part once."""
@@ -421,6 +439,8 @@ class Run:
 
     def expected_rows(self) -> int | None:
         """How many rows the run will have, where the datasets can tell."""
+        if self.context.sharding is not None:
+            return None  # whose examples are, is known when they are read
         limit, total = self.context.options.max_examples, 0
         for source in self.sources:
             known = _length(source.examples)
@@ -433,30 +453,6 @@ class Run:
     def _tell(self, event: RunStarted | RowFinished | RunFinished) -> None:
         self.observers.tell(event, self.context.warn)
 
-    def _sections(self) -> tuple[dict[str, Section], list[str]]:
-        """What extensions and metrics make of the rows, and what they have to say of it."""
-        sections: dict[str, Section] = {}
-        remarks: list[str] = []
-        by_metrics = {m.name: m for m in self.metrics if hasattr(m, "section")}
-        for name, maker in {**by_metrics, **self.contributions}.items():
-            section: Section | None = None
-            told: Any = ()
-            with contained() as tried:
-                if name in self.contributions:
-                    section, told = maker.section(self._rows, self._failures)
-                else:
-                    section = maker.section(self._rows, self.config)
-                told = [told] if isinstance(told, str) else list(told)
-                if not isinstance(section, Section | None):
-                    raise TypeError(f"section() returned a {type(section).__name__}")
-            if tried.error is not None:
-                section = None
-                told = [f"the section {name!r} could not be made: {tried.reason}"]
-            remarks += map(redact, told)
-            if section is not None:
-                sections[name] = attrs.evolve(section, **hide(attrs.asdict(section)))
-        return sections, remarks
-
     def _result(self, failure: BaseException | None) -> EvalResult:
         here = process.current
         found = sum_up(self._rows, self.metrics, self.context.score_field)
@@ -468,7 +464,15 @@ class Run:
             config["repeated_calls"] = crews.ledger.repeated_calls
             lost = crews.ledger.told()
         parts = [p.settled() if isinstance(p, GrowingRows) else p for p in self._rows.values()]
-        sections, remarks = self._sections()
+        sections, remarks = made_sections(
+            self._rows,
+            metrics=self.metrics,
+            contributions=self.contributions,
+            failures=self._failures,
+            config=self.config,
+        )
+        if self.context.sharding is not None:
+            remarks.append(self.context.sharding.remark)
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
@@ -504,6 +508,8 @@ def _unexpected(error: BaseException) -> CBError:
     """What nobody foresaw, as an error that ends the run with its rows."""
     if os.environ.get("CB_DEBUG"):
         raise error
+    if isinstance(error, MemoryError):  # as of SQLite, too
+        return RunError("there is not enough memory", hint=MORE_ROOM)
     return CBError(
         f"unexpected {describe_exception(error)}",
         hint="this is a defect of cb; set CB_DEBUG=1 for the traceback",

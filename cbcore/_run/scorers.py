@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -21,7 +22,7 @@ _NOTHING_SPENT: Mapping[str, Any] = {}
 _next_key = itertools.count().__next__
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Scorer:
     """An evaluator and how it came to score a dataset.
 
@@ -73,7 +74,7 @@ def is_awaited(scorer: Scorer) -> bool:
     return hasattr(scorer.part.value, "ascore")
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Outcome:
     """What came of one call: an output, or the error in its place and what that took."""
 
@@ -87,6 +88,8 @@ class Outcome:
     spent: Mapping[str, Any] = _NOTHING_SPENT
     # What each stage of a chain took; not stored, as an output is known by what it says.
     stage_s: Mapping[str, float] | None = None
+    # What evaluators took that failed in the end, by the key of their scorer.
+    failed_spent: Mapping[int, Mapping[str, Any]] = _NOTHING
     raised: Raised | None = None
     # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
     was_quick: bool = False
@@ -102,15 +105,18 @@ class Outcome:
         recalled = self.work.recalled
         return recalled.scores if recalled is not None else _NOTHING
 
-    def scoring_usd(self) -> float:
-        """What was paid for scores now; those of the store are paid already."""
+    def scoring_spent(self) -> tuple[float, int]:
+        """What was paid for scores now, and how many calls did not tell; those of the store are
+        paid already."""
         known = self.known_scores
         details = [
             scored.details
             for scorer, scored in self.scores
             if isinstance(scored, Scored) and scorer.key not in known
         ]
-        return sum(float(told.get("cost_usd") or 0.0) for told in details)
+        details += self.failed_spent.values()
+        usd = sum(float(told.get("cost_usd") or 0.0) for told in details)
+        return usd, sum(int(told.get("requests_of_unknown_cost") or 0) for told in details)
 
     def has_scores_of(self, scorer: Scorer) -> bool:
         """Whether a scorer was asked already."""
@@ -148,6 +154,24 @@ def _with_cost(scores: Any, meter: Spent) -> Any:
     return Scored(scores, details=facts) if type(scores) is dict else scores
 
 
+async def asked_for_scores(
+    outcome: Outcome, scorer: Scorer, ask: Callable[[], Awaitable[Any]]
+) -> Any:
+    """What an awaited evaluator gives, or raises; what that cost is told either way."""
+    with metered() as meter:
+        try:
+            scores = await ask()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the plugin boundary
+            if is_cancelled(error):
+                raise
+            if meter.calls:
+                outcome.failed_spent = {**outcome.failed_spent, scorer.key: meter.facts()}
+            return noted(error)
+    return _with_cost(scores, meter) if meter.calls else scores
+
+
 async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example.
 
@@ -164,19 +188,8 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
-                try:
-                    with metered() as meter:
-                        scores = await scorer.part.value.ascore(
-                            private_copy(example), output.copy()
-                        )
-                    if meter.calls:
-                        scores = _with_cost(scores, meter)
-                except KeyboardInterrupt:
-                    raise
-                except BaseException as error:  # the plugin boundary
-                    if is_cancelled(error):
-                        raise
-                    scores = noted(error)
+                ask = partial(scorer.part.value.ascore, private_copy(example), output.copy())
+                scores = await asked_for_scores(outcome, scorer, ask)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))
     return outcome

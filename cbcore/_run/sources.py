@@ -12,7 +12,7 @@ from cbcore._run.scorers import Scorer
 from cbcore._run.work import Replayable
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Source:
     """A dataset with the scorers of its outputs.
 
@@ -31,6 +31,8 @@ class Source:
     # comes again gets its position added instead of being refused (`number`); and its rows need
     # not have the run's main score (`expected_score`).
     contained: bool = False
+    # Its place among the sources of the run, which `compose` says; tags may come twice.
+    place: int = 0
 
     def for_system(self, name: str) -> Source:
         """This source with its scorers as they score one system's rows."""

@@ -140,7 +140,7 @@ def read_result(result: bytes, work: Work, scorers: Iterable[Scorer]) -> Outcome
         told = f"what came back from a worker cannot be read: {tried.reason}"
         return Outcome(work, None, 0.0, told)
     raised = None if traceback is None else Raised(None, traceback)
-    outcome = Outcome(work, output, latency, error, [], spent, stage_s, raised)
+    outcome = Outcome(work, output, latency, error, [], spent, stage_s, raised=raised)
     known = outcome.known_scores
     for scorer in scorers:
         if scorer.key in known:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,7 +22,7 @@ _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Work:
     """One example to be processed, with what the row will need to know of it.
 
@@ -46,9 +44,11 @@ class Work:
     address: bytes = b""
     key: bytes = b""
     recalled: StoredOutput | None = None
-    # `Account.take` writes these, and `Account.settle` reads them:
+    # `Account.take` writes these, and `Account.settle` and `Account.scored` read them; what is
+    # set aside for judges is None where none will be asked:
     reserved_tokens: int = 0
     reserved_usd: float = 0.0
+    reserved_for_judges: float | None = None
 
 
 @attrs.frozen
@@ -207,6 +207,9 @@ class Replayable:
         return self._record(limited) if self._must_spool else limited
 
     def _record(self, examples: Iterator[Any]) -> Iterator[Any]:
+        import pickle  # few runs come here
+        import tempfile
+
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         for example in examples:
             pickle.dump(example, self._spool, protocol=pickle.HIGHEST_PROTOCOL)
@@ -214,6 +217,8 @@ class Replayable:
             yield example
 
     def _replay(self) -> Iterator[Any]:
+        import pickle
+
         # Only as far as the first system got: what it did not pull, nobody has seen.
         self._spool.seek(0)
         for _ in range(self._spooled):

@@ -57,8 +57,9 @@ def _copy(source: Path, record: RunRecord, target: Store) -> None:
                 database.executemany(INSERT_BATCH, packed(outputs, texts.stored_outputs()))
             for owner in places["examples"]:
                 name = EXAMPLES + bytes.fromhex(owner)
-                wanted = {key for part in rows.values() for key, _ in _rows(part)}
-                found = list(reader.written(name).find(sorted(wanted)))
+                # In their order, in which they were mostly written: a batch is opened once.
+                wanted = dict.fromkeys(key for part in rows.values() for key, _ in part.keyed())
+                found = list(reader.written(name).find(wanted))
                 database.executemany(INSERT_BATCH, packed(name, found))
         record.manifest["places"] = {
             **places,

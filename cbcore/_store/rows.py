@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, overload
 
 import attrs
 
-from cbcore._store.batches import Pair
+from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.plain import from_bytes, json_safe, plain_bytes
-from cbcore.results import ROW_FIELDS, EvalRow
+from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from cbcore._store.shelf import Shelf
 
 _FIELDS = tuple(name for name in ROW_FIELDS if name != "system")
+_N_FIELDS = len(_FIELDS)
 _fields_of = attrgetter(*_FIELDS)
 _METADATA, _RESPONSE = map(_FIELDS.index, ("metadata", "response"))
 
@@ -57,10 +57,11 @@ def encoded_numbers(row: EvalRow) -> bytes:
 
 def decoded(system: str, value: bytes | None) -> EvalRow:
     """A row that was stored; what is left of it where it was damaged."""
-    with contextlib.suppress(ValueError, TypeError):
-        if value is not None:
-            return EvalRow(system, **dict(zip(_FIELDS, from_bytes(value), strict=False)))
-    return EvalRow(system, "?", error="this row was damaged in the store")
+    # Plain, as it is passed for every row by every metric.
+    try:
+        return EvalRow(system, *from_bytes(value)[:_N_FIELDS])  # type: ignore[arg-type]
+    except (ValueError, TypeError):  # among them that there is none
+        return EvalRow(system, "?", error="this row was damaged in the store")
 
 
 class StoredRows(Sequence[EvalRow]):
@@ -81,6 +82,15 @@ class StoredRows(Sequence[EvalRow]):
     def __len__(self) -> int:
         return len(self.written)
 
+    def keyed(self) -> Iterator[tuple[bytes, EvalRow]]:
+        """The rows, each with the address of its example."""
+        keys = (
+            joined[start : start + KEY_BYTES]
+            for joined in self.written.all_keys()
+            for start in range(0, len(joined), KEY_BYTES)
+        )
+        return zip(keys, self, strict=True)
+
     def __iter__(self) -> Iterator[EvalRow]:
         values = self.written.values(0, len(self))
         return (decoded(self._system, value) for value in values)
@@ -97,7 +107,7 @@ class StoredRows(Sequence[EvalRow]):
                 return [decoded(self._system, value) for value in values]
             return [self[place] for place in places]
         place = range(len(self))[index]
-        return decoded(self._system, next(self.written.values(place, place + 1)))
+        return decoded(self._system, self.written.value(place))
 
 
 class GrowingRows(Sequence[EvalRow]):
@@ -148,17 +158,17 @@ class GrowingRows(Sequence[EvalRow]):
         return decoded(self._system, waiting[place - len(stored)][1])
 
 
-class JoinedRows(Sequence[EvalRow]):
+class JoinedRows(RowsBySystem):
     """The rows of all systems, one after another, without copying them."""
 
     def __init__(self, parts: Sequence[Sequence[EvalRow]]) -> None:
-        self._parts = parts
+        self.parts = parts
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts))
+        return sum(map(len, self.parts))
 
     def __iter__(self) -> Iterator[EvalRow]:
-        return itertools.chain.from_iterable(self._parts)
+        return itertools.chain.from_iterable(self.parts)
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -168,7 +178,7 @@ class JoinedRows(Sequence[EvalRow]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         wanted = index + len(self) if index < 0 else index
-        for part in self._parts:
+        for part in self.parts:
             if 0 <= wanted < len(part):
                 return part[wanted]
             wanted -= len(part)

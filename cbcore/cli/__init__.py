@@ -24,6 +24,7 @@ _COMMANDS = {
     "report": "cbcore.cli.report",
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
+    "merge": "cbcore.cli.merge",
     "init": "cbcore.cli.init",
     "new": "cbcore.cli.new",
     "provenance": "cbcore.cli.provenance",

@@ -10,7 +10,12 @@ from collections.abc import Callable
 import click
 
 from cbcore.cli._guarded import guard_streams
-from cbcore.cli._streams import give_output_up, hold_standard_streams, is_closed_output
+from cbcore.cli._streams import (
+    give_output_up,
+    hold_standard_streams,
+    is_closed_output,
+    is_full_output,
+)
 from cbcore.cli._text import echo
 from cbcore.exceptions import CBError
 from cbcore.secrets import notice_arguments, notice_environment, redact
@@ -47,6 +52,9 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
         if is_closed_output(error):
             give_output_up()
             return _fail(program, "standard output is closed: nothing can be written", None, 1)
+        if is_full_output(error):
+            give_output_up()
+            return _fail(program, f"standard output cannot be written: {error.strerror}", None, 1)
         return _fail_unexpectedly(program, error)
     return code if isinstance(code, int) else 0
 
@@ -62,6 +70,8 @@ def _fail(program: str, message: str, hint: str | None, code: int) -> int:
 def _fail_unexpectedly(program: str, error: Exception) -> int:
     from cbcore.components import describe_exception
 
+    if isinstance(error, MemoryError):
+        return _fail(program, "there is not enough memory", None, 1)
     if os.environ.get("CB_DEBUG"):
         import traceback
 

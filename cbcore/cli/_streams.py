@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from cbcore.cli._guarded import guarded, unguarded
 
@@ -41,6 +41,14 @@ def is_closed_output(error: BaseException) -> bool:
     """Whether it is what writing raises when the process was started without an output."""
     was_closed = sys.__stdout__ is None
     return was_closed and isinstance(error, OSError) and error.errno == errno.EBADF
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def is_full_output(error: BaseException) -> TypeGuard[OSError]:
+    """Whether it is what writing raises when a disk is full: of a file it would name that."""
+    return isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None
 
 
 def give_output_up() -> None:

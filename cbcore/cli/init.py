@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +17,9 @@ from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore._manage.starting import Benchmark
+    from cbcore.plugins._host import PluginHost
+
+_URL = re.compile(r"https?://[^\s/?#]+[^\s]*\Z", re.IGNORECASE)
 
 
 @click.command("init", short_help="Start a benchmark: a run file that works at once.")
@@ -41,30 +47,52 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
     cb init
     cb init bench -s "bm25:max_tokens=200 | extractive" -d mine.jsonl --stub --no-input
     """
-    from cbcore._manage.starting import write
-    from cbcore.exceptions import UsageError
+    from cbcore._manage.starting import check_free, write
 
+    check_free(folder)
     interactive = not no_input and sys.stdin.isatty()
-    benchmark = _benchmark(settings, given, interactive)
-    for dataset in benchmark.datasets:
-        if Path(dataset).suffix and not Path(dataset).is_file() and not _is_known(dataset):
-            raise UsageError(f"there is no data file {dataset!r}", hint="give the path of one")
-    for path in write(benchmark, folder):
+    host = settings.host()
+    for system in given["systems"]:
+        _check_system(system, host)
+    for dataset in given["datasets"]:
+        _check_dataset(dataset, host)
+    for path in write(_benchmark(host, given, interactive), folder):
         echo(f"wrote {path}")
     echo(f"\n  cb run {shlex.quote(str(folder))}")
 
 
-def _is_known(dataset: str) -> bool:
-    """Whether it is no path at all: `py:` code, or a name with a config."""
-    return ":" in dataset
+def _check_system(text: str, host: PluginHost) -> None:
+    """Refuse what could not be run. Own code is not looked at: it may not be written yet."""
+    from cbcore.registry import registry
+    from cbcore.specs import parse_chain
+
+    for stage in parse_chain(text):
+        if stage.name != "py":
+            registry.get("system", stage.name, host=host)
 
 
-def _benchmark(settings: Settings, given: dict[str, Any], interactive: bool) -> Benchmark:
+def _check_dataset(text: str, host: PluginHost) -> None:
+    from cbcore.exceptions import UsageError
+    from cbcore.names import hint
+    from cbcore.registry import registry
+    from cbcore.specs import parse_dataset
+
+    spec = parse_dataset(text)
+    if spec.name == "py":
+        return
+    if spec.name != "file":
+        registry.get("dataset", spec.name, host=host)
+    elif not Path(file := spec.config or "").expanduser().is_file():
+        beside = [str(path) for path in sorted(Path(file).parent.glob("*")) if path.is_file()]
+        raise UsageError(
+            f"there is no data file {file!r}", hint=hint(file, beside, "give the path of one")
+        )
+
+
+def _benchmark(host: PluginHost, given: dict[str, Any], interactive: bool) -> Benchmark:
     from cbcore._manage.starting import Benchmark
     from cbcore.exceptions import CBError
     from cbcore.registry import registry
-
-    host = settings.host()
 
     def installed(kind: str, name: str) -> bool:
         try:
@@ -74,7 +102,7 @@ def _benchmark(settings: Settings, given: dict[str, Any], interactive: bool) -> 
         return True
 
     if interactive:
-        given = {**given, **_asked(given)}
+        given = {**given, **_asked(given, host, installed)}
     return Benchmark(
         systems=given["systems"],
         datasets=given["datasets"],
@@ -84,24 +112,64 @@ def _benchmark(settings: Settings, given: dict[str, Any], interactive: bool) -> 
     )
 
 
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    """What the user answers to what was not given."""
+def _asked(
+    given: dict[str, Any], host: PluginHost, installed: Callable[[str, str], bool]
+) -> dict[str, Any]:
+    """What the user answers to what was not given; an answer that will not do is asked for again."""
     answers: dict[str, Any] = {}
     if not given["systems"]:
         url = click.prompt(
             "Endpoint or proxy to compare (URL; empty: the compressors that come with cb)",
             default="",
             show_default=False,
+            value_proc=partial(_address, host),
             err=True,
-        ).strip()
+        )
         if url:
-            model = click.prompt("Its model", err=True)
-            answers["systems"] = (f"openai:{url},model={model}",)
+            from cbcore.specs import Spec
+
+            model = click.prompt("Its model", value_proc=_model, err=True)
+            answers["systems"] = (str(Spec("openai", url, {"model": model})),)
     if not given["datasets"]:
-        data = click.prompt("Dataset, or the path of a file", default="hotpotqa:sample", err=True)
-        answers["datasets"] = (data.strip(),)
+        with_sample = installed("dataset", "hotpotqa")
+        data = click.prompt(
+            "Dataset, or the path of a file" + ("" if with_sample else " (empty: a few rows)"),
+            default="hotpotqa:sample" if with_sample else "",
+            show_default=with_sample,
+            value_proc=partial(_acceptable, partial(_check_dataset, host=host)),
+            err=True,
+        )
+        answers["datasets"] = (data,) if data else ()
     if given["stub"] is None:
         answers["stub"] = click.confirm("Write a system of your own, system.py?", True, err=True)
     if given["ci"] is None:
         answers["ci"] = click.confirm("Write a workflow for GitHub?", False, err=True)
     return answers
+
+
+def _address(host: PluginHost, answer: str) -> str:
+    url = answer.strip()
+    if url and not _URL.match(url):
+        raise click.BadParameter(f"{url!r} is no URL: write one such as http://localhost:8000")
+    if url:
+        _acceptable(partial(_check_system, host=host), "openai")
+    return url
+
+
+def _model(answer: str) -> str:
+    if not answer.strip():
+        raise click.BadParameter("a model has a name")
+    return answer.strip()
+
+
+def _acceptable(check: Callable[[str], None], answer: str) -> str:
+    """The answer, or the error that has the question asked again."""
+    from cbcore.exceptions import CBError
+
+    if answer.strip():
+        try:
+            check(answer)
+        except CBError as error:
+            told = f"{error.message}; {error.hint}" if error.hint else error.message
+            raise click.BadParameter(told) from error
+    return answer.strip()

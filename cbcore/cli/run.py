@@ -237,3 +237,5 @@ def _dry_run(request: Request) -> None:
     known = [work.usd for work in planned if work.usd is not None]
     cost = f", for about ${sum(known):.4f} where prices are known," if known else ""
     echo(f"\n{calls} calls with {tokens:,} input tokens{cost} would be made; nothing was called.")
+    if judging := [work.judging_usd for work in planned if work.judging_usd is not None]:
+        echo(f"Judges would take at most about ${sum(judging):.4f} more where prices are known.")

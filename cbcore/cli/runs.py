@@ -58,10 +58,16 @@ def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         counts = told["rows"]
         shown = f"{counts['ok']}/{counts['errored']}/{counts['total']}" if counts else "–"
         scores = ", ".join(f"{name} {_number(told['scores'].get(name))}" for name in run.systems)
-        on = ", ".join(run.datasets)
+        on = ", ".join(run.datasets) + _part(run)
         when = run.record.started[:16].replace("T", " ")
         rows.append((run.run_id, when, run.state, shown, f"{scores} on {on}"))
     echo_columns(("RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"), rows)
+
+
+def _part(run: KeptRun) -> str:
+    """Which part of a run it is, for a run that is one."""
+    shard = run.record.manifest["config"].get("shard")
+    return f", shard {shard}" if shard else ""
 
 
 def _number(score: float | None) -> str:
@@ -112,6 +118,10 @@ def _told(run: KeptRun) -> dict[str, Any]:
     }
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
+    if shard := config.get("shard"):
+        lines["shard"] = f"{shard} of what was asked for ({config['sharding'].get('of')})"
+    if shards := config.get("merged_from"):
+        lines["merged"] = f"from {', '.join(shards)}"
     if config.get("no_examples"):
         lines["texts"] = "not kept: --no-examples"
     for system, score in summary["scores"].items():

@@ -25,6 +25,7 @@ from cbcore.request._options import (
     PATH,
     SPEC,
     TEXT,
+    ValueKind,
     option,
     options_of,
 )
@@ -40,6 +41,15 @@ __all__ = ("Request",)
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
 DEFAULT_MARGIN = 0.05
+
+
+def _problem_of_shard(value: Any) -> str | None:
+    from cbcore._run.sharding import problem_of_shard
+
+    return problem_of_shard(value)
+
+
+SHARD = ValueKind((str,), "str", "`K/N`, K from 1 to N", problem_of=_problem_of_shard)
 
 
 @attrs.frozen(kw_only=True)
@@ -108,6 +118,13 @@ class Request:
         metavar="N",
         help="Examples per dataset.",
         least=1,
+        kept=True,
+    )
+    shard: str | None = option(
+        SHARD,
+        "--shard",
+        metavar="K/N",
+        help="Of N shards, run the K-th: examples by their content. `cb merge` joins them.",
         kept=True,
     )
     score_field: str | None = option(
@@ -187,7 +204,10 @@ class Request:
         least=0,
     )
     fail_fast: bool = option(
-        FLAG, "--fail-fast", help="Stop at the first errored row.", default=False
+        FLAG,
+        "--fail-fast",
+        help="Stop at the first row that errs, or that an evaluator fails on.",
+        default=False,
     )
     budget_tokens: int | None = option(
         INTEGER,
@@ -306,7 +326,7 @@ class Request:
         return cast(RunConfig, told)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Invocation:
     """What `cb run` and run files may say beside the request.
 

@@ -6,6 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -34,16 +35,17 @@ from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
-from cbcore.secrets import hide, notice_environment, redact_assignments
+from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore._run.crews import Crews
     from cbcore._run.searching import Search
+    from cbcore._run.sharding import Sharding
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Parts:
     """What a request turned into, each part made and checked."""
 
@@ -75,6 +77,7 @@ def compose(
     warn = _once(warn or _log_warning)
     host = request.host or default_host()
     require_offered(host, request.components())
+    sharding = _sharding(request)
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
     builder.descriptions.remember()
@@ -84,7 +87,7 @@ def compose(
     return Run(
         run_id=config["run_id"],
         systems=parts.systems,
-        sources=parts.sources,
+        sources=[attrs.evolve(source, place=n) for n, source in enumerate(parts.sources)],
         contributions={asked.key: added for asked, added in parts.extending},
         metrics=[part.value for part in parts.metrics],
         context=RunContext(
@@ -94,6 +97,7 @@ def compose(
             store=None if folder is None else Store(folder, read_only=dry_run),
             score_field=parts.score_field,
             crews=_crews(parts.executor, options, warn),
+            sharding=sharding,
         ),
         config=config,
         observers=_with_plugins(observers or Observers(), host),
@@ -111,20 +115,45 @@ def _search(request: Request, score_field: str) -> Search | None:
     return Search(request.margin, score_field)
 
 
+def _sharding(request: Request) -> Sharding | None:
+    """The shard that is asked for. Raises where it cannot be joined with the others."""
+    if request.shard is None:
+        return None
+    from cbcore._run.sharding import Shard, Sharding
+
+    if request.adaptive:
+        raise UsageError(
+            "--shard and --adaptive do not go together: which systems run is decided by the "
+            "scores of all examples",
+            hint="leave one of them out",
+        )
+    return Sharding(Shard.read(request.shard))
+
+
 def _check_turns(request: Request) -> None:
-    """What decides by one system what the next may do cannot have them at the same time."""
+    """Where systems run at the same time, nothing may decide by one what the next does."""
+    if not (request.interleave or request.overlap):
+        return
     others = {
-        "--overlap": request.interleave and request.overlap,
-        "--adaptive": request.adaptive,
-        "--budget-tokens": request.budget_tokens is not None,
-        "--budget-usd": request.budget_usd is not None,
-        "--executor": request.executor is not None,
+        "--overlap": (
+            request.interleave and request.overlap,
+            "systems that take turns already wait for their endpoints at the same time",
+        ),
+        "--adaptive": (
+            request.adaptive,
+            "which point of a sweep is run next depends on all rows of the one before",
+        ),
+        "--executor": (
+            request.executor is not None,
+            "an executor is given all work of a system at once, and in its own order",
+        ),
     }
     together = "--interleave" if request.interleave else "--overlap"
-    for flag, is_given in others.items():
-        if (request.interleave or request.overlap) and is_given:
+    for flag, (is_given, reason) in others.items():
+        if is_given:
             raise UsageError(
-                f"{together} and {flag} do not go together", hint="leave one of them out"
+                f"{together} and {flag} do not go together: {reason}",
+                hint="leave one of them out",
             )
 
 
@@ -231,7 +260,16 @@ def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
     of_extensions = _extensions_recorded(parts.extending)
     # An option of a plugin may be called like a setting of the run, which stays what it is.
     added = {key: told for key, told in of_extensions.items() if key not in own}
-    return cast("RunConfig", hide({**own, **added}))
+    config = cast("RunConfig", hide({**own, **added}))
+    if request.shard is not None:
+        from cbcore._build.sameness import digest_of_request
+
+        asked = request.evaluators
+        config["sharding"] = {
+            "of": digest_of_request(config),
+            "asked": None if asked is None else [redact_assignments(str(one)) for one in asked],
+        }
+    return config
 
 
 def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
@@ -328,13 +366,17 @@ def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
 
 def _check_systems(systems: Sequence[Part]) -> None:
     if not systems:
-        raise UsageError("a run needs at least one system", hint="`cb list systems` shows them")
+        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
+        raise UsageError(
+            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
+        )
     seen: set[str] = set()
     for part in systems:
         if part.name in seen:
+            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in part.name)
             raise UsageError(
                 f"two systems are called {part.name!r}, so their rows could not be told apart",
-                hint="give one of them another name: …,name=other",
+                hint=f"give one of them another name: …,name=other{secret}",
             )
         seen.add(part.name)
 

@@ -8,7 +8,7 @@ instance in Python passes the same checks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,17 +17,19 @@ import attrs
 from cbcore.exceptions import UsageError
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ValueKind:
     """A type of values: what Python may give, and what it is called in messages and in docs.
 
     A run file can hold less than Python can give: `written` says what, where that is so.
+    `problem_of` says what is wrong with a value of the right type, if anything is.
     """
 
     accepts: tuple[type, ...]
     called: str
     described: str
     written: tuple[type, ...] | None = None
+    problem_of: Callable[[Any], str | None] | None = None
 
 
 INTEGER = ValueKind((Integral,), "int", "integer")
@@ -43,7 +45,7 @@ COMPONENT = ValueKind((object,), "spec", "[spec](#a-spec-in-a-list)")
 """As `SPEC`, and in a run file also a name with its parameters."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Option:
     """One setting: how it is given, what it may be, and whether a result says what it was.
 
@@ -79,6 +81,8 @@ class Option:
         mistaken = isinstance(value, bool) and self.kind in (INTEGER, NUMBER, LIMIT)
         if mistaken or not isinstance(value, kinds):
             return f"must be {self.kind.called}{' or list' if self.many else ''}, not {value!r}"
+        if self.kind.problem_of is not None and (reason := self.kind.problem_of(value)):
+            return reason
         if self.choices and value not in self.choices:
             return f"must be {' or '.join(map(repr, self.choices))}, not {value!r}"
         if self.least is not None and not value >= self.least:

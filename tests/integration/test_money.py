@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
+from cb_llm_judge import LLMJudge
+from cb_openai.testing import FaultServer
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.spending import metered, spent
@@ -61,12 +64,74 @@ def test_an_unknown_price_stays_unknown():
     assert row.metadata["paid"]["requests_of_unknown_cost"] == 2
 
 
-def test_judges_count_against_the_budget():
-    """At a dollar a row, a budget of three ends the run soon, when what is under way is done."""
+class Awaited(Free):
+    name = "awaited"
+
+    async def aprocess(self, example):
+        await asyncio.sleep(0)
+        return {"response": "a"}
+
+
+class Estimating(Paid):
+    """Knows beforehand what it may cost: twice as much as it does."""
+
+    def estimate_usd(self, calls, tokens):
+        return 4 * self._usd * calls
+
+
+@pytest.mark.parametrize("workers", [1, 16])
+@pytest.mark.parametrize("system", [Free(), Awaited()], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    ("judge", "judged"), [(Paid(0.5), 3), (Estimating(0.5), 2)], ids=["silent", "estimating"]
+)
+def test_judges_are_never_paid_more_than_the_budget(system, judge, judged, workers):
+    """At a dollar a row, three dollars are for three; for two where each might cost two."""
     many = [{**DATA[0], "id": i} for i in range(200)]
     with pytest.raises(RunStoppedError, match=r"budget of \$3") as stopped:
-        evaluate([Free()], many, [Paid(0.5)], progress=False, budget_usd=3, max_workers=1)
-    assert 3 <= len(stopped.value.result.rows) < 50
+        evaluate([system], many, [judge], progress=False, budget_usd=3, max_workers=workers)
+    rows = stopped.value.result.rows
+    assert len(rows) == judged
+    assert sum(row.metadata["scoring_usd"] for row in rows) == judged
+
+
+def test_a_budget_for_all_of_it_stops_nobody():
+    """What is set aside for judges is given back: six times two dollars would be too much."""
+    judge = Estimating(0.5)
+    result = evaluate([Awaited()], DATA, [judge], progress=False, budget_usd=7.0)
+    assert [row.scores["f1"] for row in result.rows] == [1.0] * 6
+
+
+def test_answers_of_the_store_are_judged_within_the_budget(tmp_path):
+    """Nobody is called for them; who scores them is paid all the same."""
+    many = [{**DATA[0], "id": i} for i in range(50)]
+    evaluate([Free()], many, ["answer_quality"], progress=False, cache_dir=tmp_path)
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate([Free()], many, [Paid(0.5)], progress=False, budget_usd=3, cache_dir=tmp_path)
+    assert len(stopped.value.result.rows) == 3
+
+
+class Failing(Paid):
+    async def ascore(self, original, processed):
+        await super().ascore(original, processed)
+        raise ValueError("that was no verdict")
+
+
+def test_what_a_judge_took_before_it_failed_is_paid_too():
+    """In the row, in the summary, and in the budget."""
+    result = evaluate([Free()], DATA, [Failing(0.5)], progress=False)
+    assert [row.metadata["scoring_usd"] for row in result.rows] == [1.0] * 6
+    assert result.rows[0].missing == {"f1": "the evaluator failed: ValueError: that was no verdict"}
+    assert result.summary["free"]["scoring_usd"] == 6.0
+    with pytest.raises(RunStoppedError, match=r"\$3\.0000 spent"):
+        evaluate([Free()], DATA, [Failing(0.5)], progress=False, budget_usd=3)
+
+
+def test_what_a_judge_does_not_tell_counts_as_what_was_set_aside():
+    """Calls that may have been billed, by one whose price is known."""
+    judge = Estimating(0.5)
+    judge.ascore = Paid(None).ascore
+    with pytest.raises(RunStoppedError, match=r"\$4\.0000 spent"):
+        evaluate([Free()], DATA, [judge], progress=False, budget_usd=5)
 
 
 def test_a_judge_without_a_price_cannot_be_kept_under_a_budget():
@@ -107,3 +172,23 @@ def test_a_price_file_reaches_every_model(tmp_path):
     assert system.value.estimate_usd(1, 1_000_000) == 1000.0
     (scorer,) = composed.sources[0].scorers
     assert scorer.evaluator.estimate_usd(0, 1_000_000) == 2000.0
+
+
+def test_a_judge_that_refuses_is_paid_and_a_request_that_breaks_off_may_be(monkeypatch):
+    """100 tokens of prompt and 2 of reply were counted for a refusal; nobody counts the other."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def judged(url, **more):
+        judge = LLMJudge(url, "m", price_in=10_000, price_out=0, max_retries=0, **more)
+        (row,) = evaluate([Free()], DATA[:1], [judge], progress=False).rows
+        return row.missing["judge_score"], row.metadata.get("llm_judge")
+
+    with FaultServer() as server:
+        reason, told = judged(server.url(fault="refusal"))
+        assert "declined" in reason
+        assert told["calls"] == 1
+        assert told["cost_usd"] > 0
+        reason, told = judged(server.url(fault="drop"))
+        assert told == {"calls": 1, "spent_tokens": 0, "requests_of_unknown_cost": 1}
+        reason, told = judged(server.url(fault="status", status=500))
+        assert told is None

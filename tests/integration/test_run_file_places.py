@@ -102,3 +102,22 @@ def test_systems_of_a_run_file_stay_in_the_order_of_its_keys(place):
     place.write("b.yaml", "systems: [identity, extractive]\n")
     flags = ("--proxy", PROXY, "--name", "p", "--model", "m")
     assert planned(place, "b.yaml", *flags) == ["identity", "extractive", "p"]
+
+
+def test_names_that_are_secrets_are_refused_with_the_reason(place):
+    """Two of them would both be shown as ***."""
+    text = 'systems: ["extractive:name=${ONE}", "identity | extractive:name=${TWO}"]\n'
+    place.write("conf/secret.yaml", f"{text}datasets: [data/rows.jsonl]\n")
+    done = place.cb("run", "conf/secret.yaml", ONE="first-name", TWO="second-name")
+    assert done.returncode == 2
+    assert "what comes from ${…} is kept secret, and no name" in done.stderr
+    assert "first-name" not in done.stderr
+
+
+def test_a_run_file_that_was_not_named_is_pointed_at(place):
+    """`cb run` alone does not guess; it says what stands here."""
+    place.write("cb.yaml", "systems: [extractive]\ndatasets: [conf/data/rows.jsonl]\n")
+    done = place.cb("run")
+    assert done.returncode == 2
+    assert "`cb run .` runs cb.yaml of this folder" in done.stderr
+    assert place.cb("run", ".").returncode == 0

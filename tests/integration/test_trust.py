@@ -150,6 +150,8 @@ def test_links_do_not_lead_into_or_out_of_a_trusted_folder(strange):
 
 
 DATA = {
+    "a haystack": "dataset: 'needle:niah_single_1,haystack={}/secret.txt'",
+    "the folder of a benchmark": "dataset: 'helmet:nq,data_dir={}'",
     "a full path": "dataset: {}/secret.jsonl",
     "dots": "dataset: ../secret.jsonl",
     "a link": "dataset: link.jsonl",
@@ -178,6 +180,7 @@ def test_data_is_taken_from_the_folder_that_was_named(strange, way, monkeypatch)
     """Whatever lies elsewhere is not read, and so sent to no model; who is trusted may name it."""
     monkeypatch.setenv("HOME", str(strange.folder.parent))
     (strange.folder / "link.jsonl").symlink_to("../secret.jsonl")
+    (strange.folder.parent / "secret.txt").write_text("The secret is out.")
     (strange.folder / "linked").symlink_to("..")
     (strange.folder / "folder").mkdir()
     (strange.folder / "folder/test.jsonl").symlink_to("../../secret.jsonl")
@@ -188,6 +191,14 @@ def test_data_is_taken_from_the_folder_that_was_named(strange, way, monkeypatch)
     text = DATA[way].format(strange.folder.parent)
     with pytest.raises(CBError, match=r"leads (out|away)"):
         strange(f"{text}\n", trust=[own])
+
+
+def test_a_dataset_within_a_dataset_is_the_users_to_name(strange):
+    """Its parameters would be nobody's to check."""
+    (strange.folder.parent / "secret.jsonl").write_text('{"question": "q", "answer": "a"}')
+    source = f"file:{strange.folder.parent}/secret.jsonl"
+    with pytest.raises(ConfigError, match="'source' is for the user to set"):
+        strange(f"dataset: 'needle:qa,source={source}'\n")
 
 
 def test_data_in_the_folder_is_read(strange):

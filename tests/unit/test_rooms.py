@@ -16,11 +16,11 @@ FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results "
     "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
     "workers",
-    "toolbox": "columns spending identity tokens timing chains usercode "
-    "trust bounded_yaml files reports likelihood processes "
+    "toolbox": "columns sent spending identity tokens timing chains usercode "
+    "trust bounded_yaml files remote reports likelihood processes "
     "hf _logging",
     "asking": "specs binding registry provenance",
-    "root": "request runfile extensions api kept",
+    "root": "request runfile extensions api kept merging",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package."""

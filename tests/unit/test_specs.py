@@ -100,6 +100,44 @@ def test_a_malformed_spec_is_refused_with_the_reason(text, reason):
     assert "name:config,key=value" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        ("a:k=50,100,200", {"k": "[50,100,200]"}),
+        ("a:k=50,100,x=1", {"k": "[50,100]", "x": "1"}),
+        ("a:b,k=0.5, 1e3 ,-2", {"k": "[0.5,1e3,-2]"}),
+        ("a:k=[1,2],3", {"k": "[1,2,3]"}),
+        ("a:k=1,2,m=3,4", {"k": "[1,2]", "m": "[3,4]"}),
+    ],
+)
+def test_numbers_that_follow_a_number_are_more_values_of_it(text, params):
+    """They can be nothing else: no parameter has a number as its name."""
+    assert parse(text).params == params
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a:keep=head,tail", "write keep=[head,tail] for several values of keep"),
+        ("a:k=1,x", "write k=[1,x] for several values of k"),
+        ("a:model=m,5", "write model=[m,5] for several values of model"),
+        ("a:k=[x,y],z", "write k=[x,y,z] for several values of k"),
+    ],
+)
+def test_a_word_alone_is_refused_with_what_it_may_have_meant(text, hint):
+    """It may be another value, or a value that lacks its name."""
+    with pytest.raises(SpecError) as caught:
+        parse(text)
+    assert caught.value.hint == hint
+
+
+def test_of_a_secret_nothing_is_repeated_in_a_hint():
+    """A key may hold a comma."""
+    with pytest.raises(SpecError) as caught:
+        parse("a:api_key=sk-0123456789,abcdef")
+    assert "sk-0123456789" not in f"{caught.value.message} {caught.value.hint}"
+
+
 @given(written_specs())
 @example(Spec("a", "k=v"))
 @example(Spec("a", "", {"k": "''"}))

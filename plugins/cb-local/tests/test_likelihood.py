@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from cb_local.likelihood import Beginning, Scoring, split
+from cb_local.likelihood import Beginning, Scoring, Window, split, windows_of_text
 from cb_local.system import Local
+from cbcore.exceptions import ProcessError
 
 LETTERS = "ab c"
 
@@ -65,3 +66,48 @@ def test_the_bundled_model_knows_a_capital(bundled):
     assert first[0][0] > first[1][0]
     assert first[0][1] is True
     assert local.loglikelihood(requests) == first
+
+
+# -- what does not fit, and what is no whole character --------------------------------------------
+
+
+def test_a_text_that_does_not_fit_is_taken_in_pieces():
+    """Each token is asked about once, after one token of the piece before; the last looks back."""
+    found = list(windows_of_text((9,), tuple(range(10)), 4))
+    assert found == [
+        Window((9, 0, 1, 2, 3), 4),
+        Window((3, 4, 5, 6, 7), 4),
+        Window((5, 6, 7, 8, 9), 2),
+    ]
+    assert list(windows_of_text((9,), (1, 2), 4)) == [Window((9, 1, 2), 2)]
+
+
+def test_a_context_that_does_not_fit_loses_its_beginning():
+    """For all tokens of the continuation at once: the first sees as much as there is room for."""
+    steps = []
+    scoring(steps).likelihood("abcbab", "aa")
+    assert steps == [(1, 0, 1), (1, 0, 1, 0)]
+
+
+def test_a_continuation_that_does_not_fit_is_told(bundled):
+    """There is no number for it."""
+    with pytest.raises(ValueError, match="a continuation has 5 tokens"):
+        scoring([]).likelihood("b", "aaaaa")
+    with pytest.raises(ProcessError, match=r"has \d+ tokens.*looks back on 15"):
+        Local(n_ctx=16).loglikelihood([("One", " two three" * 12)])
+
+
+def test_texts_of_any_script_have_a_likelihood(bundled):
+    """Also where the likeliest next token is only a part of a character."""
+    requests = [("naïve café — 東京は", "日本の首都です。"), ("", "🐈 — déjà vu")]
+    for value, _ in Local(n_ctx=128).loglikelihood(requests):
+        assert -200 < value < -5
+
+
+def test_an_example_that_asks_to_be_sampled_is_sampled_anew(bundled):
+    """With its own temperature; a temperature of the user's goes before it."""
+    asked = {"question": "Tell me of an animal.", "generation": {"temperature": 1.5, "until": []}}
+    said = {Local(max_tokens=12).process(asked)["response"] for _ in range(4)}
+    assert len(said) > 1
+    fixed = Local(max_tokens=12, temperature=0.7, seed=3)
+    assert fixed.process(asked)["response"] == fixed.process(asked)["response"]

@@ -27,20 +27,20 @@ def test_a_prompt_is_context_and_question():
 
 
 def test_conversations_are_a_request_for_every_reply():
-    """Each sends all that was said before: 2, then 2 + 3 + 2 words with their roles."""
+    """Each sends all that was said before: one word, then one, two and one."""
     turns = [
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": "hello there"},
         {"role": "user", "content": "bye"},
     ]
     metadata, _ = blocks({"turns": turns}, {"response": "x"})
-    assert [request.tokens for request in requests_of(metadata)] == [2, 7]
+    assert [request.tokens for request in requests_of(metadata)] == [1, 4]
 
 
 def test_replies_of_the_system_are_sent_again():
     """Where the data gives none, the system's own reply stands in the next prompt."""
     metadata, _ = blocks({"turns": ["hi", "bye"]}, {"turn_responses": ["ok then", "well"]})
-    assert [request.tokens for request in requests_of(metadata)] == [2, 7]
+    assert [request.tokens for request in requests_of(metadata)] == [1, 4]
 
 
 def rows(contexts, **more):

@@ -47,7 +47,7 @@ async def _answer(request):
     return web.json_response({"model": "m", "choices": [choice], "usage": usage})
 
 
-def asked(way, answer=_answer):
+def asked(way, answer=_answer, requests=REQUESTS, **parameters):
     async def ask():
         app = web.Application()
         app.router.add_post("/v1/completions", answer)
@@ -56,9 +56,10 @@ def asked(way, answer=_answer):
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        system = OpenAI(f"http://127.0.0.1:{port}", "m", likelihood=way, max_retries=0)
+        address = f"http://127.0.0.1:{port}"
+        system = OpenAI(address, "m", likelihood=way, max_retries=0, **parameters)
         try:
-            return await system.loglikelihood(REQUESTS)
+            return await system.loglikelihood(requests)
         finally:
             await system.aclose()
             await runner.cleanup()
@@ -87,3 +88,65 @@ def test_likelihoods_are_given_only_where_that_is_asked_for():
     assert not hasattr(OpenAI("http://127.0.0.1:9", "m"), "loglikelihood")
     with pytest.raises(ValueError, match="it must be one of echo, prompt_logprobs"):
         OpenAI("http://127.0.0.1:9", "m", likelihood="guess")
+
+
+# -- the beginning of a text, and tokens on both sides of a context's end --------------------------
+
+
+def _told(tokens, offsets, values):
+    """An endpoint that tells the same of every prompt that begins so."""
+
+    async def answer(request):
+        prompt = (await request.json())["prompt"]
+        assert "".join(tokens).endswith(prompt)
+        texts, places, told = tokens, offsets, values
+        logprobs = {"tokens": texts, "text_offset": places, "token_logprobs": told}
+        choice = {"text": "", "finish_reason": "length", "logprobs": logprobs}
+        return web.json_response({"model": "m", "choices": [choice]})
+
+    return answer
+
+
+@pytest.mark.parametrize("offsets", [[0, 0, 3], [0, 3, 6]])
+def test_the_mark_before_a_text_is_none_of_its_tokens(offsets):
+    """Whether a server counts its characters or not: the first word of a text has a likelihood."""
+    told = _told(["<s>", "The", " cat"], offsets, [None, -1.0, -2.0])
+    assert asked("echo", told, [("", "The cat")])[0][0] == -3.0
+    assert asked("echo", told, [("The", " cat")])[0][0] == -2.0
+
+
+def test_a_text_whose_first_token_has_no_likelihood_is_told():
+    """A sum without it would be another number, and nobody would see that."""
+    told = _told(["The", " cat"], [0, 3], [None, -2.0])
+    with pytest.raises(EndpointError, match="likelihood_begin"):
+        asked("echo", told, [("", "The cat")])
+
+
+def test_a_mark_can_be_given_for_an_endpoint_that_puts_none():
+    """It is sent before a text that has no context, and not counted."""
+    told = _told(["<s>", "The", " cat"], [0, 3, 6], [None, -1.0, -2.0])
+    assert asked("echo", told, [("", "The cat")], likelihood_begin="<s>")[0][0] == -3.0
+
+
+def test_without_a_mark_the_first_token_is_missing_in_the_other_way_too():
+    """`prompt_logprobs` has nothing at the first place, be it a mark or a word."""
+    with pytest.raises(EndpointError, match="likelihood_begin"):
+        asked("prompt_logprobs", _answer, [("", "The cat")])
+
+
+def test_a_token_on_both_sides_is_skipped_as_the_context_alone_has_it():
+    """The context `ab` is two tokens, so two are skipped, though the second says more with `c`."""
+
+    async def answer(request):
+        prompt = (await request.json())["prompt"]
+        known = {"abcd": (["a", "bc", "d"], [0, 1, 3]), "ab": (["a", "b"], [0, 1])}
+        texts, offsets = known[prompt]
+        logprobs = {
+            "tokens": texts,
+            "text_offset": offsets,
+            "token_logprobs": [None, -5.0, -7.0][: len(texts)],
+        }
+        choice = {"text": "", "finish_reason": "length", "logprobs": logprobs}
+        return web.json_response({"model": "m", "choices": [choice]})
+
+    assert asked("echo", answer, [("ab", "cd")])[0][0] == -7.0

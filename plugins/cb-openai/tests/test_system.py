@@ -364,3 +364,13 @@ def test_the_first_call_finds_everything_set_up(server, monkeypatch):
     monkeypatch.setattr(system._client, "chat", chat)
     rows_of(system, [EXAMPLE])
     assert lines == [1]
+
+
+@pytest.mark.parametrize(("own", "sent"), [({}, 0.8), ({"temperature": 0.3}, 0.3)])
+def test_an_example_says_how_it_is_sampled_unless_the_user_does(server, own, sent):
+    """Several samples of one prompt are alike at the temperature that is usual here."""
+    asked = {**EXAMPLE, "generation": {"until": [], "temperature": 0.8}}
+    url = server.url()
+    rows_of(OpenAI(url, "m", **own), [asked])
+    (request,) = server.requests(url)
+    assert request["body"]["temperature"] == sent

@@ -26,8 +26,9 @@ def judge(prompt: str) -> tuple[int, str]:
     return int("Paris" in prompt), "it names Paris"
 
 
-def test_conformance() -> None:
+def test_conformance(server: Any) -> None:
     """Every rule of the kit holds for every component."""
+    answers = {"response_column": "x", "ground_truth_column": "x"}
     column = {"question_column": "other", "contexts_column": "other"}
     examples: dict[str, Any] = {
         "context_precision": {"variants": {"k": [2], "ground_truth_column": "x", **column}},
@@ -39,5 +40,10 @@ def test_conformance() -> None:
         "context_precision_nonllm": {"examples": PAIRS, "variants": {"measure": "jaro"}},
         "context_precision_ids": {"examples": PAIRS},
         "context_recall": {"examples": PAIRS, "variants": {"measure": "jaro"}},
+        "semantic_similarity": {
+            "params": {"base_url": server.url, "model": "m"},
+            "examples": PAIRS,
+            "variants": {"model": "other", "threshold": 0.5, **answers},
+        },
     }
     check_plugin("cb-ragas-precision", examples=examples).assert_ok()

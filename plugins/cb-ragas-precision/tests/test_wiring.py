@@ -139,6 +139,7 @@ def test_the_public_names_are_pinned() -> None:
         "ContextPrecisionNonLLM",
         "ContextRecall",
         "ContextUtilization",
+        "SemanticSimilarity",
         "average_precision",
         "ndcg",
         "reciprocal_rank",

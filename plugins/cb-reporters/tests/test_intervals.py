@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
+from functools import partial
 
 import attrs
 import pytest
 
+from cb_metrics import Latency
 from cb_reporters import Html, Markdown, Table
-from cb_reporters.formats import percent_bounds, score_bounds
+from cb_reporters.formats import duration_bounds, percent_bounds, score_bounds
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
+from cbcore.results._summary import sum_up
 from cbcore.results.verdicts import Verdict
 from cbcore.stats import Estimate
 
@@ -60,6 +64,31 @@ def test_a_table_shows_the_interval_the_best_and_who_is_like_it(sure):
     assert "0.780 [0.70, 0.86]≈" in text
     assert "0.300 [0.22, 0.38] " in text
     assert "* best · ≈ not distinguishable from the best · [ ] 95% interval" in text
+
+
+def test_percentiles_of_latency_have_theirs_where_there_are_enough_rows():
+    """Eighty rows bound the median and the 95th; the 99th is beyond them, and stands alone."""
+    rows = [EvalRow("s", i, {"f1": 1.0}, latency=(i + 1) / 1000) for i in range(80)]
+    found = sum_up({"s": rows}, [Latency()])
+    view = View.of(EvalResult(rows, found.summary, estimates=found.estimates))
+    median, p95, p99 = (
+        view.first(key).cells[0] for key in ("latency_median", "latency_p95", "latency_p99")
+    )
+    assert re.fullmatch(r"40\.5 ms \[3\d\.0, [45]\d\.0\]", median)
+    assert re.fullmatch(r"7[56]\.\d ms \[[67]\d\.\d, (79\.0|80\.0)\]", p95)
+    assert re.fullmatch(r"79\.\d ms", p99)
+
+
+def test_a_table_without_room_leaves_them_out():
+    """The layout is that of a table without them; where they fit into it, they are there."""
+    rows = [EvalRow("s", i, {"f1": 1.0}, latency=(i + 1) / 1000) for i in range(80)]
+    found = sum_up({"s": rows}, [Latency()])
+    result = EvalResult(rows, found.summary, estimates=found.estimates)
+    assert "40.5 ms [" in Table(width=120).render(result)
+    narrow = Table(width=61).render(result)
+    assert "40.5 ms │" in narrow
+    assert "40.5 ms [" not in narrow
+    assert narrow.count("│ system ") == 1
 
 
 def test_an_interval_without_end_is_said_to_be_one(sure):
@@ -117,6 +146,9 @@ def test_clusters_are_named_with_the_error(sure):
         (score_bounds, -0.001, 0.2, "[0.00, 0.20]"),
         (percent_bounds, 0.502, 0.776, "[50, 78]"),
         (percent_bounds, 0.634, 0.651, "[63.4, 65.1]"),
+        (partial(duration_bounds, 0.004), 0.00105, 0.0123, "[1.05, 12.3]"),
+        (partial(duration_bounds, 0.98), 0.9, 1.2, "[900, 1,200]"),
+        (partial(duration_bounds, 1.1), 0.0, 1.2, "[0, 1.20]"),
     ],
 )
 def test_bounds_have_as_many_digits_as_they_need(write, low, high, text):

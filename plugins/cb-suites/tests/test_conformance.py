@@ -10,6 +10,7 @@ def test_conformance():
     pair = ({"answers": ["a red kite"]}, {"response": "It was a red kite."})
     given = {
         "longbench_score": {"examples": [pair]},
+        "helmet_score": {"examples": [({"answer": ["a red kite"]}, pair[1])]},
         "extension/suite": {"params": {"wanted": ["demo"]}},
     }
     check_plugin("cb-suites", examples=given).assert_ok()

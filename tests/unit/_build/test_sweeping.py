@@ -64,6 +64,34 @@ def test_a_list_for_a_parameter_that_takes_lists_is_no_sweep():
     assert part.value.words == ["a", "b"]
 
 
+OWN = """
+def cut(example, share=0.5, keep="head", *, words: "int" = 3, stops=()):
+    return {"context": example["context"][: int(share * 10)], "response": keep}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "called"),
+    [
+        ("share=0.2,0.6", ["cut 0.2", "cut 0.6"]),
+        ("share=[0.2,1]", ["cut 0.2", "cut 1"]),
+        ("keep=[head,tail]", ["cut head", "cut tail"]),
+        ("words=3,4", ["cut 3", "cut 4"]),
+        ("share=0.2..0.6/0.2", ["cut 0.2", "cut 0.4", "cut 0.6"]),
+        ("stops=[a,b]", ["cut"]),
+    ],
+)
+def test_own_functions_are_swept_by_what_their_defaults_are(tmp_path, given, called):
+    """Nobody annotates a few lines; a default that is a list or nothing takes the list whole."""
+    (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
+    result = evaluate(
+        [f"py:{tmp_path}/own.py:cut:{given}"],
+        [{"id": 1, "context": "c", "answer": "a"}],
+        progress=False,
+    )
+    assert list(result.summary) == called
+
+
 def test_several_parameters_make_a_grid():
     """Every combination is a system, the last parameter changing fastest."""
     assert names("truncate:keep=[head,tail],max_tokens=[10,20]") == [

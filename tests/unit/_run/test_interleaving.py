@@ -92,16 +92,65 @@ def test_an_early_end_keeps_what_every_system_did():
             interleave=True,
             on_error="raise",
         )
+    assert isinstance(stopped.value.__cause__, ValueError)
     counts = stopped.value.result.counts()
     assert counts["a"].total in (2, 3)
     assert counts["b"].total == 3
 
 
-@pytest.mark.parametrize("other", [{"budget_tokens": 5}, {"adaptive": True}])
-def test_what_cannot_take_turns_is_refused(other):
-    """Budgets and searches decide by one system what the next may do."""
-    with pytest.raises(UsageError, match="do not go together"):
-        evaluate([Noting("a", [])], DATA, progress=False, interleave=True, **other)
+def test_what_cannot_take_turns_is_refused_with_the_reason():
+    """A search decides by one system which is the next."""
+    with pytest.raises(UsageError, match="do not go together: which point of a sweep"):
+        evaluate([Noting("a", [])], DATA, progress=False, interleave=True, adaptive=True)
+
+
+class Dear:
+    """Is awaited, may cost a dollar, and costs less."""
+
+    most_reply_tokens = 1
+
+    def __init__(self, name, costs):
+        self.name = name
+        self.bottlenecks = (name,)
+        self._costs = costs
+        self.asked = 0
+
+    def estimate_usd(self, calls, tokens):
+        return 1.0 * calls
+
+    async def aprocess(self, example):
+        self.asked += 1
+        await asyncio.sleep(0)
+        return {"response": "a", "metadata": {"cost_usd": self._costs}}
+
+
+@pytest.mark.parametrize("together", ["interleave", "overlap"])
+@pytest.mark.parametrize("workers", [1, 16])
+def test_systems_at_the_same_time_share_a_budget(workers, together):
+    """A call that may not fit waits for those of the others, which took less than they might.
+
+    At an eighth of a dollar each, the last of 17 is made when two of three dollars are spent: a
+    call may cost one.
+    """
+    many = [{**DATA[0], "id": i} for i in range(50)]
+    systems = [Dear("a", 0.125), Dear("b", 0.125)]
+    with pytest.raises(RunStoppedError, match=r"budget of \$3 \(\$2\.1250 spent\)") as stopped:
+        evaluate(
+            *(systems, many),
+            progress=False,
+            budget_usd=3,
+            max_workers=workers,
+            **{together: True},
+        )
+    assert [system.asked for system in systems] in ([8, 9], [9, 8])
+    assert len(stopped.value.result.rows) == 17
+
+
+def test_a_budget_that_is_enough_stops_nobody():
+    """Also where at first it has room for one call at a time."""
+    systems = [Dear(name, 0.01) for name in "abc"]
+    result = evaluate(systems, DATA, progress=False, interleave=True, budget_usd=1.5)
+    assert [row.error for row in result.rows] == [None] * 12
 
 
 class Importing:
@@ -214,10 +263,10 @@ def test_that_nothing_overlaps_is_told():
 
 
 @pytest.mark.parametrize(
-    "other", [{"budget_tokens": 9}, {"executor": "processes"}, {"interleave": True}]
+    "other", [{"adaptive": True}, {"executor": "processes"}, {"interleave": True}]
 )
 def test_what_has_systems_at_the_same_time_is_asked_for_alone(other):
-    """Budgets and executors decide by one system what the next may do."""
+    """A search decides by one system what the next may do, and an executor has one at a time."""
     with pytest.raises(UsageError, match=r"--overlap.* do not go together|and --overlap do not"):
         evaluate([Noting("a", [])], DATA, progress=False, overlap=True, **other)
 

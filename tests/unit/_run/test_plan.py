@@ -31,6 +31,20 @@ class Priced(System):
         return calls * 0.5 + tokens * 0.01
 
 
+class Judge:
+    """Is awaited, and costs a dollar for each answer and a cent for each token."""
+
+    name = "judge"
+    emits = ("judged",)
+    identity = "judge"
+
+    def estimate_usd(self, calls, tokens):
+        return calls + tokens * 0.01
+
+    async def ascore(self, original, processed):
+        return {"judged": 1.0}
+
+
 class Together:
     """An evaluator that scores many at once."""
 
@@ -145,3 +159,14 @@ def test_data_that_breaks_ends_the_plan_and_closes_the_store(tmp_path):
     with pytest.raises(DataError, match="connection reset"):
         planned([System()], broken(), cache_dir=tmp_path)
     assert not (tmp_path / "store.sqlite3-wal").exists()
+
+
+def test_judges_are_priced_for_what_they_have_not_scored(tmp_path):
+    """Six answers with three words each; nothing once they are stored; four that are new."""
+    (one,) = planned([System()], DATA, evaluators=[Judge()], cache_dir=tmp_path)
+    assert (one.usd, one.judging_usd) == (None, pytest.approx(6 + 18 * 0.01))
+    evaluate([System()], DATA[:2], [Judge()], cache_dir=tmp_path, progress=False)
+    (one,) = planned([System()], DATA, evaluators=[Judge()], cache_dir=tmp_path)
+    assert one.judging_usd == pytest.approx(4 + 12 * 0.01)
+    (one,) = planned([System()], DATA, evaluators=[Together()], cache_dir=tmp_path)
+    assert one.judging_usd is None

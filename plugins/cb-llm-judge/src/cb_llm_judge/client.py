@@ -25,11 +25,11 @@ from cb_llm_judge.verdicts import (
     Verdict,
     rating_form,
 )
+from cb_openai.prices import tell_spent
 from cb_openai.settings import Connection
 from cbcore.components import describe_exception
 from cbcore.records import by_field
 from cbcore.secrets import redact
-from cbcore.spending import spent
 
 if TYPE_CHECKING:
     from cb_openai import ChatClient, Reply
@@ -147,6 +147,7 @@ class JudgeClient:
                     return reply.text or ""
             reply = self._paid(await self._client.chat(messages, **options))
         except EndpointError as error:
+            tell_spent(self.price, error.usage, error.lost_attempts, billed=error.may_be_billed)
             hint = f" ({error.hint})" if error.hint else ""
             raise JudgeError(f"judge {self.model}: {error.message}{hint}") from error
         # Only now is it certain that it was the schema which the endpoint did not take.
@@ -155,9 +156,7 @@ class JudgeClient:
 
     def _paid(self, reply: Reply) -> Reply:
         """The reply, of which it is told what it cost."""
-        used = reply.usage
-        tokens = used.get("prompt_tokens", 0) + used.get("completion_tokens", 0)
-        spent(None if self.price is None else self.price.cost_usd(used), tokens)
+        tell_spent(self.price, reply.usage, reply.lost_attempts)
         return reply
 
 

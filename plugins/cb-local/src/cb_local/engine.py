@@ -21,6 +21,7 @@ from cbcore.timing import waiting
 
 _TOO_LONG = "exceed_context_size_error"
 _SILENT = -1
+_SURELY = 10_000.0
 
 
 @attrs.frozen
@@ -58,6 +59,7 @@ class Engine:
         self._server: Any = _start(options, self._key)
         self._places = threading.Semaphore(options.n_parallel)
         self._begins: Beginning | None = None
+        self._plain: int | None = None
 
     @property
     def url(self) -> str:
@@ -111,9 +113,15 @@ class Engine:
             is_first = False
             return found
 
+        n_most = self.options.n_ctx - 1  # llama.cpp wants room for what it says
         try:
-            scoring = Scoring(self._encode, self._beginning(), step, self.options.n_ctx - 1)
+            scoring = Scoring(self._encode, self._beginning(), step, n_most)
             return [scoring.likelihood(*request) for request in requests]
+        except ValueError as error:
+            raise ProcessError(
+                f"{system}: {error}, and the model looks back on {n_most}",
+                hint="give local a larger n_ctx",
+            ) from error
         finally:
             self._places.release()
 
@@ -126,6 +134,9 @@ class Engine:
             "temperature": 0.0,
             "n_probs": n_wanted or self._n_vocabulary(),
             "cache_prompt": again,
+            # What it says next is of no interest, and probabilities are told before the bias. A
+            # token that is only part of a character would not be said, and so nothing be told.
+            "logit_bias": [[self._plain_token(), _SURELY]],
         }
         try:
             answer = self._server.handle_completions(asked)
@@ -144,10 +155,17 @@ class Engine:
         """What this model takes for the beginning of a text."""
         if self._begins is None:
             always = self._encode("", special=True)
-            named = self._told("/props").get("bos_token") or ""
+            props = self._told("/props")
+            named = props.get("bos_token") or props.get("eos_token") or ""
             alone = always or self._encode(named, special=True)[-1:]
             self._begins = Beginning(tuple(always), tuple(alone))
         return self._begins
+
+    def _plain_token(self) -> int:
+        """A token whose text is whole."""
+        if self._plain is None:
+            self._plain = self._encode("a")[-1]
+        return self._plain
 
     def _n_vocabulary(self) -> int:
         (model, *_) = self._told("/v1/models")["data"]

@@ -16,6 +16,7 @@ from cbcore.cli.kit import echo
 from cbcore.exceptions import UsageError
 
 DEFAULT_PORT = 9801
+_WAIT_S = 1.0
 
 
 @click.command("serve-local")
@@ -74,7 +75,9 @@ def command(host: str, port: int, model: str, n_ctx: int, parallel: int) -> None
             f"serving {found.name}, {parallel} at once, {n_ctx} tokens each; Ctrl-C ends it",
             err=True,
         )
-        stopped.wait()
+        # Not for ever at once: a signal that comes just before a wait does not end it.
+        while not stopped.wait(_WAIT_S):
+            pass
     finally:
         engine.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from importlib import metadata
 from itertools import zip_longest
@@ -10,6 +11,7 @@ from typing import Any
 from cb_local import prompts
 from cb_local.engine import Completion, Engine, EngineOptions, default_threads, shared_engine
 from cb_local.models import BUNDLED, find_model
+from cbcore import sent
 from cbcore.exceptions import DataError, MissingExtraError
 from cbcore.specs import Spec
 
@@ -26,7 +28,8 @@ class Local:
     a GGUF file. `prompt` is a template with the example's fields in braces, such as
     `{context}`; without one, context and question are asked. `system_prompt` comes first;
     without one, it is the model's own. Equal input gives equal output: at `temperature` 0
-    whatever the seed, above it for the same `seed`.
+    whatever the seed, above it for the same `seed`. An example that asks to be sampled, with a
+    temperature of its own, is sampled anew each time, unless `temperature` is set here.
 
     The model is loaded before the first example is measured, once for all systems with the same
     `model`, `n_ctx` (tokens of prompt and answer together) and `n_threads`. They take turns.
@@ -91,13 +94,13 @@ class Local:
         if example.get("turns"):  # at the end of a chain, which hands them on like any field
             return self.process_conversation(example)
         content = prompts.user_message(example, self.prompt, system=self.name)
-        said = self._complete(
-            [*self._opening(), {"role": "user", "content": content}], example.get("generation")
-        )
+        messages = [*self._opening(), {"role": "user", "content": content}]
+        said = self._complete(messages, example.get("generation"))
         return {
             "response": said.text.strip(),
             "usage": dict(said.usage),
             "metadata": {"finish_reason": said.finish_reason},
+            **sent.told([messages], example),
         }
 
     def process_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
@@ -107,9 +110,11 @@ class Local:
         turns = prompts.turn_messages(example, self.prompt, system=self.name)
         messages = self._opening()
         answered: list[Completion] = []
+        requests: list[list[dict[str, str]]] = []
         for turn, following in zip_longest(turns, turns[1:]):
             messages.append(turn)
             if turn["role"] == "user" and (following is None or following["role"] == "user"):
+                requests.append(list(messages))
                 answered.append(self._complete(messages))
                 messages.append({"role": "assistant", "content": answered[-1].text})
         if not answered:
@@ -117,9 +122,11 @@ class Local:
                 f"{self.name}: example {example.get('id')!r} has no turn of a user to answer",
                 hint="let the turns end with {'role': 'user', 'content': '…'}",
             )
+        replies = [said.text.strip() for said in answered]
         return {
-            "response": answered[-1].text.strip(),
-            "turn_responses": [said.text.strip() for said in answered],
+            "response": replies[-1],
+            "turn_responses": replies,
+            **sent.told(requests, example, replies=replies, n_opening=len(self._opening())),
             "usage": [dict(said.usage) for said in answered],
             "metadata": {"finish_reason": answered[-1].finish_reason},
         }
@@ -141,12 +148,16 @@ class Local:
         asked = asked if isinstance(asked, Mapping) else {}
         limit = asked.get("max_gen_toks")
         is_usual = self.max_tokens == DEFAULT_MAX_TOKENS
+        temperature, seed = self.temperature, self.seed
+        if not temperature and asked.get("temperature"):
+            # Several samples of one prompt are wanted, and a seed would make them one.
+            temperature, seed = float(asked["temperature"]), secrets.randbelow(_MAX_SEED)
         return engine.chat(
             self.name,
             messages,
             max_tokens=int(limit) if limit and is_usual else self.max_tokens,
-            temperature=self.temperature,
-            seed=self.seed,
+            temperature=temperature,
+            seed=seed,
             **({"stop": list(asked["until"])} if asked.get("until") else {}),
         )
 

@@ -19,6 +19,7 @@ from cb_needle.tasks import (
 )
 from cbcore.exceptions import DataError
 from cbcore.tokens import DEFAULT_ENCODING, Encoding, Words
+from cbcore.trust import FileName, Trusted
 
 DEPTHS = (50, 0, 100, 20, 80, 40, 60, 10, 90, 30, 70)
 """Depths in turn, in an order in which the first few are already spread out."""
@@ -48,8 +49,8 @@ class Needle:
         length: int = 4000,
         depth: float | None = None,
         distractors: int | None = None,
-        haystack: str | None = None,
-        source: str = "hotpotqa:sample",
+        haystack: FileName[str | None] = None,
+        source: Trusted[str] = "hotpotqa:sample",
         n: int = 55,
         seed: int = 0,
         tokenizer: Any = DEFAULT_ENCODING,

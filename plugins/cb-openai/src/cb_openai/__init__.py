@@ -9,6 +9,7 @@ from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_openai.client import ChatClient as ChatClient
+    from cb_openai.embeddings import EmbeddingClient as EmbeddingClient
     from cb_openai.errors import BadReplyError as BadReplyError
     from cb_openai.errors import EndpointError as EndpointError
     from cb_openai.errors import NoAnswerError as NoAnswerError
@@ -31,6 +32,7 @@ _HOMES = {
     "BadReplyError": "errors",
     "ChatClient": "client",
     "Connection": "settings",
+    "EmbeddingClient": "embeddings",
     "EndpointError": "errors",
     "Generation": "settings",
     "Limits": "settings",

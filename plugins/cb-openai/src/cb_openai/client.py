@@ -54,7 +54,7 @@ class ChatClient:
         access: Access = Access(),
         retry: Retry = Retry(),
         limits: Limits = Limits(),
-        api: Literal["chat", "responses", "completions", "likelihood"] = "chat",
+        api: Literal["chat", "responses", "completions", "likelihood", "embeddings"] = "chat",
     ) -> None:
         if not isinstance(model, str) or not model.strip():
             raise ValueError(f"model is {model!r}: give the name of a model")

@@ -274,5 +274,13 @@ DIALECTS = {
         read=lambda data: _checked(text=read_tokens(data), finish_reason="stop", data=data),
         write_input=lambda messages: str(messages[0]["content"]),
     ),
+    "embeddings": Dialect(
+        path="embeddings",
+        input_key="input",
+        parameters={},
+        read=lambda data: _checked(text="vectors", finish_reason="stop", data=data),
+        write_input=lambda messages: [str(message["content"]) for message in messages],
+    ),
 }
-"""The APIs by the name users give them; `likelihood` asks one of them about a prompt."""
+"""The APIs by the name users give them. `likelihood` asks one of them about a prompt, and of
+`embeddings` the vectors are read from the reply itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -25,7 +26,10 @@ _UNREADABLE = Outcome.UNEXPECTED
 
 @attrs.frozen
 class Token:
-    """One token of a prompt: where its text begins, and how likely it was; None at the start."""
+    """One token of a prompt: where its text begins, and how likely it was; None at the start.
+
+    The mark that a model has before all texts is none of them.
+    """
 
     offset: int
     logprob: float | None
@@ -57,7 +61,7 @@ def tokens_of(told: str, prompt: str, way: Way) -> list[Token]:
     kept = json.loads(told)
     try:
         if way == "echo":
-            return _echoed(kept["logprobs"], len(prompt))
+            return _echoed(kept["logprobs"], prompt)
         return _aligned(kept["prompt_logprobs"], prompt)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise BadReplyError(
@@ -65,13 +69,15 @@ def tokens_of(told: str, prompt: str, way: Way) -> list[Token]:
         ) from error
 
 
-def _echoed(logprobs: Mapping[str, Any], n_characters: int) -> list[Token]:
+def _echoed(logprobs: Mapping[str, Any], prompt: str) -> list[Token]:
     found = []
-    rows = zip(logprobs["token_logprobs"], logprobs["text_offset"], strict=True)
+    values, offsets = logprobs["token_logprobs"], logprobs["text_offset"]
+    n_marks = int(_begins_with_mark(logprobs.get("tokens") or [], values, prompt))
     tops = logprobs.get("top_logprobs") or []
-    first = logprobs["text_offset"][0]
-    for i, (logprob, offset) in enumerate(rows):
-        if offset - first >= n_characters:
+    first = offsets[n_marks]
+    rows = zip(values[n_marks:], offsets[n_marks:], strict=True)
+    for i, (logprob, offset) in enumerate(rows, start=n_marks):
+        if offset - first >= len(prompt):
             break  # what was generated after the prompt
         best = max((tops[i] or {}).values(), default=None) if i < len(tops) else None
         likeliest = logprob is not None and best is not None and logprob >= best
@@ -79,13 +85,26 @@ def _echoed(logprobs: Mapping[str, Any], n_characters: int) -> list[Token]:
     return found
 
 
+_MARK = re.compile(r"|<[^<>\s]+>|\[[A-Z]+\]")
+"""Texts that servers show for the mark before all texts, such as `<s>`, or none."""
+
+
+def _begins_with_mark(texts: Sequence[Any], values: Sequence[Any], prompt: str) -> bool:
+    """Whether the first token is not of the prompt."""
+    if len(texts) < 2 or values[0] is not None or not isinstance(texts[0], str):
+        return False
+    in_prompt = bool(texts[0]) and prompt.startswith(texts[0])
+    return not in_prompt and _MARK.fullmatch(texts[0]) is not None
+
+
 def _aligned(places: Sequence[Any], prompt: str) -> list[Token]:
-    """Tokens by their texts, from the end: the first token has none."""
+    """Tokens by their texts, from the end. The one that was there is told before others."""
     found: list[Token] = []
     end = len(prompt)
     for place in reversed(places):
         if place is None:
-            found.append(Token(0, None, False))
+            if end:  # else it is the mark before all texts
+                found.append(Token(0, None, False))
             continue
         fitting = [one for one in place.values() if prompt[:end].endswith(one["decoded_token"])]
         if not fitting:
@@ -96,10 +115,22 @@ def _aligned(places: Sequence[Any], prompt: str) -> list[Token]:
     return found[::-1]
 
 
-def summed(tokens: Sequence[Token], start: int) -> tuple[float, bool]:
-    """The likelihood of all that begins at a place, and whether nothing else was likelier."""
-    counted = [token for token in tokens if token.offset >= start and token.logprob is not None]
-    if not counted:
+def n_before(tokens: Sequence[Token], start: int) -> int | None:
+    """How many tokens come before a place; None where one lies on both sides of it."""
+    n = sum(token.offset < start for token in tokens)
+    is_clean = n == 0 or n == len(tokens) or tokens[n].offset == start
+    return n if is_clean else None
+
+
+def summed(tokens: Sequence[Token]) -> tuple[float, bool]:
+    """The likelihood of all tokens together, and whether nothing else was likelier."""
+    if not tokens:
         raise BadReplyError(_UNREADABLE, "it tells no likelihood of the continuation")
-    total = sum(token.logprob for token in counted if token.logprob is not None)
-    return total, all(token.is_likeliest for token in counted)
+    known = [token.logprob for token in tokens if token.logprob is not None]
+    if len(known) < len(tokens):
+        raise BadReplyError(
+            _UNREADABLE,
+            "it tells no likelihood of a text's first token, as it puts no mark before a text: "
+            "give the model's own as likelihood_begin, such as <|endoftext|>",
+        )
+    return sum(known), all(token.is_likeliest for token in tokens)

@@ -89,6 +89,11 @@ class Prompting:
             asked["context"] = content
         return self.text(asked)
 
+    @property
+    def n_opening(self) -> int | None:
+        """How many messages come before the turns of a conversation; None where others decide."""
+        return None if self.build_messages is not None else len(self._opening())
+
     def _opening(self) -> list[Mapping[str, Any]]:
         if self.system_prompt is None:
             return []

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from cbcore.names import hint
+from cbcore.spending import spent
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
@@ -79,6 +80,21 @@ class Pricing:
         if any(p is not None for p in (self.price_in, self.price_out, self.price_cached)):
             raise ValueError("price_in and price_out go together: give both")
         return find_price(model, self.prices)
+
+
+def tell_spent(
+    price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, billed: bool = True
+) -> None:
+    """Tell of a request by a client that scores, and of those before it that brought nothing.
+
+    One that was not `billed`, and says nothing of tokens, is not told of.
+    """
+    for _ in range(lost_attempts):
+        spent(None)
+    if not billed and not usage:
+        return
+    tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    spent(None if price is None else price.cost_usd(usage), tokens)
 
 
 def find_price(model: str, file: str | None) -> Price | None:

@@ -20,6 +20,7 @@ from cb_openai.prices import PRICES_VARIABLE, Pricing
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
+from cbcore import sent
 from cbcore.exceptions import DataError
 from cbcore.records import by_field
 
@@ -44,7 +45,8 @@ class OpenAI:
     conversation: the model is asked at each turn of the user. With `stream` replies come in
     pieces, and rows tell when the first one came. `likelihood` says how the endpoint tells the
     likelihood of a prompt, for tasks that are measured by it: `echo`, as servers of completions
-    do, or `prompt_logprobs`, as vLLM does. Parameters come in records, and each field of
+    do, or `prompt_logprobs`, as vLLM does; `likelihood_begin` is the model's mark before a text,
+    where the endpoint puts none. Parameters come in records, and each field of
     one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
 
@@ -65,6 +67,7 @@ class OpenAI:
         limits: Limits = Limits(),
         pricing: Pricing = Pricing(),
         likelihood: likelihoods.Way | None = None,
+        likelihood_begin: str = "",
     ) -> None:
         if api == "responses" and not (generation.seed is None and generation.stop is None):
             raise ValueError("the responses API has no seed and no stop: leave them out")
@@ -83,6 +86,7 @@ class OpenAI:
         self.pricing = pricing
         self._price = pricing.of(model)
         self.likelihood = likelihood
+        self.likelihood_begin = likelihood_begin
         if likelihood is not None and likelihood not in likelihoods.ASKED:
             known = ", ".join(likelihoods.ASKED)
             raise ValueError(f"likelihood is {likelihood!r}: it must be one of {known}")
@@ -122,9 +126,11 @@ class OpenAI:
         """The model's answer as `response`, its `tool_calls`, the `usage` and what it cost."""
         if example.get("turns"):
             return await self.aprocess_conversation(example)
-        asked = self._asked(example)
-        reply = await self._ask(self.prompting.messages(example), _tools(example), asked)
+        asked, tools = self._asked(example), _tools(example)
+        messages = self.prompting.messages(example)
+        reply = await self._ask(messages, tools, asked)
         output = _output(reply)
+        output |= sent.told([messages], example, tools=tools)
         output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
         return output
@@ -136,9 +142,11 @@ class OpenAI:
         tools = _tools(example)
         conversation = self.prompting.conversation(example)
         replies: list[Reply] = []
+        requests: list[Sequence[Mapping[str, Any]]] = []
         try:
             messages = next(conversation)
             while True:
+                requests.append(messages)
                 replies.append(await self._ask(messages, tools))
                 messages = conversation.send(replies[-1].text or "")
         except StopIteration:
@@ -151,7 +159,9 @@ class OpenAI:
                 f"example {example.get('id')!r}: no turn of its conversation waits for a reply"
             )
         output = _output(replies[-1])
-        output["turn_responses"] = [reply.text or "" for reply in replies]
+        said = output["turn_responses"] = [reply.text or "" for reply in replies]
+        n_opening = self.prompting.n_opening
+        output |= sent.told(requests, example, tools=tools, replies=said, n_opening=n_opening)
         output["usage"] = [_usage(reply) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
@@ -201,7 +211,20 @@ class OpenAI:
         self, client: ChatClient, way: likelihoods.Way, context: str, continuation: str
     ) -> tuple[float, bool]:
         before, after = likelihoods.split(context, continuation)
-        prompt = before + after
+        before = before or self.likelihood_begin
+        tokens = await self._prompt_tokens(client, way, before + after)
+        n_before = likelihoods.n_before(tokens, len(before))
+        if n_before is None:  # the context alone has tokens of its own, which are the ones to skip
+            n_before = len(await self._prompt_tokens(client, way, before))
+        try:
+            return likelihoods.summed(tokens[n_before:])
+        except EndpointError as error:
+            self._outcomes[error.outcome] += 1
+            raise
+
+    async def _prompt_tokens(
+        self, client: ChatClient, way: likelihoods.Way, prompt: str
+    ) -> list[likelihoods.Token]:
         try:
             reply = await client.chat(
                 [{"role": "user", "content": prompt}],
@@ -210,13 +233,12 @@ class OpenAI:
                 extra_body=dict(likelihoods.ASKED[way]),
             )
             tokens = likelihoods.tokens_of(reply.text or "", prompt, way)
-            found = likelihoods.summed(tokens, len(before))
         except EndpointError as error:
             self._outcomes[error.outcome] += 1
             error.spent = self._spent(error)
             raise
         self._outcomes[reply.outcome] += 1
-        return found
+        return tokens
 
     def _asked(self, example: Mapping[str, Any]) -> Generation:
         """How text is generated: as the user says, and else as the example does."""
@@ -225,8 +247,10 @@ class OpenAI:
             return self.generation
         own, limit = self.generation, wanted.get("max_gen_toks")
         stops = [str(stop) for stop in wanted.get("until") or ()][:_MOST_STOPS]
+        sampled = wanted.get("temperature")
         return attrs.evolve(
             own,
+            temperature=own.temperature or (float(sampled) if sampled else own.temperature),
             max_tokens=own.max_tokens or (int(limit) if limit else None),
             stop=own.stop or (stops or None if self.api != "responses" else None),
         )

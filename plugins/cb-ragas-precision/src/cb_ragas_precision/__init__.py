@@ -4,6 +4,7 @@ from cb_ragas_precision.ids import ContextPrecisionIds
 from cb_ragas_precision.precision import ContextPrecision, ContextUtilization
 from cb_ragas_precision.ranking import average_precision, ndcg, reciprocal_rank
 from cb_ragas_precision.recall import ContextRecall
+from cb_ragas_precision.semantic import SemanticSimilarity
 from cb_ragas_precision.similar import ContextPrecisionNonLLM
 from cb_ragas_precision.similarity import MEASURES, similarity
 
@@ -14,6 +15,7 @@ __all__ = [
     "ContextPrecisionNonLLM",
     "ContextRecall",
     "ContextUtilization",
+    "SemanticSimilarity",
     "average_precision",
     "ndcg",
     "reciprocal_rank",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cb_ragas_precision.fields import Field, Fields, names_of, with_legacy
 from cb_ragas_precision.judging import Judgement, Judging
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cb_ragas_precision.judges import Judge
 
 Outcome = Scores | Scored
+T = TypeVar("T")
 
 
 class ColumnEvaluator:
@@ -87,7 +88,7 @@ class JudgedEvaluator(ColumnEvaluator):
         """The scores. Raises `MissingScoreError` where there are none."""
         if self._judge is None:
             return self._offline(original, processed)
-        return _awaited(self._judged_once(original, processed))
+        return awaited(self._judged_once(original, processed))
 
     @property
     def ascore(self) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Awaitable[Outcome]]:
@@ -120,7 +121,7 @@ class JudgedEvaluator(ColumnEvaluator):
         raise NotImplementedError
 
 
-def _awaited(work: Coroutine[Any, Any, Outcome]) -> Outcome:
+def awaited(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, also where an event loop is running: then in a thread."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor

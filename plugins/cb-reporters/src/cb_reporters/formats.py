@@ -58,10 +58,21 @@ def average(value: float) -> str:
 
 def duration(seconds: float) -> str:
     """A time to three significant digits, in the unit that suits it."""
+    unit, factor = _unit(seconds)
+    return f"{_three_digits(seconds * factor)} {unit}"
+
+
+def _unit(seconds: float) -> tuple[str, float]:
     for limit, unit, factor in ((0.9995e-3, "µs", 1e6), (0.9995, "ms", 1e3)):
         if 0 < abs(seconds) < limit:
-            return f"{_three_digits(seconds * factor)} {unit}"
-    return f"{_three_digits(seconds)} s"
+            return unit, factor
+    return "s", 1.0
+
+
+def duration_bounds(value: float, low: float, high: float) -> str:
+    """An interval around a time, in the unit that this is told in."""
+    _, factor = _unit(value)
+    return f"[{_three_digits(low * factor)}, {_three_digits(high * factor)}]"
 
 
 def _three_digits(value: float) -> str:

@@ -47,8 +47,12 @@ class Table:
         if view.status:
             lines += ["", *wrap(visible(f"! {view.status}"), columns)]
         if view.systems:
-            compared = _Grid.of(view.systems, (*view.columns, *view.counts))
-            lines += ["", *_fitted(compared, columns)]
+            shown = (*view.columns, *view.counts)
+            compared, brief = (
+                _Grid.of(view.systems, shown),
+                _Grid.of(view.systems, shown, brief=True),
+            )
+            lines += ["", *_fitted(brief, columns, wider=compared)]
         for section in view.sections:
             title = wrap(visible(section.title), columns)
             lines += ["", *title, *_section_lines(section, columns)]
@@ -91,12 +95,12 @@ class _Grid:
     cells: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, systems: Sequence[str], columns: Sequence[Column]) -> _Grid:
+    def of(cls, systems: Sequence[str], columns: Sequence[Column], *, brief: bool = False) -> _Grid:
         marked = any(column.best for column in columns)
         by_column = [
             tuple(
                 cell + ("*" if i in column.best else "≈" if i in column.alike else " ") * marked
-                for i, cell in enumerate(column.cells)
+                for i, cell in enumerate((brief and column.brief) or column.cells)
             )
             for column in columns
         ]
@@ -150,14 +154,17 @@ class _Grid:
         yield _rule("└┴┘", widths)
 
 
-def _fitted(grid: _Grid, columns: int, *, across: bool = False) -> Iterator[str]:
+def _fitted(
+    grid: _Grid, columns: int, *, across: bool = False, wider: _Grid | None = None
+) -> Iterator[str]:
     """The grid, which has systems as labels, in the first layout that fits.
 
     Systems stay labels if they can, or become headers if they can when `across` is set;
     their names are cut before the layout is given up. What fits neither way is drawn in
-    pieces.
+    pieces. One that says the same and more is taken in its place where that fits as well.
     """
-    turned = grid.turned("dataset" if across else "metric")
+    corner = "dataset" if across else "metric"
+    turned = grid.turned(corner)
     room = columns - _total([0, *grid.widths()[1:]])
     down = [grid, grid.shortened(labels=room)] if room >= _SHORTEST_LABEL else [grid]
     longest = min(columns, max(map(width, turned.headers)))
@@ -165,9 +172,18 @@ def _fitted(grid: _Grid, columns: int, *, across: bool = False) -> Iterator[str]
     sideways = [turned.shortened(headers=size) for size in sizes]
     for candidate in sideways + down if across else down + sideways:
         if _total(candidate.widths()) <= columns:
-            return candidate.lines()
+            return _with_more(candidate, columns, wider, corner).lines()
     parts = (turned if across else grid).parts(columns)
     return itertools.chain.from_iterable(part.lines() for part in parts)
+
+
+def _with_more(chosen: _Grid, columns: int, wider: _Grid | None, corner: str) -> _Grid:
+    """What was chosen with the cells of a grid that says more, if that fits in the same layout."""
+    if wider is None:
+        return chosen
+    more = wider.turned(corner) if chosen.corner == corner else wider
+    candidate = attrs.evolve(chosen, cells=more.cells)
+    return candidate if _total(candidate.widths()) <= columns else chosen
 
 
 def _section_lines(section: SectionView, columns: int) -> Iterator[str]:

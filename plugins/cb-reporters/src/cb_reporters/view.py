@@ -26,8 +26,7 @@ class Display:
     """How the values of one metric are shown.
 
     `precise` is the header when the parameters it names are known, `header` otherwise;
-    `metric` is the component that the values come from. Those shown `bare` have no interval
-    beside them, for which there is no room; it is in the result.
+    `metric` is the component that the values come from.
     """
 
     header: str
@@ -36,7 +35,6 @@ class Display:
     detail: bool = False
     precise: str = ""
     metric: str = ""
-    bare: bool = False
 
     def bounds(self, low: float, high: float) -> str:
         """An interval of such values."""
@@ -72,11 +70,12 @@ KNOWN: dict[str, Display] = {
     "net_usd": Display("net $", formats.general, "lower"),
     "net_usd_of_pass": Display("net $ / pass", formats.general, "lower"),
     "answer_agreement": Display("agreement", formats.score, "higher"),
-    "latency_median": Display("latency p50", formats.duration, "lower", bare=True),
-    "first_token_median": Display("first token p50", formats.duration, "lower", bare=True),
-    "first_token_p95": Display("first token p95", formats.duration, "lower", bare=True),
-    "latency_p95": Display("latency p95", formats.duration, "lower", bare=True),
+    "latency_median": Display("latency p50", formats.duration, "lower"),
+    "first_token_median": Display("first token p50", formats.duration, "lower"),
+    "first_token_p95": Display("first token p95", formats.duration, "lower"),
+    "latency_p95": Display("latency p95", formats.duration, "lower"),
     "pareto_rank": Display("pareto", formats.count, "lower"),
+    "net_pareto_rank": Display("pareto net $", formats.count, "lower"),
     "score_mean": Display("mean", formats.score, "higher"),
     "score_median": Display("median", formats.score, "higher"),
     "score_std": Display("std", formats.score),
@@ -89,7 +88,7 @@ KNOWN: dict[str, Display] = {
     "mean_input_tokens": Display("input tokens", formats.average, detail=True),
     "mean_output_tokens": Display("output tokens", formats.average, detail=True),
     "latency_mean": Display("latency mean", formats.duration, "lower", detail=True),
-    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True, bare=True),
+    "latency_p99": Display("latency p99", formats.duration, "lower", detail=True),
 }
 """Metrics whose meaning is known, in the order shown. Others follow, under their own keys."""
 
@@ -101,7 +100,8 @@ class Column:
     """One figure for every system, in the order of `View.systems`.
 
     `best` says where the best value stands, `alike` which others the examples do not tell from
-    it, and `sure` in words how sure each value is.
+    it, and `sure` in words how sure each value is. `brief` are the cells without their intervals,
+    of what can do without them where there is no room.
     """
 
     key: str
@@ -112,6 +112,7 @@ class Column:
     detail: bool = False
     alike: frozenset[int] = frozenset()
     sure: tuple[str, ...] = ()
+    brief: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -138,10 +139,18 @@ class View:
     verdicts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, result: EvalResult) -> View:
-        """Read everything a report shows from the result."""
-        systems = tuple(result.systems)
-        counts = list(result.counts(result.config.get("score_field")).values())
+    def of(cls, result: EvalResult, counted: Mapping[str, Counts] | None = None) -> View:
+        """Read everything a report shows from the result.
+
+        Where its rows were `counted` already, none is read: notes then say nothing of scores
+        that are missing. Nothing counted means that it is not known yet.
+        """
+        notes = list(map(str, result.problems))
+        if counted is None:
+            counted = result.counts(result.config.get("score_field"))
+            notes += _missing_reasons(result)
+        systems = tuple(counted or result.summary)
+        counts = list(counted.values())
         keys = dict.fromkeys(key for values in result.summary.values() for key in values)
         metrics = [_metric_column(result, systems, key) for key in sorted(keys, key=_position)]
         shown = [column for column in metrics if not column.key.startswith(_DATASET)]
@@ -163,8 +172,8 @@ class View:
             columns=tuple(column for column in shown if not column.detail),
             details=tuple(details),
             datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
-            counts=tuple(_count_columns(counts)),
-            notes=(*map(str, result.problems), *_missing_reasons(result)),
+            counts=tuple(_count_columns(counts) if counts else ()),
+            notes=tuple(notes),
             sections=sections_of(result, systems),
             verdicts=tuple(f"{verdict.sentence}." for verdict in result.verdicts),
         )
@@ -216,24 +225,27 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
         values = tuple(value or 0.0 for value in values)
     column = _column(key, _display(key, result.config), values)
     estimates = [result.estimates.get(system, {}).get(key) for system in systems]
-    if not any(estimates) or _display(key, result.config).bare:
+    if not any(estimates):
         return column
-    bounds = _display(key, result.config).bounds
+    display = _display(key, result.config)
     undecided = result.undecided.get(key, ())
     return attrs.evolve(
         column,
-        cells=tuple(map(functools.partial(_with_interval, bounds), column.cells, estimates)),
+        cells=tuple(map(functools.partial(_with_interval, display), column.cells, estimates)),
+        brief=column.cells if display.format is formats.duration else (),
         alike=frozenset(i for i, s in enumerate(systems) if s in undecided) - column.best,
         sure=tuple(map(_sure, estimates)),
     )
 
 
-def _with_interval(
-    bounds: Callable[[float, float], str], cell: str, estimate: Estimate | None
-) -> str:
+def _with_interval(display: Display, cell: str, estimate: Estimate | None) -> str:
     if estimate is None or estimate.interval is None:
         return cell
-    return f"{cell} {bounds(*estimate.interval) if estimate.is_bounded else UNBOUNDED}"
+    if not estimate.is_bounded:
+        return f"{cell} {UNBOUNDED}"
+    if display.format is formats.duration:
+        return f"{cell} {formats.duration_bounds(estimate.value, *estimate.interval)}"
+    return f"{cell} {display.bounds(*estimate.interval)}"
 
 
 def _sure(estimate: Estimate | None) -> str:
@@ -345,11 +357,12 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
     config = result.config
     if config.get("started"):
         yield "started", formats.moment(str(config["started"]))
-    yield "rows", f"{sum(c.total for c in counts):,}"
+    yield "rows", f"{len(result.rows):,}"
     if recalled := sum(c.recalled for c in counts):
         yield "from the store", f"{recalled:,}"
-    yield "scored", f"{sum(c.scored for c in counts):,}"
-    yield "errored", f"{sum(c.errored for c in counts):,}"
+    if counts:
+        yield "scored", f"{sum(c.scored for c in counts):,}"
+        yield "errored", f"{sum(c.errored for c in counts):,}"
     if missing := sum(c.missing for c in counts):
         yield "missing", f"{missing:,}"
     if config.get("score_field"):

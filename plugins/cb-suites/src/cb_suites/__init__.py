@@ -5,8 +5,9 @@
     selection = SuiteManager(include_paths=["suites"]).load(["my_benchmark::nli_tasks"])
     evaluate(systems, extensions=[Suites([selection])])
 
-With MMLU, MMLU-Pro, GPQA, BIG-Bench Hard, LongBench and its second version, SCROLLS, what public
-leaderboards are made of, context-core, and an offline demo.
+With MMLU, MMLU-Pro, GPQA, BIG-Bench Hard, LongBench and its second version, SCROLLS, RULER, long
+contexts as HELMET asks about them, what public leaderboards are made of, context-core, and an
+offline demo.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from cb_suites.folders import (
     context_core,
     demo,
     gpqa,
+    helmet_suite,
     leaderboard,
     longbench,
     longbench_v2,
     mmlu,
     mmlu_pro,
+    ruler,
     scrolls,
 )
 
@@ -39,11 +42,13 @@ __all__ = [
     "context_core",
     "demo",
     "gpqa",
+    "helmet_suite",
     "leaderboard",
     "longbench",
     "longbench_v2",
     "mmlu",
     "mmlu_pro",
+    "ruler",
     "scrolls",
 ]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.exceptions import UsageError
 from cbcore.extensions import INTEGER, PATH, TEXT, Option, Setup
+from cbcore.trust import Trusted
 
 if TYPE_CHECKING:
     from cb_suites.engine.contribution import SuiteContribution
@@ -69,7 +70,7 @@ class Suites:
         wanted: Sequence[Any],
         include_paths: Sequence[str | Path] = (),
         num_fewshot: int | None = None,
-        trust: Sequence[str | Path] = (),
+        trust: Trusted[Sequence[str | Path]] = (),
         system_instruction: str | None = None,
         fewshot_as_multiturn: bool | str | None = None,
     ) -> None:

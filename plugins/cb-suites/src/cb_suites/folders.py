@@ -55,3 +55,13 @@ def scrolls() -> Path:
 def leaderboard() -> Path:
     """MMLU-Pro, GPQA, BIG-Bench Hard, MATH and IFEval together."""
     return _SUITES / "leaderboard"
+
+
+def ruler() -> Path:
+    """RULER: needles, tracing and counting at six lengths, made offline."""
+    return _SUITES / "ruler"
+
+
+def helmet_suite() -> Path:
+    """Long contexts as HELMET asks about them, at five lengths."""
+    return _SUITES / "helmet"

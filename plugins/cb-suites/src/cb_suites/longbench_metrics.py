@@ -27,7 +27,7 @@ Cut = Callable[[str], Sequence[str]]
 
 def qa_f1(response: str, gold: str) -> float:
     """F1 of the words both have; case, punctuation and articles aside."""
-    return _f1(_words(response), _words(gold))
+    return _f1(plain_words(response), plain_words(gold))
 
 
 def qa_f1_zh(response: str, gold: str, cut: Cut) -> float:
@@ -35,7 +35,8 @@ def qa_f1_zh(response: str, gold: str, cut: Cut) -> float:
     return _f1(_chinese_words(response, cut), _chinese_words(gold, cut))
 
 
-def _words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters, without punctuation and articles."""
     return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 

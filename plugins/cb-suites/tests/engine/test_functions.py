@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cb_suites.engine.documents import FunctionReference
-from cb_suites.engine.functions import Functions
+from cb_suites.engine.functions import Functions, UnloadableError
 from cb_suites.engine.model import Origin
 from cbcore.exceptions import ConfigError
 
@@ -137,3 +137,13 @@ def test_an_included_file_elsewhere_gives_values_but_no_code(suites, tmp_path):
     assert caught.value.source == f"{outside / 'base'}:2"
     (outside / "base").write_text("dataset: qa\nlimit: 2\n")
     assert suites.load("a").leaves()[0].config.limit == 2
+
+
+def test_a_package_that_is_not_installed_is_not_an_error_of_the_file(tmp_path, refer):
+    """It cannot be judged here; whoever runs it is told which package it is."""
+    functions = Functions([tmp_path])
+    reference = refer("no_such_package.tasks.utils.score")
+    assert functions.check(reference) is reference
+    assert functions.unchecked == [reference]
+    with pytest.raises(UnloadableError, match="the package no_such_package is not installed"):
+        functions.resolve(reference)

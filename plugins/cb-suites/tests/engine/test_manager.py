@@ -115,6 +115,36 @@ def test_a_name_that_is_nowhere_is_an_error_with_a_suggestion(mmlu, request_, hi
     assert hint in caught.value.hint
 
 
+INNER = """
+group: outer
+task:
+  - group: inner
+    task:
+      - task: deep
+        dataset: qa
+"""
+
+
+def test_a_member_of_another_group_is_suggested_by_its_path_in_a_file_too(suites):
+    """It is no name of its own; its path can be written in place of it, and then it is found."""
+    suites.write("outer.yaml", INNER)
+    mine = suites.write("mine.yaml", "group: mine\ntask:\n  - deep\n")
+    with pytest.raises(ConfigError, match="no task, group or tag is called 'deep'") as caught:
+        suites.load("mine")
+    assert "did you mean outer::inner::deep?" in caught.value.hint
+    mine.write_text("group: mine\ntask:\n  - outer::inner::deep\n", encoding="utf-8")
+    assert [leaf.config.name for leaf in suites.load("mine").leaves()] == ["deep"]
+
+
+def test_groups_that_lack_the_same_member_do_not_look_for_it_in_each_other(suites):
+    """Nobody defines it: each is refused, and none because of the other."""
+    for name, other in (("one", "two"), ("two", "one")):
+        suites.write(f"{name}.yaml", f"group: {name}\ntask: [{other}, deep]\n")
+    suites.write("three.yaml", "group: three\ntask: [deep]\n")
+    with pytest.raises(ConfigError, match=r"three\.yaml:2: no task, group or tag is called 'deep'"):
+        suites.load("three")
+
+
 def test_a_path_that_means_two_things_is_an_error_that_names_both(suites):
     """The same name further below, with different overrides."""
     suites.tasks("a")

@@ -88,6 +88,7 @@ MISTAKES = [
     ("num_fewshot: '3'", "a whole number, at least 0, not '3'", None),
     ("num_fewshot: true", "a whole number, at least 0, not True", None),
     ("limit: 0", "a whole number, at least 1, not 0", None),
+    ("repeats: 1000000", "at least 1 and at most 1,000, not 1000000", None),
     ("tag: 3", "tag must be text or a list of texts, not 3", "put it in quotes"),
     ("doc_to_choice: [yes, no]", "doc_to_choice must be", None),
     ("process_docs: utils.f", "process_docs must be a !function, not 'utils.f'", None),

@@ -39,6 +39,8 @@ MOST_NODES = 20_000
 """How many tasks and groups a request may mean, each as often as it is reached."""
 
 _MOST_SHOWN = 3
+_MOST_LOOKED_FOR = 20
+"""So many unknown names are looked for inside of all groups."""
 
 
 @attrs.frozen
@@ -81,6 +83,7 @@ class TreeBuilder:
     notes: dict[str, str] = attrs.Factory(dict)
     unchecked: list[FunctionReference] = attrs.Factory(list)
     n_nodes: int = 0
+    _looked_for: dict[str, list[str]] | None = attrs.field(factory=dict, init=False)
 
     def begin(self) -> list[ConfigError]:
         """Start anew with another request. Gives the list that its problems will be in."""
@@ -143,7 +146,7 @@ class TreeBuilder:
 
     def unknown(self, name: str, where: Origin) -> ConfigError | UnknownComponentError:
         """The error for a name that is defined nowhere."""
-        near = self._inside_groups(name) if where.file is None else []
+        near = self._inside_groups(name, where)
         near = near or names.near_matches(name, self.index.names())
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         hint += "`cb list tasks`, `groups` and `tags` show what there is"
@@ -154,16 +157,31 @@ class TreeBuilder:
             return UnknownComponentError("suite", name, near, hint=hint)
         return problem(where, f"no task, group or tag is called {name!r}", hint)
 
-    def _inside_groups(self, name: str) -> list[str]:
-        """The paths of members of that name that are defined inside a group, some of them."""
+    def _inside_groups(self, name: str, where: Origin) -> list[str]:
+        """The paths of members of that name that are defined inside a group, some of them.
+
+        Only the first unknown names of a builder are looked for, as a tree may have thousands.
+        """
+        looked_for = self._looked_for
+        if looked_for is None or (name not in looked_for and len(looked_for) >= _MOST_LOOKED_FOR):
+            return []
+        if name in looked_for:
+            return looked_for[name]
+        # On its own: what is wrong with other groups is no problem of the one that is built, and
+        # one that names the same unknown member does not look for it again.
+        other = attrs.evolve(self, problems=None, notes={}, unchecked=[], n_nodes=0)
+        other._looked_for = None
         found: list[str] = []
         for entry in self.index.entries:
-            if entry.kind != "group" or name not in entry.path.read_text("utf-8", "replace"):
+            if entry.kind != "group" or str(entry.path) == where.file:
+                continue
+            if name not in entry.path.read_text("utf-8", "replace"):
                 continue
             with contextlib.suppress(CBError):
-                nodes = self.of_entry(entry, Origin(), Place(), Settings())
+                nodes = other.of_entry(entry, Origin(), Place(), Settings())
                 found += [node.path for node in take_step(nodes, name, name, Origin())]
-        return found[:_MOST_SHOWN]
+        looked_for[name] = list(dict.fromkeys(found))[:_MOST_SHOWN]
+        return looked_for[name]
 
     def _written(self, settings: Settings, place: Place) -> list[Node]:
         """A member written as a mapping: a name with overrides, or a definition in place."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -10,7 +10,7 @@ import attrs
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.model import TaskConfig
 from cbcore.boundary import at_boundary
-from cbcore.exceptions import DataError, UsageError
+from cbcore.exceptions import DataError
 from cbcore.introspection import signature_of
 
 _SPLIT_METHODS = {
@@ -51,7 +51,7 @@ class ClassDocuments:
 class ClassSays:
     """What a task's class says of its metrics: how each is summed up, and which way is better."""
 
-    aggregations: Mapping[str, Callable[[list[Any]], Any]] = attrs.Factory(dict)
+    aggregations: Mapping[str, Callable[[Sequence[Any]], Any]] = attrs.Factory(dict)
     higher_is_better: Mapping[str, bool] = attrs.Factory(dict)
 
     @property
@@ -94,11 +94,6 @@ def with_class(config: TaskConfig) -> tuple[TaskConfig, ClassSays]:
     with at_boundary(f"{config.origin}: making the class of task {config.name!r}", DataError):
         task = made_task(config)
         says = ClassSays.of(task)
-    if callable(getattr(task, "construct_requests", None)):
-        raise UsageError(
-            f"the class of {config.name!r} asks a model in a way of its own (construct_requests)",
-            hint="write the task in YAML, or the class without it",
-        )
     own: dict[str, Any] = {
         name: getattr(task, name)
         for name in ("doc_to_text", "doc_to_context", "doc_to_target", "doc_to_choice")
@@ -110,3 +105,8 @@ def with_class(config: TaskConfig) -> tuple[TaskConfig, ClassSays]:
     if version is not None and "version" not in config.metadata:
         own["metadata"] = {**config.metadata, "version": version}
     return attrs.evolve(config, task_class=lambda: task, **own), says
+
+
+def asks_itself(task: Any) -> bool:
+    """Whether a task's object says what is asked of a document, and not only in which words."""
+    return callable(getattr(task, "construct_requests", None))

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from cb_suites.engine.class_tasks import ClassSays, with_class
+from cb_suites.engine.class_tasks import ClassSays, asks_itself, made_task, with_class
 from cb_suites.engine.documents import functions_in
 from cb_suites.engine.filters import Pipeline, make_pipeline
 from cb_suites.engine.formats import Format, make_format
@@ -274,6 +274,9 @@ class _TaskMaker:
             record = {} if data is None else _dataset_record(data)
             return TaskSetup(source, {**record, "name": leaf.key}, (), main)
         config, says = with_class(leaf.config)
+        if config.task_class is not None and asks_itself(made := made_task(config)):
+            source, main = self.harness.own_task(leaf, config, made, says, outcome)
+            return TaskSetup(source, {"name": leaf.key}, (), main)
         outcome.config, outcome.aggregations = config, says.aggregations
         name = format_name(config)
         params = config.formats.get(name, {}) if name else {}

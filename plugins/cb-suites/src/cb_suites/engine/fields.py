@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cb_suites.engine.documents import origin_of, problem
+from cb_suites.engine.documents import FunctionReference, origin_of, problem
 from cb_suites.engine.model import Origin
 from cb_suites.engine.settings import Settings
 from cbcore import specs
@@ -54,13 +54,20 @@ def _metadata(value: Any) -> dict[str, Any]:
     return _mapping(value)
 
 
-def _count(least: int) -> Check:
+MOST_REPEATS = 1000
+"""How often a suite file may have every document asked: whoever wants more says so in the run."""
+
+
+def _count(least: int, most: int | None = None) -> Check:
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError
+        if value < least or (most is not None and value > most):
             raise TypeError
         return value
 
-    check.__doc__ = f"a whole number, at least {least}"
+    end = "" if most is None else f" and at most {most:,}"
+    check.__doc__ = f"a whole number, at least {least}{end}"
     return check
 
 
@@ -153,7 +160,7 @@ TASK_KEYS: dict[str, Check] = {
     "primary_score": text,
     "columns": _mapping,
     "filter_list": _any,
-    "repeats": _count(1),
+    "repeats": _count(1, MOST_REPEATS),
     "limit": _count(1),
     "seed": _count(0),
     "tag": texts,
@@ -237,6 +244,9 @@ def unknown_key(key: str, known: Iterable[str], kind: str, place: Origin) -> Con
 
 
 def short(value: Any) -> str:
+    """A value for a message: not more of it than a line can hold."""
+    if isinstance(value, FunctionReference):
+        return str(value)
     text = repr(dict(value) if isinstance(value, Mapping) else value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -49,6 +49,9 @@ class Functions:
 
     def check(self, reference: FunctionReference) -> FunctionReference:
         """Refuse a reference that cannot be right, without running anything."""
+        if _absent_package(reference) is not None:
+            self.unchecked.append(reference)
+            return reference
         file, attribute = self._located(reference)
         try:
             names, may_have_more = _names_of(file, stamp_of(file.stat()))
@@ -64,6 +67,12 @@ class Functions:
 
     def resolve(self, reference: FunctionReference) -> Any:
         """The function or class itself; its module is run, once for each version of the file."""
+        if package := _absent_package(reference):
+            raise UnloadableError(
+                str(reference.origin),
+                f"{reference}: the package {package} is not installed",
+                hint=f"install the package that has {package}",
+            )
         file, attribute = self._located(reference)
         self._check_trusted(reference, file)
         module = _module(file, reference)
@@ -128,6 +137,25 @@ def module_file(reference: FunctionReference) -> Path:
         spec = None
     places = (spec.submodule_search_locations if spec else None) or [str(beside.with_suffix(""))]
     return Path(places[0]).joinpath(*below).with_suffix(".py")
+
+
+def _absent_package(reference: FunctionReference) -> str | None:
+    """The package that a reference names by its full path and that is not installed."""
+    if _REFERENCE.match(reference.text) is None:
+        return None
+    package, *below = reference.text.rpartition(".")[0].split(".")
+    if not below or Path(reference.origin.file or "").with_name(package).is_dir():
+        return None
+    return None if is_installed(package) else package
+
+
+@functools.lru_cache(maxsize=256)
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported. Nothing of it is run."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _module(file: Path, reference: FunctionReference) -> types.ModuleType:

@@ -7,12 +7,14 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine.class_tasks import ClassSays
 from cb_suites.engine.locating import data_stranger
 from cb_suites.engine.model import Leaf, TaskConfig
 from cb_suites.engine.tables import TaskOutcome
 from cb_suites.harness.data import HarnessData
 from cb_suites.harness.examples import HarnessExamples
 from cb_suites.harness.filters import DEFAULT, Filter, make_filter
+from cb_suites.harness.own_requests import OwnExamples, own_filters, own_task
 from cb_suites.harness.scoring import HarnessMetrics, HarnessScorer
 from cb_suites.harness.shots import DEFAULT_SEED
 from cb_suites.harness.task import HarnessTask, check_usable
@@ -55,6 +57,29 @@ class HarnessMaker:
         where = config.origins.get("filter_list", config.origin)
         given = config.filters if "filter_list" in config.settings else (DEFAULT,)
         filters = [make_filter(pipeline, where) for pipeline in given]
+        source, main = self._source(leaf, examples, task, filters, outcome)
+        return source, next(iter(datasets), None), main
+
+    def own_task(
+        self, leaf: Leaf, config: TaskConfig, made: Any, says: ClassSays, outcome: TaskOutcome
+    ) -> tuple[Source, str | None]:
+        """A task whose object asks for itself as a source, and the score it is judged by."""
+        examples = OwnExamples(
+            leaf.key, made, config, self._seed(config), self.options.system_instruction
+        )
+        task = own_task(config, made, says, examples.output_type())
+        outcome.config = attrs.evolve(config, harness=dict(config.settings))
+        return self._source(leaf, examples, task, own_filters(made, config), outcome)
+
+    def _source(
+        self,
+        leaf: Leaf,
+        examples: Iterable[Any],
+        task: HarnessTask,
+        filters: Sequence[Filter],
+        outcome: TaskOutcome,
+    ) -> tuple[Source, str | None]:
+        config, setup = task.config, self.setup
         repeats = config.repeats if config.repeats > 1 else setup.repeats
         scorers = self._scorers(task, filters)
         together = repeats > 1 and setup.asked is None
@@ -69,7 +94,7 @@ class HarnessMaker:
         )
         _tell(outcome, task, filters, asked=setup.asked is not None)
         main = config.primary_score or next((metric.name for metric in task.metrics), None)
-        return source, next(iter(datasets), None), main
+        return source, main
 
     def _seed(self, config: TaskConfig) -> int:
         fewshot = (config.harness or {}).get("fewshot_config") or {}

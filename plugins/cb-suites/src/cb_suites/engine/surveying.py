@@ -16,7 +16,7 @@ import attrs
 
 from cb_suites.engine.building import Place
 from cb_suites.engine.documents import functions_in
-from cb_suites.engine.functions import module_file
+from cb_suites.engine.functions import is_installed, module_file
 from cb_suites.engine.index import Entry
 from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import TaskConfig
@@ -174,11 +174,6 @@ def _packages_in(statements: Iterable[ast.stmt]) -> Iterator[str]:
             yield statement.module.partition(".")[0]
 
 
-@functools.lru_cache(maxsize=1024)
 def _is_there(package: str) -> bool:
-    if package in sys.builtin_module_names or package in sys.stdlib_module_names:
-        return True
-    try:
-        return find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
+    standard = package in sys.builtin_module_names or package in sys.stdlib_module_names
+    return standard or is_installed(package)

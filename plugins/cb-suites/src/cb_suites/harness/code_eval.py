@@ -6,11 +6,15 @@ nothing around it. While their modules are imported, that name gives this one.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
+
+from cbcore.exceptions import MissingScoreError
 
 NAME = "code_eval"
 
@@ -42,13 +46,42 @@ class CodeEval:
         return found, details
 
     def _passes(self, program: str, tests: str) -> bool:
+        if _THOUGHT.search(program):  # what the evaluator would take for no part of a program
+            if not _is_python(program):
+                return False
+            raise MissingScoreError("the program holds the mark that ends what a model thought")
         if self._evaluator is None:
             from cbcore.registry import registry
 
             self._evaluator = registry.get("evaluator", "code_execution").load()()
         # Tests that are meant to be run after a program are part of the same file.
-        scored = self._evaluator.score({"tests": tests}, {"response": f"```python\n{program}\n```"})
+        scored = self._evaluator.score({"tests": tests}, {"response": _fenced(program)})
+        if "pass_at_1" not in scored:
+            reasons = getattr(scored, "missing", {})
+            raise MissingScoreError(next(iter(reasons.values()), "it could not be run"))
         return bool(scored["pass_at_1"] == 1.0)
+
+
+_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+
+
+def _is_python(program: str) -> bool:
+    try:
+        ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+_FENCES = [mark * n for n in range(9, 2, -1) for mark in "~`"]
+
+
+def _fenced(program: str) -> str:
+    """A program as a response that is nothing else, whatever fences stand in it."""
+    fence = next((one for one in _FENCES if one not in program), None)
+    if fence is None:
+        raise MissingScoreError("the program holds every fence that code can be put in")
+    return f"{fence}python\n{program}\n{fence}"
 
 
 def _pass_at(k: int, n_right: int, n: int) -> float:

@@ -14,13 +14,10 @@ from cb_suites.harness import contexts
 from cb_suites.harness.contexts import Message
 from cb_suites.harness.data import HarnessData
 from cb_suites.harness.shots import OwnSampler, Sampler, make_sampler
-from cb_suites.harness.task import DOCUMENT, LIKELIHOOD_TYPES, MANY_TARGETS, HarnessTask
+from cb_suites.harness.task import DOCUMENT, GENERATION, LIKELIHOOD_TYPES, MANY_TARGETS, HarnessTask
 from cbcore.exceptions import DataError
 from cbcore.extensions import UnusableExample
 from cbcore.likelihood import REQUESTS
-
-GENERATION = "generation"
-"""Where an example says how text is to be generated; see `cbcore.protocols`."""
 
 
 @attrs.frozen(eq=False)
@@ -86,8 +83,10 @@ class HarnessExamples:
 
     def _asked(self, messages: list[Message], text: str) -> dict[str, Any]:
         task = self.task
-        generation = dict(task.generation)
-        said = {"until": list(task.until), **{k: v for k, v in generation.items() if k != "until"}}
+        generation = {k: v for k, v in task.generation.items() if k != "until"}
+        if generation.get("do_sample") is False:
+            generation.pop("temperature", None)  # it says how to sample, and nothing is sampled
+        said = {"until": list(task.until), **generation}
         asked: dict[str, Any] = {"question": text, GENERATION: said}
         if self.as_turns and len(messages) > 1:
             asked["turns"] = contexts.as_turns(messages)
@@ -122,6 +121,3 @@ def _answers(task: HarnessTask, document: Mapping[str, Any]) -> list[str]:
         return [choices[i] for i in golds if 0 <= i < len(choices)]
     target = task.values.target(document)
     return [str(one) for one in (target if isinstance(target, list) else [target])]
-
-
-__all__ = ["GENERATION", "HarnessExamples"]

@@ -67,14 +67,14 @@ def make_filter(pipeline: FilterPipeline, origin: Origin) -> Filter:
 def _step(pipeline: str, named: Any, params: dict[str, Any], origin: Origin) -> Step:
     try:
         if named == "custom":
-            return partial(_over_all, params.pop("filter_fn"))
+            return partial(over_all, params.pop("filter_fn"))
         if callable(named):
-            return partial(_over_all, named(**params).apply)
+            return partial(over_all, named(**params).apply)
         if named in FILTERS:
             return FILTERS[named](**params)
         registered = _registered(named)
         if registered is not None:
-            return partial(_over_all, registered(**params).apply)
+            return partial(over_all, registered(**params).apply)
     except Exception as error:  # the task's own class, or parameters that do not fit
         raise ConfigError(
             str(origin), f"filter {pipeline!r}: {named} cannot be made: {error}"
@@ -96,7 +96,7 @@ def _registered(name: Any) -> Any:
         return None
 
 
-def _over_all(function: Callable[..., Any], responses: Any, document: Mapping[str, Any]) -> Any:
+def over_all(function: Callable[..., Any], responses: Any, document: Mapping[str, Any]) -> Any:
     """A filter that takes the responses to all documents, applied to those of one."""
     (left,) = list(function([responses], [document]))
     return left

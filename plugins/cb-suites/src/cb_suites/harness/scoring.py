@@ -110,7 +110,8 @@ class HarnessScorer:
         outputs: Sequence[Mapping[str, Any]],
     ) -> Scored:
         task = self.task
-        texts = [task.ended(str(o["response"])) for o in outputs if o.get("response") is not None]
+        said = [str(o["response"]) for o in outputs if o.get("response") is not None]
+        texts = [task.ended(response, original) for response in said]
         if not texts:
             raise MissingScoreError("the system returned no response")
         if task.output_type != "generate_until":

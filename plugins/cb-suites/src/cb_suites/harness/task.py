@@ -21,6 +21,9 @@ DOCUMENT = "document"
 MANY_TARGETS = "many_targets"
 """Where an example says that its task has several right answers to a document."""
 
+GENERATION = "generation"
+"""Where an example says how text is to be generated; see `cbcore.protocols`."""
+
 LIKELIHOOD_TYPES = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
 
 _OF_A_DOCUMENT = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "description")
@@ -85,9 +88,10 @@ class HarnessTask:
         """Whether a metric is the mean of what documents give; so is one nobody declared."""
         return all(known.is_mean for known in self.metrics if known.name == metric)
 
-    def ended(self, response: str) -> str:
-        """A response up to where the task lets it end."""
-        for stop in self.until:
+    def ended(self, response: str, example: Mapping[str, Any]) -> str:
+        """A response up to where its example lets it end, or the task."""
+        said = example.get(GENERATION) or {}
+        for stop in said.get("until", self.until):
             response = response.split(stop, maxsplit=1)[0]
         return response
 

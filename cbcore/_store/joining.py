@@ -1,0 +1,61 @@
+"""A run made of other runs of its store: rows in a new order, texts where they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cbcore._store.batches import MOST_VALUES
+from cbcore._store.reading import KeptTexts, Reader, kept_rows
+from cbcore._store.records import RunRecord
+from cbcore._store.rows import encoded
+from cbcore._store.shelf import OWNER_BYTES
+from cbcore._store.store import Store
+from cbcore._store.tally import Tally
+from cbcore.results import EvalRow
+
+
+def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally) -> str:
+    """Keep rows of a new run, in this order, and count them. Returns the owner of their shelf."""
+    owner = os.urandom(OWNER_BYTES)
+    shelf = store.shelf("rows", owner)
+    for key, row in rows:
+        tally.add(row)
+        shelf.put((key, encoded(row)))
+        if len(shelf.waiting) >= MOST_VALUES:
+            store.pack()
+            if store.is_due:
+                store.keep_up()
+    store.commit()
+    return owner.hex()
+
+
+def shared_places(store: Store, records: Sequence[RunRecord]) -> dict[str, Any]:
+    """Where the outputs and examples of runs of this store are, for a run that has their rows.
+
+    Outputs are on the shelf of their system, which all runs share. A system without an identity
+    has another shelf in every run: what is on those is put on a new one.
+    """
+    of_runs: list[Mapping[str, Any]] = [record.manifest["places"] for record in records]
+    outputs: dict[str, str] = {}
+    for system in dict.fromkeys(name for places in of_runs for name in places["outputs"]):
+        owners = dict.fromkeys(p["outputs"][system] for p in of_runs if system in p["outputs"])
+        outputs[system] = next(iter(owners))
+        if len(owners) > 1:
+            outputs[system] = _together(store, system, records)
+    examples = dict.fromkeys(owner for places in of_runs for owner in places["examples"])
+    return {"outputs": outputs, "examples": list(examples), "earlier": []}
+
+
+def _together(store: Store, system: str, records: Sequence[RunRecord]) -> str:
+    owner = os.urandom(OWNER_BYTES)
+    shelf = store.shelf("outputs", owner)
+    reader = Reader(store.path)
+    for record in records:
+        rows = kept_rows(reader, record)
+        if system in rows:
+            texts = KeptTexts(reader, {system: rows[system]}, record.manifest["places"])
+            shelf.put_all(texts.stored_outputs())
+            store.commit()
+    return owner.hex()

@@ -1,0 +1,273 @@
+"""Shards joined to the run that they are parts of.
+
+`merge` takes what `cb run --shard K/N` left, wherever that was, and makes one run of it: every row
+once, in the order of the data, summed up as if it had never been cut. Rows pass one by one, so
+that the size of a run is bounded by the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from cbcore._build.sameness import MAY_DIFFER
+from cbcore._store.carrying import import_run
+from cbcore._store.database import FILE_NAME
+from cbcore._store.joining import put_rows, shared_places
+from cbcore._store.reading import KeptTexts, Reader, kept_rows
+from cbcore._store.records import Manifest, RunRecord, describe_environment, now
+from cbcore._store.rows import JoinedRows
+from cbcore._store.store import Store
+from cbcore._store.tally import Tally
+from cbcore.exceptions import ResultError, UsageError
+from cbcore.kept import KeptRun, find_kept, kept_runs
+from cbcore.merging._rows import joined_rows, without_place
+from cbcore.merging._shards import (
+    GivenShard,
+    check_same_run,
+    find_shards,
+    missing_from,
+    with_siblings,
+)
+from cbcore.merging._tables import Tables, tables_of
+from cbcore.plugins._host import PluginHost, default_host
+from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
+from cbcore.runconfig import RunConfig
+
+__all__ = ("merge",)
+
+_NUMBERS_ONLY = "shards kept numbers only: tables that are made of texts are left out"
+
+
+def merge(
+    runs: Sequence[str | Path],
+    *,
+    cache_dir: str | Path,
+    siblings: bool = False,
+    partial: bool = False,
+    trusted: bool = False,
+    host: PluginHost | None = None,
+    argv: Sequence[str] | None = None,
+) -> EvalResult:
+    """Join the shards of a run, given as runs of a store, exported runs, or saved results.
+
+    The result is a run of the store in `cache_dir`, and so are shards that were exported. Shards
+    saved as JSON are joined in memory, and the result is not kept. With `siblings`, one run stands
+    for all shards of the same run in the store. Raises `UsageError` for shards of different runs,
+    and where some are missing or did not finish, unless a `partial` result will do; raises
+    `ResultError` where two do not agree about a row.
+
+    What shards from files name, such as programs and addresses, is used only where they are
+    `trusted`; runs of the store are.
+    """
+    given = find_shards([str(run) for run in runs], cache_dir)
+    if siblings:
+        if len(given) != 1:
+            raise UsageError(f"one run stands for all of its shards, not {len(given)}")
+        given = with_siblings(given[0], cache_dir)
+    if not given:
+        raise UsageError("there is nothing to merge", hint="name the runs of all shards")
+    check_same_run(given)
+    lacking = missing_from(given)
+    if lacking and not partial:
+        raise UsageError(
+            f"the run is not whole: {'; '.join(lacking)}",
+            hint="run or resume them, or take what is there with --partial",
+        )
+    store_file = Path(cache_dir).expanduser().absolute() / FILE_NAME
+    trusted = trusted or all(g.kept is not None and g.kept.path == store_file for g in given)
+    joining = _Joining(given, lacking, host or default_host(), trusted)
+    if all(one.kept is not None for one in given):
+        return joining.kept(cache_dir, argv)
+    return joining.in_memory()
+
+
+class _Joining:
+    """Shards that belong together, on the way to one result."""
+
+    def __init__(
+        self, shards: Sequence[GivenShard], lacking: Sequence[str], host: PluginHost, trusted: bool
+    ) -> None:
+        self._shards = shards
+        self._lacking = lacking
+        self._host = host
+        self._trusted = trusted
+        self._config = _joined_config(shards, lacking)
+        self._systems = [part["name"] for part in self._config["systems"]]
+
+    # -- in the store --------------------------------------------------------------------------
+
+    def kept(self, cache_dir: str | Path, argv: Sequence[str] | None) -> EvalResult:
+        """The result as a run of its own in the store."""
+        numbers = [given.shard.number for given in self._shards]
+        if len(set(numbers)) < len(numbers):
+            for system in self._systems:  # before anything is written
+                for _ in joined_rows(self._shards, system):
+                    pass
+        records = [_of_the_store(given, cache_dir).record for given in self._shards]
+        store = Store(cache_dir)
+        try:
+            tally = Tally()
+            owners = {
+                system: put_rows(store, self._rows_with_keys(system), tally)
+                for system in self._systems
+            }
+            record = self._record(records, argv)
+            record.manifest["places"] = {**shared_places(store, records), "rows": owners}
+            reader = Reader(store.path)
+            parts = kept_rows(reader, record)
+            self._check_whole([len(part) for part in parts.values()])
+            tables = self._tables(parts)
+            result = self._result(JoinedRows(list(parts.values())), tables)
+            self._finish(record, result, tally)
+            store.save_run(record, result.without_rows())
+        finally:
+            store.close()
+        if not self._config.get("no_examples"):
+            result.texts = KeptTexts(reader, parts, record.manifest["places"])
+        return result
+
+    def _rows_with_keys(self, system: str) -> Iterator[tuple[bytes, EvalRow]]:
+        for _, _, _, key, row in joined_rows(self._shards, system):
+            yield key, without_place(row)
+
+    def _record(self, records: Sequence[RunRecord], argv: Sequence[str] | None) -> RunRecord:
+        first = records[0].manifest
+        manifest: Manifest = {
+            "config": self._config,
+            "argv": None if argv is None else list(argv),
+            "datasets": first.get("datasets"),
+            "identities": first.get("identities", {}),
+            **describe_environment({p.name: p.version for p in self._host.plugins if p.usable}),
+        }
+        # So that its rows are read as those of a run that is over.
+        state = self._config["state"]
+        return RunRecord(self._config["run_id"], self._config["started"], manifest, state=state)
+
+    def _finish(self, record: RunRecord, result: EvalResult, tally: Tally) -> None:
+        state, reason = self._config["state"], self._config.get("state_reason", "")
+        record.finish(state, reason, tally.rows, tally.errored, tally.recalled)
+        record.manifest["scores"] = {
+            system: values.get("mean_score") for system, values in result.summary.items()
+        }
+
+    # -- in memory -----------------------------------------------------------------------------
+
+    def in_memory(self) -> EvalResult:
+        """The result of shards that are in no store."""
+        results = [given.result or cast(KeptRun, given.kept).result() for given in self._shards]
+        texts = [_texts_by_row(result) for result in results]
+        rows: dict[str, list[EvalRow]] = {}
+        of_rows: list[Texts] = []
+        for system in self._systems:
+            rows[system] = []
+            for _, number, place, _, row in joined_rows(self._shards, system):
+                rows[system].append(without_place(row))
+                of_rows.append(texts[number].get((system, place), NO_TEXTS))
+        self._check_whole([len(part) for part in rows.values()])
+        result = self._result([row for part in rows.values() for row in part], self._tables(rows))
+        result.texts = of_rows if any(of_rows) else None
+        return result
+
+    # -- either way ----------------------------------------------------------------------------
+
+    def _tables(self, rows: Any) -> Tables:
+        failures: dict[str, str] = {}
+        for given in self._shards:
+            failures = {**given.told.get("failures", {}), **failures}
+        return tables_of(
+            rows,
+            self._config,
+            sharding=self._shards[0].told,
+            failures=failures,
+            host=self._host,
+            trusted=self._trusted,
+        )
+
+    def _check_whole(self, counts: Sequence[int]) -> None:
+        """Every shard says how many examples all have together: none may be lost on the way."""
+        told = self._shards[0].told
+        if self._lacking or told.get("failures"):
+            return
+        n_examples = sum(source["examples"] for source in told.get("data", ()))
+        short = [n for n in counts if n < n_examples]
+        if short:
+            raise ResultError(
+                f"the shards have {min(short)} rows of a system, for {n_examples} examples",
+                hint="a shard was damaged: run it again",
+            )
+
+    def _result(self, rows: Sequence[EvalRow], tables: Tables) -> EvalResult:
+        timing: dict[str, float] = {}
+        for given in self._shards:
+            for system, seconds in given.timing().items():
+                timing[system] = timing.get(system, 0.0) + seconds
+        found, problems = tables.found, list(tables.problems)
+        if self._lacking:
+            problems.append(self._config["state_reason"])
+        if self._config.get("no_examples"):
+            problems.append(_NUMBERS_ONLY)
+        return EvalResult(
+            rows=rows,
+            summary=found.summary,
+            timing=timing,
+            config=self._config,
+            problems=problems,
+            sections=tables.sections,
+            metrics=tables.metrics,
+            estimates=found.estimates,
+            undecided=found.undecided,
+            verdicts=found.verdicts,
+        )
+
+
+def _of_the_store(given: GivenShard, cache_dir: str | Path) -> KeptRun:
+    """The shard as a run of this store: texts are where its rows will point to."""
+    run = cast(KeptRun, given.kept)
+    if not any(known.run_id == run.run_id for known in kept_runs(cache_dir, run.run_id)):
+        import_run(run.path, run.record, cache_dir)
+    return find_kept(run.run_id, cache_dir)
+
+
+def _texts_by_row(result: EvalResult) -> dict[tuple[str, int], Texts]:
+    """The texts behind the rows of a result, by system and number among its rows."""
+    found: dict[tuple[str, int], Texts] = {}
+    counts: dict[str, int] = {}
+    for row, texts in zip(result.rows, result.texts or (), strict=False):
+        place = counts.get(row.system, 0)
+        counts[row.system] = place + 1
+        found[row.system, place] = texts
+    return found
+
+
+def _joined_config(shards: Sequence[GivenShard], lacking: Sequence[str]) -> RunConfig:
+    """What the joined run says of itself: what all shards say, and whose parts it has."""
+    config: dict[str, Any] = dict(shards[0].config)
+    for key in MAY_DIFFER & config.keys():
+        if any(cast(Any, given.config).get(key) != config[key] for given in shards):
+            config[key] = None
+    config["executors"] = _each_once(r for g in shards for r in g.config.get("executors", ()))
+    config["no_examples"] = any(given.config.get("no_examples") for given in shards)
+    for key in ("sharding", "state_reason", "rescored_from"):
+        config.pop(key, None)
+    config |= {
+        "run_id": time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex(),
+        "started": now(),
+        "shard": None,
+        "merged_from": list(dict.fromkeys(given.run_id for given in shards)),
+        "state": "interrupted" if lacking else "finished",
+    }
+    if lacking:
+        config["state_reason"] = f"this is partial: {'; '.join(lacking)}"
+    return cast(RunConfig, config)
+
+
+def _each_once(records: Any) -> list[Any]:
+    found: list[Any] = []
+    for record in records:
+        if record not in found:
+            found.append(record)
+    return found

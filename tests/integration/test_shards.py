@@ -1,0 +1,544 @@
+"""Shards of a run, merged: the same result as if it had never been cut."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cbcore import EvalResult, evaluate
+from cbcore._store.carrying import export_run
+from cbcore.exceptions import DataError, ResultError, RunStoppedError, UsageError
+from cbcore.kept import find_kept, kept_runs
+from cbcore.merging import merge
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+N = 3
+
+_TIMES = ("latency", "stage_s", "waited_s", "timing", "traceback")
+_OF_A_RUN = ("run_id", "started", "merged_from", "recalled", "source_commit")
+
+
+def facts(told, where=""):
+    """All that a result says, flat, but for times and what says which run it is."""
+    last = where.rpartition("/")[2]
+    if any(word in last for word in _TIMES) or last in _OF_A_RUN:
+        return {}
+    if isinstance(told, dict):
+        found = {}
+        for key, value in told.items():
+            found |= facts(value, f"{where}/{key}")
+        return found or {where: {}}
+    if isinstance(told, list):
+        found = {where: len(told)}
+        for number, value in enumerate(told):
+            found |= facts(value, f"{where}/{number}")
+        return found
+    return {where: told}
+
+
+def numbers(result):
+    """The facts of a result, without sections that are about times alone."""
+    told = result.to_dict()
+    told["sections"] = {n: s for n, s in told["sections"].items() if "latency" not in n.lower()}
+    return facts(told)
+
+
+def questions(n=40, **more):
+    return [
+        {
+            "id": f"q{i}",
+            "context": f"Question {i} asks for a number. The number is {i % 7}. Nothing else.",
+            "question": f"What is the number of question {i}?",
+            "answer": str(i % 7),
+            **{key: make(i) for key, make in more.items()},
+        }
+        for i in range(n)
+    ]
+
+
+def written(folder, name, rows):
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+class Answering:
+    """Answers with the gold, or what is made of it; fails and is silent where it is told to."""
+
+    def __init__(self, name, wrong=5, fails=0, silent=0):
+        self.name, self.wrong, self.fails, self.silent = name, wrong, fails, silent
+
+    def process(self, example):
+        number = int(example["id"][1:]) if isinstance(example.get("id"), str) else 1
+        if self.fails and number % self.fails == 0:
+            raise RuntimeError(f"no answer to {number}")
+        if self.silent and number % self.silent == 0:
+            return {"context": ""}
+        answer = "none" if number % self.wrong == 0 else example["answer"]
+        return {"response": answer, "context": example["context"][: 20 + self.wrong]}
+
+
+def systems():
+    return [Answering("good", 7), Answering("bad", 2), Answering("odd", 3, fails=6, silent=4)]
+
+
+def ran(data, settings, **more):
+    chosen = {"systems": systems(), **settings, **more}
+    return evaluate(dataset=data, progress=False, **chosen)
+
+
+def merged(data, settings, folder, n=N):
+    """The shards of a run, run one by one into one store, and merged there."""
+    store = folder / "store"
+    for number in range(n, 0, -1):
+        ran(data, settings, cache_dir=store, shard=f"{number}/{n}")
+    return merge([run.run_id for run in kept_runs(store)], cache_dir=store)
+
+
+CASES = {
+    "three systems": ({}, {}),
+    "repeats": ({}, {"repeats": 3}),
+    "clusters": ({"source": lambda i: f"s{i % 6}"}, {"cluster_column": "source"}),
+    "the first 17": ({}, {"max_examples": 17}),
+    "named metrics": ({}, {"metrics": ["mean_score:score_field=recall", "pareto_rank"]}),
+    "named evaluator": ({}, {"evaluators": ["answer_quality"], "score_field": "recall"}),
+    "conversations": ({"turns": lambda i: [{"role": "user", "content": f"turn {i}"}]}, {}),
+    "taking turns": ({}, {"interleave": True}),
+    "threads": ({}, {"max_workers": 4}),
+    "rows on disk": ({}, {"rows": "disk"}),
+    "datasets of their own": ({"dataset": lambda i: f"part {i % 3}"}, {}),
+}
+
+
+@pytest.mark.parametrize(("more", "settings"), CASES.values(), ids=CASES)
+def test_merged_shards_are_the_run_that_was_never_cut(tmp_path, more, settings):
+    """Every number, row, order, verdict and table, to the last digit; only times are others."""
+    data = questions(**more)
+    ran(data, settings, cache_dir=tmp_path / "whole")
+    whole = find_kept("latest", tmp_path / "whole").result()
+    result = merged(data, settings, tmp_path)
+    assert numbers(result) == numbers(whole)
+    assert (result.texts is None) == (whole.texts is None)
+    if whole.texts is not None:
+        assert [t.example for t in result.texts] == [t.example for t in whole.texts]
+        assert [t.output for t in result.texts] == [t.output for t in whole.texts]
+
+
+def test_of_runs_without_texts_numbers_are_merged(tmp_path):
+    """Only tables that are made of texts are not, and that is said."""
+    settings = {"no_examples": True}
+    ran(questions(), settings, cache_dir=tmp_path / "whole")
+    whole = find_kept("latest", tmp_path / "whole").result()
+    result = merged(questions(), settings, tmp_path)
+    (remark,) = [problem for problem in result.problems if "numbers only" in problem]
+    result.problems.remove(remark)
+    whole.sections.pop("loss_attribution")
+    assert numbers(result) == numbers(whole)
+
+
+def test_several_datasets_keep_their_order(tmp_path):
+    """Also those of one name: a row knows which of them it is of."""
+    (tmp_path / "other").mkdir()
+    again = [{**row, "id": f"z{row['id'][1:]}"} for row in questions(9)]
+    data = [
+        written(tmp_path, "one", questions(11)),
+        written(tmp_path, "two", questions(7)),
+        written(tmp_path / "other", "one", again),
+    ]
+    settings = {"systems": ["identity | extractive", "truncate:max_tokens=8 | extractive"]}
+    whole = ran(data, settings)
+    assert numbers(merged(data, settings, tmp_path)) == numbers(whole)
+
+
+def test_a_sweep_is_merged_with_its_families(tmp_path):
+    """The points of all budgets, and the table that is made of them."""
+    settings = {
+        "systems": ["identity | extractive", "bm25:max_tokens=[60,120,200] | extractive"],
+        "seed": 0,
+    }
+    whole = ran(["hotpotqa:sample"], settings)
+    result = merged(["hotpotqa:sample"], settings, tmp_path)
+    assert numbers(result) == numbers(whole)
+    assert "budget_curves" in result.sections
+
+
+def test_the_table_of_a_suite_is_made_again(tmp_path):
+    """By the suite itself, from what the shards say they were asked for."""
+    settings = {
+        "systems": ["identity | extractive", "truncate:max_tokens=16 | extractive"],
+        "suites": ["town"],
+        "include_path": [str(EXAMPLES / "suites")],
+        "trust": [str(EXAMPLES / "suites")],
+    }
+    whole = ran(None, settings)
+    result = merged(None, settings, tmp_path, n=2)
+    assert numbers(result) == numbers(whole)
+    assert result.sections["suites"].lines
+
+
+def test_a_history_goes_to_one_shard(tmp_path):
+    """Its memory is fed once, by the shard that has all questions about it."""
+    settings = {
+        "systems": (),
+        "memories": ["bm25:k=6 | extractive", "window:k=6 | extractive"],
+        "seed": 0,
+    }
+    result = merged(["locomo:sample"], settings, tmp_path)
+    # From the same store, so that the times are the same: they are in the table, too.
+    whole = ran(["locomo:sample"], settings, cache_dir=tmp_path / "store")
+    assert whole.sections["memories"].lines
+    assert numbers(result) == numbers(whole)
+    shards_of = {}
+    for run in kept_runs(tmp_path / "store"):
+        if shard := run.record.manifest["config"]["shard"]:
+            for row in run.rows():
+                shards_of.setdefault(row.metadata["cluster"], set()).add(shard)
+    assert len(shards_of) > 1
+    assert {len(shards) for shards in shards_of.values()} == {1}
+
+
+def test_examples_that_cannot_be_used_are_errored_rows_once(tmp_path):
+    """A line that is no JSON, and an example without anything to work on."""
+    lines = [json.dumps(row) for row in questions(12)]
+    lines[3], lines[7] = "{broken", json.dumps({"id": "q7", "nothing": 1})
+    path = tmp_path / "data.jsonl"
+    path.write_text("\n".join(lines))
+    settings = {"systems": ["identity | extractive"]}
+    whole = ran([str(path)], settings)
+    result = merged([str(path)], settings, tmp_path)
+    assert numbers(result) == numbers(whole)
+    assert sum(row.error is not None for row in result.rows) == 2
+
+
+def test_examples_that_are_not_plain_data_go_by_their_ids(tmp_path):
+    """Each is run by one shard, and nothing is stored of it."""
+    data = [{**row, "thing": object()} for row in questions(10)]
+    whole = ran(data, {})
+    assert numbers(merged(data, {}, tmp_path)) == numbers(whole)
+
+
+def test_shards_without_an_example_are_shards(tmp_path):
+    """Of nine, for three examples, most have nothing to do."""
+    data = questions(3)
+    whole = ran(data, {})
+    assert numbers(merged(data, {}, tmp_path, n=9)) == numbers(whole)
+
+
+# -- whose an example is -----------------------------------------------------------------------
+
+
+def ids_of(data, shard, **settings):
+    result = evaluate([Answering("a")], data, shard=shard, progress=False, **settings)
+    return [row.example_id for row in result.rows]
+
+
+def test_neither_order_nor_what_is_appended_moves_an_example():
+    """What decides is its content alone."""
+    data = questions(30)
+    before = set(ids_of(data, "2/4"))
+    assert set(ids_of(data[::-1], "2/4")) == before
+    longer = set(ids_of(data + questions(45)[30:], "2/4"))
+    assert {i for i in longer if int(i[1:]) < 30} == before
+    assert 0 < len(before) < 30
+
+
+def test_shards_share_all_examples_among_them():
+    """None twice, and none left out."""
+    found = [i for number in range(1, 5) for i in ids_of(questions(50), f"{number}/4")]
+    assert sorted(found) == sorted(f"q{i}" for i in range(50))
+
+
+def test_equal_examples_go_to_one_shard():
+    """Without ids they are numbered, as in the whole run."""
+    row = {"context": "Two and two are four.", "question": "And two?", "answer": "four"}
+    counts = [len(ids_of([row] * 6, f"{number}/3")) for number in (1, 2, 3)]
+    assert sorted(counts) == [0, 0, 6]
+
+
+def test_the_limit_counts_before_the_cut():
+    """So that all shards together are the first examples of the data."""
+    found = [i for n in (1, 2) for i in ids_of(questions(50), f"{n}/2", max_examples=20)]
+    assert sorted(found) == sorted(f"q{i}" for i in range(20))
+
+
+def test_ids_that_come_twice_are_refused_by_every_shard():
+    """Also by one that has neither of them."""
+    data = [*questions(6), *questions(1)]
+    for number in (1, 2, 3):
+        with pytest.raises((RunStoppedError, DataError), match="more than once"):
+            ids_of(data, f"{number}/3")
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4", "1/2/3", ""])
+def test_what_is_no_shard_is_refused(text):
+    """Before anything runs, with what it should be."""
+    with pytest.raises(UsageError, match="shard must be K/N"):
+        ids_of(questions(2), text)
+
+
+def test_a_search_is_not_cut():
+    """It decides by the scores of all examples what to run at all."""
+    with pytest.raises(UsageError, match="--shard and --adaptive do not go together"):
+        ids_of(questions(2), "1/2", adaptive=True)
+
+
+# -- what is refused ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "store"
+
+
+def sharded(store, number, data=None, *, n=2, **settings):
+    """The id of a shard that was run into a store."""
+    chosen = {"systems": [Answering("a")], **settings}
+    data = questions(20) if data is None else data
+    result = evaluate(
+        dataset=data, cache_dir=store, shard=f"{number}/{n}", progress=False, **chosen
+    )
+    return result.config["run_id"]
+
+
+def test_missing_shards_are_named(store):
+    """And taken as missing only where that is asked for."""
+    ids = [sharded(store, number, n=4) for number in (1, 3)]
+    with pytest.raises(UsageError, match="shards 2/4, 4/4 are missing"):
+        merge(ids, cache_dir=store)
+    result = merge(ids, cache_dir=store, partial=True)
+    assert result.config["state"] == "interrupted"
+    assert result.config["state_reason"] == "this is partial: shards 2/4, 4/4 are missing"
+    assert result.config["state_reason"] in result.problems
+    assert find_kept(result.config["run_id"], store).state == "interrupted"
+
+
+def test_a_shard_that_did_not_finish_is_named(store):
+    """With its rows, where part of them will do."""
+    data = questions(20)
+    first = sharded(store, 1, data, systems=[Answering("a", fails=5)])
+    with pytest.raises(RunStoppedError):
+        sharded(store, 2, data, systems=[Answering("a", fails=5)], fail_fast=True)
+    second = next(run for run in kept_runs(store) if run.run_id != first)
+    with pytest.raises(UsageError, match=f"shard 2/2 \\({second.run_id}\\) is failed"):
+        merge([first, second.run_id], cache_dir=store)
+    result = merge([first, second.run_id], cache_dir=store, partial=True)
+    assert len(find_kept(first, store).rows()) < len(result.rows) < 20
+
+
+def test_shards_of_different_requests_are_refused_with_the_difference(store):
+    """By the setting, or the parameter of the component, that differs."""
+    first = sharded(store, 1, systems=["truncate:max_tokens=20,name=cut | extractive"], seed=1)
+    second = sharded(store, 2, systems=["truncate:max_tokens=30,name=cut | extractive"], seed=2)
+    with pytest.raises(UsageError) as caught:
+        merge([first, second], cache_dir=store)
+    assert "params.max_tokens: 20 and 30" in caught.value.message
+    assert "seed: 1 and 2" in caught.value.message
+
+
+def test_shards_of_other_versions_are_refused(store, tmp_path):
+    """A plugin that was updated between two shards measures something else."""
+    path = tmp_path / "second.json"
+    first = sharded(store, 1)
+    find_kept(sharded(store, 2), store).result().save(path)
+    told = json.loads(path.read_text())
+    told["config"]["evaluators"][0]["version"] = "9.9"
+    told["config"]["sharding"]["of"] = "another"
+    path.write_text(json.dumps(told))
+    with pytest.raises(UsageError, match=r"evaluators '\w+'\.version: '0\.1\.0' and '9\.9'"):
+        merge([first, str(path)], cache_dir=store)
+
+
+def test_shards_of_other_data_are_refused(store):
+    """Each has read all of it, and says what it was."""
+    ids = [sharded(store, 1, questions(20)), sharded(store, 2, questions(21))]
+    with pytest.raises(UsageError, match="did not read the same data: 20 examples and 21"):
+        merge(ids, cache_dir=store)
+
+
+def test_shards_of_other_code_are_refused(store, tmp_path):
+    """Own code has no version; what it is known by tells."""
+    source = "def answer(example):\n    return {{'response': {}}}\n"
+    (tmp_path / "one.py").write_text(source.format("'1'"))
+    (tmp_path / "two.py").write_text(source.format("'2'"))
+    first = sharded(store, 1, systems=[f"py:{tmp_path}/one.py:answer,name=mine"])
+    second = sharded(store, 2, systems=[f"py:{tmp_path}/two.py:answer,name=mine"])
+    with pytest.raises(UsageError, match="mine"):
+        merge([first, second], cache_dir=store)
+
+
+def test_a_run_that_is_no_shard_is_refused(store):
+    """Two whole runs are compared, not merged."""
+    result = evaluate([Answering("a")], questions(4), cache_dir=store, progress=False)
+    with pytest.raises(UsageError, match="is no shard: it was run without --shard"):
+        merge([result.config["run_id"]], cache_dir=store)
+
+
+def test_shards_of_another_number_are_refused(store):
+    """A third and a half are no whole."""
+    with pytest.raises(UsageError, match=r"one of 2 shards, and .* one of 3"):
+        merge([sharded(store, 1), sharded(store, 1, n=3)], cache_dir=store)
+
+
+# -- duplicates --------------------------------------------------------------------------------
+
+
+def test_a_shard_that_is_given_twice_counts_once(store):
+    """By its id, and run again from what is stored."""
+    ids = [sharded(store, 1), sharded(store, 2), sharded(store, 2)]
+    whole = evaluate([Answering("a")], questions(20), progress=False)
+    result = merge([*ids, ids[0]], cache_dir=store)
+    assert numbers(result) == numbers(whole)
+    assert len(result.rows) == 20
+
+
+def test_a_disagreement_names_the_row(store, tmp_path):
+    """And what differs; nothing is kept of such a merge."""
+    first, second = sharded(store, 1), sharded(store, 2)
+    path = tmp_path / "again.json"
+    find_kept(second, store).result().save(path)
+    told = json.loads(path.read_text())
+    told["rows"][1]["scores"]["f1"] = 0.123
+    path.write_text(json.dumps(told))
+    wrong = told["rows"][1]["example_id"]
+    with pytest.raises(ResultError, match=f"disagree about the row of 'a' on example '{wrong}'"):
+        merge([first, second, str(path)], cache_dir=store)
+    assert len(kept_runs(store)) == 2
+
+
+def test_one_run_stands_for_all_of_its_shards(store):
+    """Those of the same request in the store; of two of one shard, the newest finished."""
+    ids = [sharded(store, 1), sharded(store, 2), sharded(store, 1)]
+    sharded(store, 1, seed=7)
+    result = merge([ids[1]], cache_dir=store, siblings=True)
+    assert result.config["merged_from"] == [ids[2], ids[1]]
+
+
+# -- where shards come from --------------------------------------------------------------------
+
+
+def test_shards_of_other_stores_are_merged_from_their_files(tmp_path):
+    """With the texts behind their rows; they are runs of the store from then on."""
+    data, files = questions(20), []
+    for number in (1, 2):
+        run = find_kept(
+            sharded(tmp_path / f"machine {number}", number, data), tmp_path / f"machine {number}"
+        )
+        files.append(str(tmp_path / f"{number}.cbrun"))
+        export_run(run.path, run.record, Path(files[-1]))
+    whole = evaluate([Answering("a")], data, cache_dir=tmp_path / "whole", progress=False)
+    here = tmp_path / "here"
+    result = merge(files, cache_dir=here)
+    assert numbers(result) == numbers(whole)
+    kept = find_kept("latest", here).result()
+    assert [t.output for t in kept.texts] == [t.output for t in whole.texts]
+    assert len(kept_runs(here)) == 3
+
+
+def test_shards_saved_as_json_are_merged_without_a_store(tmp_path):
+    """Their texts among them; nothing is kept."""
+    paths = []
+    for number in (1, 2):
+        result = evaluate(
+            systems(), questions(), cache_dir=tmp_path / "s", shard=f"{number}/2", progress=False
+        )
+        paths.append(str(tmp_path / f"{number}.json"))
+        result.save(paths[-1])
+    whole = evaluate(systems(), questions(), cache_dir=tmp_path / "w", progress=False)
+    result = merge(paths, cache_dir=tmp_path / "none")
+    assert numbers(result) == numbers(whole)
+    assert [t.example for t in result.texts] == [t.example for t in whole.texts]
+    assert [t.output for t in result.texts] == [t.output for t in whole.texts]
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_merged_run_is_kept_whole(store):
+    """Its shards can go: rows, texts and summary are its own."""
+    from cbcore._store.store import Store
+    from cbcore._store.sweeping import remove_runs
+
+    ids = [sharded(store, number) for number in (1, 2)]
+    result = merge(ids, cache_dir=store)
+    opened = Store(store)
+    remove_runs(opened, set(ids), dry_run=False)
+    opened.close()
+    kept = find_kept("latest", store).result()
+    assert kept.to_dict() == result.to_dict()
+    whole = evaluate([Answering("a")], questions(20), cache_dir=store / "w", progress=False)
+    assert [t.example for t in kept.texts] == [t.example for t in whole.texts]
+    assert [t.output for t in kept.texts] == [t.output for t in whole.texts]
+
+
+def test_outputs_of_systems_without_identity_are_kept_together(store):
+    """Each run has them on a shelf of its own."""
+
+    class Unknown(Answering):
+        @property
+        def identity(self):
+            from cbcore.identity import UnidentifiableError
+
+            raise UnidentifiableError("it is nobody")
+
+    ids = [sharded(store, number, systems=[Unknown("a")]) for number in (1, 2)]
+    kept = merge(ids, cache_dir=store)
+    assert all(texts.output is not None for texts in kept.texts)
+
+
+def test_a_stranger_s_shards_run_no_code(tmp_path):
+    """From a file, a metric that names a program is left out, and so is what needs trust."""
+    paths = []
+    for number in (1, 2):
+        result = evaluate([Answering("a")], questions(), shard=f"{number}/2", progress=False)
+        told = json.loads(result.to_json())
+        told["config"]["metrics"].append(
+            {
+                "name": "pairwise_judge",
+                "component": "pairwise_judge",
+                "plugin": "cb-llm-judge",
+                "params": {"judge": "os:abort"},
+            }
+        )
+        told["config"]["extension_plugins"] = [
+            {
+                "name": "memories",
+                "component": "memory",
+                "plugin": "cb-memory",
+                "params": {"memories": [f"py:{tmp_path}/evil.py:Evil"]},
+            }
+        ]
+        paths.append(str(tmp_path / f"{number}.json"))
+        Path(paths[-1]).write_text(json.dumps(told))
+    (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
+    result = merge(paths, cache_dir=tmp_path / "none")
+    assert any("'pairwise_judge'" in problem for problem in result.problems)
+    assert any("names code" in problem for problem in result.problems)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sharding": {"of": 3}},
+        {"sharding": {"of": "x", "data": {}}},
+        {"sharding": {"of": "x", "data": [{"source": "0"}]}},
+        {"sharding": {"of": "x", "failures": []}},
+        {"systems": None},
+        {"shard": "one"},
+    ],
+    ids=str,
+)
+def test_a_record_that_was_damaged_is_told(tmp_path, changed):
+    """In one message, whatever was made of it."""
+    result = evaluate([Answering("a")], questions(4), shard="1/1", progress=False)
+    told = json.loads(result.to_json())
+    told["config"] |= changed
+    (tmp_path / "shard.json").write_text(json.dumps(told))
+    with pytest.raises(ResultError, match=r"shard.json: (what it says|its shard)"):
+        merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
+
+
+def test_a_merged_result_reads_back(tmp_path, store):
+    """As any other: from JSON, and from the store."""
+    result = merge([sharded(store, n) for n in (1, 2)], cache_dir=store)
+    result.save(tmp_path / "merged.json")
+    assert EvalResult.load(tmp_path / "merged.json") == result

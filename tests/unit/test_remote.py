@@ -1,0 +1,190 @@
+"""Data files by their addresses, read through fsspec."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from cbcore import evaluate
+from cbcore._build.places import from_folder
+from cbcore.exceptions import ConfigError, DataError, MissingExtraError, UsageError
+from cbcore.files import FileDataset
+from cbcore.remote import RemoteFile, is_address
+from cbcore.specs import Spec, parse_dataset
+from cbcore.trust import Stranger
+
+ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
+SECRET = "kR7pQ2vX9mZ4tW8s"
+
+
+@pytest.fixture
+def store():
+    """A file system that lives in this process."""
+    system = MemoryFileSystem()
+    yield system
+    system.store.clear()
+
+
+def jsonl(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def test_every_format_reads_from_an_address(store):
+    """As it does from a local file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), table)
+    lines = ["id,context,answer", *(f"{r['id']},{r['context']},{r['answer']}" for r in ROWS)]
+    files = {
+        "rows.jsonl": jsonl(ROWS),
+        "rows.json": json.dumps(ROWS).encode(),
+        "rows.csv": "\n".join(lines).encode(),
+        "rows.parquet": table.getvalue(),
+    }
+    for name, content in files.items():
+        store.pipe(f"/bucket/{name}", content)
+        assert list(FileDataset(f"memory://bucket/{name}")) == ROWS
+
+
+def test_a_run_takes_an_address_for_a_dataset(store):
+    """Its rows are called like the file, and its record says where that is."""
+    store.pipe("/bucket/numbers.jsonl", jsonl(ROWS))
+    result = evaluate(["identity | extractive"], "memory://bucket/numbers.jsonl", progress=False)
+    assert {row.dataset for row in result.rows} == {"numbers"}
+    (record,) = result.config["datasets"]
+    assert record["params"] == {"path": "memory://bucket/numbers.jsonl"}
+
+
+def test_a_local_file_by_its_address(tmp_path):
+    """The same library reads it, so what works here works for a bucket."""
+    (tmp_path / "rows.jsonl").write_bytes(jsonl(ROWS))
+    assert list(FileDataset(f"local://{tmp_path}/rows.jsonl")) == ROWS
+
+
+def test_no_more_is_read_than_is_asked_for(store):
+    """Of thirty megabytes, three rows take the first block or two."""
+    taken = []
+
+    class Counted(io.BytesIO):
+        def readinto(self, buffer):
+            n = super().readinto(buffer)
+            taken.append(n)
+            return n
+
+    class Counting(MemoryFileSystem):
+        protocol = "counting"
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return super()._strip_protocol(path.replace("counting:", "memory:"))
+
+        def open(self, path, mode="rb", **options):
+            return Counted(super().open(path, mode, **options).getvalue())
+
+    fsspec.register_implementation("counting", Counting, clobber=True)
+    long = [{**row, "context": "word " * 6_000} for row in ROWS * 200]
+    store.pipe("/bucket/long.jsonl", jsonl(long))
+    assert len(list(islice(FileDataset("counting://bucket/long.jsonl"), 3))) == 3
+    assert 0 < sum(taken) <= 4 * 2**20 < store.size("/bucket/long.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("memory://bucket/none.jsonl", "there is no data file 'memory://bucket/none.jsonl'"),
+        ("nobody://bucket/rows.jsonl", "Protocol not known: nobody"),
+        ("memory://bucket/rows.txt", "cannot tell how to read a file ending in '.txt'"),
+    ],
+)
+def test_what_cannot_be_read_is_told(store, address, told):
+    """With the address, before anything runs."""
+    with pytest.raises(UsageError) as caught:
+        FileDataset(address)
+    assert told in caught.value.message
+
+
+def test_a_failing_store_is_told_without_its_credentials(monkeypatch):
+    """Whatever its library puts into the message."""
+
+    class Refusing(MemoryFileSystem):
+        protocol = "refusing"
+
+        def isfile(self, path):
+            raise PermissionError(f"key {SECRET} is not known to s3://me:{SECRET}@bucket")
+
+    fsspec.register_implementation("refusing", Refusing, clobber=True)
+    with pytest.raises(DataError) as caught:
+        FileDataset(f"refusing://me:{SECRET}@bucket/rows.jsonl")
+    assert SECRET not in str(caught.value)
+    assert "cannot read refusing://bucket/rows.jsonl: PermissionError" in caught.value.message
+
+
+def test_an_address_is_shown_without_login_and_query():
+    """In messages, and in what a result records."""
+    file = RemoteFile(f"https://me:{SECRET}@host/data/rows.jsonl?token={SECRET}")
+    assert str(file) == repr(file) == "https://host/data/rows.jsonl"
+    assert (file.name, file.stem, file.suffix) == ("rows.jsonl", "rows", ".jsonl")
+
+
+def test_without_the_library_it_is_named(monkeypatch):
+    """With the extra that brings it."""
+    real = builtins.__import__
+
+    def importing(name, *arguments, **keywords):
+        if name == "fsspec":
+            raise ImportError(name)
+        return real(name, *arguments, **keywords)
+
+    monkeypatch.delitem(sys.modules, "fsspec")
+    monkeypatch.setattr(builtins, "__import__", importing)
+    with pytest.raises(MissingExtraError, match=r"cbcore\[remote\]"):
+        FileDataset("s3://bucket/rows.jsonl")
+
+
+def test_a_package_that_is_missing_behind_it_is_named():
+    """In the words of the library that knows it."""
+    if "s3fs" in sys.modules:
+        pytest.skip("s3fs is installed here")
+    with pytest.raises(UsageError, match="Install s3fs"):
+        FileDataset("s3://bucket/rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("s3://bucket/a/rows.jsonl", "s3://bucket/a/rows.jsonl"),
+        ("hf://datasets/me/mine/rows.parquet", "hf://datasets/me/mine/rows.parquet"),
+        ("gs://b/rows.csv,context_column=text", "gs://b/rows.csv"),
+    ],
+)
+def test_a_spec_that_is_an_address_is_a_file(text, path):
+    """With its parameters behind it; a name with a config is none."""
+    spec = parse_dataset(text)
+    assert (spec.name, spec.config) == ("file", path)
+    assert parse_dataset("mine:x").name == "mine"
+    assert not is_address("mine:x")
+
+
+def test_a_run_file_leaves_addresses_alone():
+    """They are relative to nothing."""
+    spec = Spec("file", "s3://bucket/rows.jsonl")
+    assert from_folder(Path("below"), {"datasets": [spec]}) == {"datasets": [spec]}
+
+
+def test_a_stranger_names_no_address(tmp_path, monkeypatch):
+    """Neither with the user's credentials nor without: a suite's data is in its folder."""
+    monkeypatch.chdir(tmp_path)
+    stranger = Stranger("a suite", (tmp_path,))
+    for address in ("s3://bucket/rows.jsonl", "memory://x/rows.jsonl"):
+        with pytest.raises(ConfigError, match="it is an address"):
+            stranger.may_set("file", "path", address, str)
