@@ -20,7 +20,7 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, private_copy
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE, MOST_VALUES
 from cbcore._store.outputs import read_output, written_output
-from cbcore._store.rows import encoded, without_texts
+from cbcore._store.rows import encoded, encoded_numbers
 from cbcore._store.shelf import Shelf
 from cbcore._store.store import Store
 from cbcore.boundary import contained
@@ -229,9 +229,10 @@ class Memo:
             return False
         given = {}
         for scorer, scores in outcome.scores:
-            if type(scores) is not dict or scorer.key not in self._names:
+            name = self._names.get(scorer.key)
+            if name is None or type(scores) is not dict:
                 return False
-            given[self._names[scorer.key]] = scores
+            given[name] = scores
         try:
             payload, told = packed(output, work.example), plain_bytes(given)
         except KeyboardInterrupt:
@@ -312,11 +313,10 @@ class Memo:
 
     def keep_row(self, work: Work, row: EvalRow) -> None:
         """Store a finished row, behind those before it."""
-        if self._examples is None:
-            row = without_texts(row)
-        value = encoded(row)
+        write = encoded if self._examples is not None else encoded_numbers
+        value = write(row)
         if is_shown_in(value):
-            value = encoded(attrs.evolve(row, **hide(row.to_dict())))
+            value = write(attrs.evolve(row, **hide(row.to_dict())))
         self._rows.put((work.address or _NO_ADDRESS, value))
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:

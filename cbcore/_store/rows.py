@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _FIELDS = tuple(name for name in ROW_FIELDS if name != "system")
 _N_FIELDS = len(_FIELDS)
 _fields_of = attrgetter(*_FIELDS)
+_METADATA, _RESPONSE = map(_FIELDS.index, ("metadata", "response"))
 
 
 def encoded(row: EvalRow) -> bytes:
@@ -41,6 +42,19 @@ def encoded(row: EvalRow) -> bytes:
         return plain_bytes(_fields_of(bare))
 
 
+def encoded_numbers(row: EvalRow) -> bytes:
+    """As `encoded`, with neither what a model said nor what was noted beside."""
+    fields = _fields_of(row)  # a row made of another takes longer than all the rest
+    between, after = fields[_METADATA + 1 : _RESPONSE], fields[_RESPONSE + 1 :]
+    noted = fields[_METADATA]
+    if noted:
+        noted = {k: v for k, v in noted.items() if isinstance(v, int | float) or k == CLUSTER}
+    try:
+        return plain_bytes((*fields[:_METADATA], noted, *between, None, *after))
+    except TypeError:
+        return encoded(attrs.evolve(row, response=None, metadata=noted))
+
+
 def decoded(system: str, value: bytes | None) -> EvalRow:
     """A row that was stored; what is left of it where it was damaged."""
     # Plain, as it is passed for every row by every metric.
@@ -48,12 +62,6 @@ def decoded(system: str, value: bytes | None) -> EvalRow:
         return EvalRow(system, *from_bytes(value)[:_N_FIELDS])  # type: ignore[arg-type]
     except (ValueError, TypeError):  # among them that there is none
         return EvalRow(system, "?", error="this row was damaged in the store")
-
-
-def without_texts(row: EvalRow) -> EvalRow:
-    """A row with its numbers only: neither what a model said nor what was noted beside."""
-    noted = {k: v for k, v in row.metadata.items() if isinstance(v, int | float) or k == CLUSTER}
-    return attrs.evolve(row, response=None, metadata=noted)
 
 
 class StoredRows(Sequence[EvalRow]):

@@ -11,12 +11,12 @@ import sys
 import threading
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from cbcore._store.batches import KEY_BYTES, Batch, Pair, unpacked
+from cbcore._store.batches import KEY_BYTES, Batch, Packed, Pair, packed, unpacked
 from cbcore.exceptions import StoreError
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Shelf:
         self._store = store
         self.name = name
         # Filled by whoever puts, without a lock, and emptied from the other end by who packs.
-        self.waiting: deque[Pair] = deque()
+        self.waiting: list[Pair] = []
         self.put = self.waiting.append
         self.put_all = self.waiting.extend
         self.written: Written | None = None
@@ -200,10 +200,16 @@ class Shelf:
             found.update({key: recent[key] for key in keys if key in recent})
         return found
 
-    def taken(self) -> list[Pair]:
-        """What is waiting, which then waits no more. Only for who holds the lock of packing."""
-        take = self.waiting.popleft
-        return [take() for _ in range(len(self.waiting))]
+    def pack_into(self, batches: list[Packed]) -> None:
+        """Make batches of what is waiting, which then waits no more.
+
+        Only for who holds the lock of packing.
+        """
+        pairs = self.waiting[:]
+        made, n = list(packed(self.name, pairs)), len(pairs)
+        # All that takes time is done: an interrupt before this finds everything still waiting.
+        batches += made
+        del self.waiting[:n]
 
     def left_waiting(self) -> list[Pair]:
         """What is in memory only, after all was brought to the disk that could be."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import compress, crc32
 
-from cbcore._store.batches import Packed, Pair, inflated, packed, unpacked
+from cbcore._store.batches import Packed, Pair, inflated, unpacked
 from cbcore._store.database import (
     FILE_NAME,
     INSERT_BATCH,
@@ -130,7 +130,7 @@ class Store:
     def uncommitted(self, shelf: Shelf) -> list[Pair]:
         """What was put on a shelf and is not on the disk yet."""
         with self._packing:
-            waiting = list(shelf.waiting)
+            waiting = shelf.waiting[:]
             mine = [batch for batch in (*self._writing, *self._packed) if batch[0] == shelf.name]
         packed_before = [batch for values in mine if (batch := unpacked(*values)) is not None]
         return [*(pair for batch in packed_before for pair in batch.pairs()), *waiting]
@@ -159,7 +159,7 @@ class Store:
         with self._packing:
             for shelf in self._shelves.values():
                 if shelf.waiting:
-                    self._packed += packed(shelf.name, shelf.taken())
+                    shelf.pack_into(self._packed)
             if len(self._packed) > _MOST_PACKED:
                 self.is_due = True
 

@@ -124,6 +124,20 @@ def test_without_examples_no_text_is_on_the_disk(tmp_path):
     assert b"Paris" not in b"".join(values_in(tmp_path / "store.sqlite3", "rows"))
 
 
+@pytest.mark.parametrize("odd", [{}, {"when": object()}, {"large": 10**700}])
+def test_without_examples_the_numbers_noted_beside_a_row_are_kept(tmp_path, odd):
+    """Texts and other things are not, nor does one that cannot be written cost the rest."""
+    noted = {"n": 3, "cost_usd": 0.5, "is_short": True, "said": "Paris", **odd}
+
+    class Noting(Cutting):
+        def process(self, example):
+            return {**super().process(example), "metadata": noted}
+
+    run(tmp_path, [Noting(4, "four")], no_examples=True)
+    kept = open_run("latest", tmp_path).rows[0].metadata
+    assert kept == {"n": 3, "cost_usd": 0.5, "is_short": True}
+
+
 def test_a_system_without_identity_is_kept_too(tmp_path):
     """Nothing is recalled of it, and all of it can be seen."""
     namespace = {"__name__": "typed_at_a_prompt"}

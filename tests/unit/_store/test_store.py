@@ -14,6 +14,7 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import _logging, evaluate
 from cbcore._run import attempts
+from cbcore._store import batches
 from cbcore._store import store as stores
 from cbcore._store.batches import MOST_VALUES, inflated, packed, unpacked
 from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
@@ -21,7 +22,7 @@ from cbcore._store.shelf import SORTS
 from cbcore._store.store import Store
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalResult
-from tests.stores import OWNER, get, key_of, put
+from tests.stores import OWNER, get, key_of, put, values_in
 
 
 class Counting:
@@ -515,3 +516,20 @@ def test_where_no_thread_can_be_started_what_is_put_waits_for_the_end(tmp_path, 
     put(store, "outputs", "b", b"2")
     store.close()
     assert Store(tmp_path).count("outputs") == 2
+
+
+def test_an_interrupt_while_values_are_packed_loses_none_of_them(tmp_path, monkeypatch):
+    """They wait until their batch is made, so that whoever commits next finds all of them."""
+    store = Store(tmp_path)
+    for name in "abc":
+        put(store, "outputs", name, name.encode())
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batches, "compress", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.pack()
+    store.close()
+    assert sorted(values_in(tmp_path / "store.sqlite3", "outputs")) == [b"a", b"b", b"c"]
