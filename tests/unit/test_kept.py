@@ -237,7 +237,7 @@ def test_an_exported_run_is_opened_like_a_kept_one(tmp_path):
 @pytest.mark.parametrize(("worth_saving_s", "n_scores"), [(0.0, 5), (60.0, 0)])
 def test_removing_a_run_leaves_what_others_need(tmp_path, monkeypatch, worth_saving_s, n_scores):
     """And gives back what nobody does, to the last value, wherever scores are kept."""
-    monkeypatch.setattr(attempts, "_WORTH_SAVING_S", worth_saving_s)
+    monkeypatch.setattr(attempts, "WORTH_SAVING_S", worth_saving_s)
     first = run(tmp_path)
     second = run(tmp_path, [Cutting(6, "six")], DATA[:5])
     store = Store(tmp_path)

@@ -248,7 +248,7 @@ def test_a_damaged_value_is_asked_again_and_told(
 ):
     """Neither a crash nor another number; the run after that finds all of it."""
     if sort == "scores":  # which have a shelf of their own when it takes time to give them
-        monkeypatch.setattr(attempts, "_WORTH_SAVING_S", 0.0)
+        monkeypatch.setattr(attempts, "WORTH_SAVING_S", 0.0)
     first = run(tmp_path)
     changed(tmp_path, sort, column, damage)
     again = run(tmp_path)
