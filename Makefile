@@ -57,8 +57,9 @@ pictures: .make/dev .make/page ## Take the pictures of the HTML report anew; nee
 bench-harness: .make/dev ## Hold suites against lm-evaluation-harness, task by task; about ten minutes.
 	$(BIN)/python -m benchmarks.harness
 
-docs: .make/dev ## Write the generated reference pages anew.
+docs: .make/dev ## Write the generated reference pages and the notebook anew.
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/notebook.py
 
 site: docs ## Build the documentation as a static site in site/; warnings are errors.
 	$(BIN)/zensical build --strict --clean

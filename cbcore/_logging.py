@@ -18,7 +18,7 @@ from cbcore.texts import visible, visible_json
 _LEVELS = ("debug", "info", "warning", "error")
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class LogSettings:
     """How log lines look and which are shown. `threshold` indexes debug, info, warning, error."""
 

@@ -116,29 +116,28 @@ def _check(root: Any) -> None:
 
     No recursion: nothing is known yet of how deep it goes.
     """
-    sizes: dict[int, int] = {}
-    heights: dict[int, int] = {}
-    open_nodes: set[int] = set()
+    sizes: dict[Any, int] = {}  # by node: those of YAML are equal to nothing but themselves
+    heights: dict[Any, int] = {}
+    open_nodes: set[Any] = set()
     waiting: list[tuple[Any, bool]] = [] if root is None else [(root, False)]
     while waiting:
         node, is_done = waiting.pop()
-        key = id(node)
         if is_done:
-            open_nodes.discard(key)
-            below = [id(child) for child in _children(node)]
-            sizes[key] = 1 + sum(sizes[child] for child in below)
-            heights[key] = 1 + max((heights[child] for child in below), default=0)
-            if heights[key] > DEEPEST:
+            open_nodes.discard(node)
+            below = list(_children(node))
+            sizes[node] = 1 + sum(sizes[child] for child in below)
+            heights[node] = 1 + max((heights[child] for child in below), default=0)
+            if heights[node] > DEEPEST:
                 raise _too_deep(node.start_mark)
-            if sizes[key] > MOST_VALUES:
+            if sizes[node] > MOST_VALUES:
                 reason = f"its aliases stand for more than {MOST_VALUES:,} values"
                 raise NotReadableError(f"not valid YAML: {reason}", node.start_mark.line + 1)
-        elif key not in sizes:
-            if key in open_nodes:
+        elif node not in sizes:
+            if node in open_nodes:
                 reason = "not valid YAML: an alias stands inside of what it stands for"
                 raise NotReadableError(reason, node.start_mark.line + 1)
             _check_node(node)
-            open_nodes.add(key)
+            open_nodes.add(node)
             waiting.append((node, True))
             waiting += [(child, False) for child in _children(node)]
 

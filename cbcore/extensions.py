@@ -75,7 +75,7 @@ class RunExtension(Protocol):
         """What it adds to one run. Called once, before anything is spent."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Contribution:
     """What an extension adds to a run.
 
@@ -103,7 +103,7 @@ class Contribution:
         return None, []
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Setup:
     """What an extension may use to set up its part of a run."""
 

@@ -5,7 +5,6 @@ They are local ones, or in an object store by their address: `s3://bucket/rows.j
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,6 +157,8 @@ class FileDataset:
             yield self._object(value, f"item {index}")
 
     def _read_csv(self) -> Iterator[_Row]:
+        import csv
+
         # The default of 128 KiB per cell is less than a long context; the limit is a global.
         csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
         # Bytes that are no UTF-8 are let through, to be found in the row that has them.

@@ -45,7 +45,7 @@ class RunConfig(TypedDict, total=False):
     repeats: Annotated[int, "how often each example was run"]
     timeout_s: Annotated[float | None, "seconds a system may take for one example, or null"]
     max_errors: Annotated[float | None, "errored rows, or their share, that stop it, or null"]
-    fail_fast: Annotated[bool, "whether the first errored row stops it"]
+    fail_fast: Annotated[bool, "whether the first failure stops it, of a system or of an evaluator"]
     budget_tokens: Annotated[int | None, "the tokens it may spend, or null"]
     budget_usd: Annotated[float | None, "the dollars it may spend, or null"]
     no_examples: Annotated[bool, "whether the store keeps numbers only, no texts"]

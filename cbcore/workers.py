@@ -20,7 +20,7 @@ import attrs
 import cbcore
 from cbcore.components import describe_exception
 
-__all__ = ("Batch", "Bench", "Recipe", "Refusal", "Reply")
+__all__ = ("Batch", "Bench", "Recipe", "Reply")
 
 
 @attrs.frozen

@@ -208,7 +208,7 @@ class Page:
             done = subprocess.run(
                 ["/bin/sh", "-c", command.text],
                 cwd=self.folder,
-                env=self._environ(),
+                env=self.environ(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -229,7 +229,7 @@ class Page:
             self._python = subprocess.Popen(
                 [sys.executable, "-c", _INTERPRETER],
                 cwd=self.folder,
-                env=self._environ(),
+                env=self.environ(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 encoding="utf-8",
@@ -268,7 +268,7 @@ class Page:
         options += ["--disable-pip-version-check", "--target", str(self._site)]
         done = subprocess.run(
             [sys.executable, "-m", "pip", "install", *options, str(self.folder / project)],
-            env=self._environ(),
+            env=self.environ(),
             capture_output=True,
             encoding="utf-8",
             timeout=TIME_LIMIT_S,
@@ -277,7 +277,8 @@ class Page:
         if done.returncode:
             raise self._failure(block, f"cannot install {project}\n{done.stderr}")
 
-    def _environ(self) -> dict[str, str]:
+    def environ(self) -> dict[str, str]:
+        """What programs of the page find around them: nothing of this machine's user."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CB_", "PYTEST_"))}
         kept.pop("PYTHONWARNINGS", None)
         return {

@@ -22,7 +22,7 @@ from cbcore.secrets import notice_parameters, visible
 from cbcore.trust import Stranger
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Setting:
     """A flag of `cb run` that a plugin brings: an extension, or an option of its extensions.
 
@@ -69,7 +69,7 @@ def by_word(settings: Iterable[Setting]) -> dict[str, Setting]:
     return {word: setting for setting in settings for word in setting.words}
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Extending:
     """An extension that was asked for: by which setting, with what, and what was made of it.
 

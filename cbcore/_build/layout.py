@@ -29,7 +29,7 @@ def _column(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Layout:
     """Fields with the columns they are read from, and whether ids that come again are numbered."""
 

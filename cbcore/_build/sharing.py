@@ -55,7 +55,7 @@ def _rebuilt(part: Part, shared: Any) -> Part:
     return Part(value, part.record, part.component, part.making)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Done:
     """An output, and the seconds that it took."""
 

@@ -23,7 +23,7 @@ WORTH_SAVING_S = 0.002
 """What takes this long is stored before anything else can happen to it, and on its own."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Attempt:
     """Calls a system that blocks, and asks the evaluators that can score at once.
 
@@ -85,7 +85,7 @@ class AwaitedAttempt:
         return outcome
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Scoring:
     """Asks the evaluators that can score at once about an outcome, in any thread."""
 

@@ -29,7 +29,7 @@ _MARGIN = 2
 """Calls that overlap, and whose replies have no limit, may grow to so many times the dearest."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Budget:
     """Tokens and money for all calls of a run; what is read from the store is free.
 
@@ -83,7 +83,7 @@ def _at_most(amount: float, form: str, spent: float, sign: str = "") -> str:
     return "" if spent else f", and a call may take {sign}{amount:{form}}"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Account:
     """What the calls of one system take of a budget.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cbcore._run.event_loop import LoopThread
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class RunOptions:
     """How a run is carried out. None of it changes what a score means."""
 
@@ -44,7 +44,7 @@ class RunOptions:
     overlap: bool = False
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class RunContext:
     """All that a lane needs of its run. `score_field` is the score that quality means."""
 

@@ -66,7 +66,7 @@ class KeptExamples:
         return after if after == len(order) else place
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Places:
     """Where one system's results on one source are kept.
 

@@ -22,7 +22,7 @@ from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, is_awaited, score
 from cbcore._run.sources import Source
-from cbcore._run.tracebacks import Raised
+from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work, private_copy
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
@@ -165,6 +165,11 @@ class Lane:
     def raised(self) -> Raised | None:
         """What the call behind the last errored row raised."""
         return self._row_maker.raised
+
+    @property
+    def failed(self) -> FailedScoring | None:
+        """The evaluator that raised where it should have scored the last row."""
+        return self._row_maker.failed
 
     def salvaged(self) -> Iterator[EvalRow]:
         """After an early end: the rows that were ready; outputs not yet scored are stored."""

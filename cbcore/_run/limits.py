@@ -6,17 +6,19 @@ import math
 
 import attrs
 
-from cbcore._run.tracebacks import Raised
+from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
 
 _ROWS_BEFORE_A_SHARE_COUNTS = 20
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class ErrorLimit:
-    """Stops at the first errored row (`fail_fast`) or after more than `max_errors`.
+    """Stops at the first failure (`fail_fast`) or after more than `max_errors` errored rows.
 
+    A failure is an errored row, or an evaluator that raised where it should have scored one. One
+    that says why a score cannot be given has not failed, and the row is none that errored.
     `max_errors` is a number of rows, or, as a float, a share of all rows. A share is taken of
     the rows expected; where these are unknown, of the rows so far, once there are enough.
     """
@@ -32,13 +34,20 @@ class ErrorLimit:
         """Whether there is any limit to keep."""
         return self.fail_fast or self.max_errors is not None
 
-    def count(self, row: EvalRow, raised: Raised | None = None) -> None:
+    def count(
+        self, row: EvalRow, raised: Raised | None = None, failed: FailedScoring | None = None
+    ) -> None:
         """Take one row into account; raises `RunError` when the limit is passed.
 
-        That is chained to what an errored row `raised`.
+        That is chained to what an errored row `raised`, or the evaluator that `failed` on it.
         """
         self._rows += 1
         if row.error is None:
+            if failed is not None and self.fail_fast:
+                raise RunError(
+                    f"evaluator {failed.evaluator!r} could not score example {row.example_id!r} "
+                    f"of system {row.system!r}: {failed.reason}"
+                ) from failed.raised.cause()
             return
         self._errors += 1
         cause = raised.cause() if raised is not None else None

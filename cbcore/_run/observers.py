@@ -15,7 +15,7 @@ Listener: TypeAlias = tuple[str, Callable[[Any], Any]]
 """Who listens (a plugin's name), and the function that is told."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Observers:
     """Who is told what happens. A listener that raises is reported once and left out.
 

@@ -13,7 +13,7 @@ from cbcore.plain import canonical_bytes, from_bytes
 _ABSENT = object()
 
 
-@attrs.define
+@attrs.define(repr=False)
 class StoredOutput:
     """What the store holds for one example: the output as it was stored, and its scores."""
 

@@ -31,7 +31,7 @@ class StoredSystem:
         raise ProcessError("no output is stored for this example")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class _Identified:
     """What came of looking for an identity: one, or the reason why there is none.
 
@@ -45,7 +45,7 @@ class _Identified:
 
 # Two parts are never equal: what they hold may be compared in ways of its own, or not at all.
 # So they can be kept in sets, and the same part is found again by being that part.
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Part:
     """A component ready to use.
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from cbcore._run.reasons import Unscored, reason_of
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.tracebacks import Raised, traceback_of
+from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
+from cbcore.exceptions import MissingScoreError
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import TRACEBACK
@@ -30,7 +31,7 @@ class RowMaker:
 
     `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
     example has in the `cluster_column` is kept as the row's cluster. `raised` is what the call
-    behind the last errored row raised.
+    behind the last errored row raised; `failed` is the first evaluator that did for the last row.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class RowMaker:
         self._cluster_column = cluster_column or CLUSTER
         self._unscored = Unscored(score_field or "", scorers)
         self.raised: Raised | None = None
+        self.failed: FailedScoring | None = None
 
     # May be called twice for one outcome: a budget wants to know what a call took before it is
     # scored. So it changes nothing of the outcome.
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output
+        self.failed = None
         row = EvalRow(self._system, work.example_id, latency=outcome.latency, dataset=work.dataset)
         if work.repeat:
             row.repeat = work.repeat
@@ -211,8 +214,7 @@ class RowMaker:
     def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
-                self._keep_reason(row, scorer, reason_of(scores))
-                _keep_traceback(row, traceback_of(scores))
+                self._keep_failure(row, scorer, scores)
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -254,6 +256,13 @@ class RowMaker:
             cost = details.get("cost_usd")
             if type(cost) in (int, float):
                 row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+
+    def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
+        raised, reason = Raised.by(error), reason_of(error)
+        self._keep_reason(row, scorer, reason)
+        _keep_traceback(row, raised.traceback)
+        if self.failed is None and not isinstance(error, MissingScoreError):
+            self.failed = FailedScoring(scorer.part.name, redact(reason), raised)
 
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):

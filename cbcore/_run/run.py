@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,6 @@ from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
-from cbcore._run.row_files import DiskRows, remove_abandoned
 from cbcore._run.scorers import is_awaited
 from cbcore._run.sections import made_sections
 from cbcore._run.sources import Source, replayed
@@ -52,6 +50,7 @@ from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
+    from cbcore._run.row_files import DiskRows
     from cbcore._run.searching import Search
 
 __all__ = ("Run", "RunOptions", "Source")
@@ -59,7 +58,7 @@ __all__ = ("Run", "RunOptions", "Source")
 _ANY_TEXT = "warm"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Run:
     """One benchmark run: systems × sources, scored and summed up."""
 
@@ -217,7 +216,7 @@ class Run:
             for row in lane.rows():
                 keep(row)
                 if limited:
-                    self._errors.count(row, lane.raised)
+                    self._errors.count(row, lane.raised, lane.failed)
         except BaseException:  # an early end, however it comes
             self._commit_first()
             # Not counted as errors any more: the run has ended, and for one reason only.
@@ -247,7 +246,8 @@ class Run:
                 for row in interleaved(lanes, self._timing):
                     self._keep(row)
                     if self._errors.limited:
-                        self._errors.count(row)
+                        lane = lanes[row.system]
+                        self._errors.count(row, lane.raised, lane.failed)
             except BaseException:  # an early end, however it comes
                 self._commit_first()
                 for lane in lanes.values():
@@ -279,6 +279,10 @@ class Run:
             return []
         if self.context.keeping is not None:
             return self.context.keeping.rows(system)
+        import tempfile
+
+        from cbcore._run.row_files import DiskRows, remove_abandoned
+
         remove_abandoned(Path(tempfile.gettempdir()))
         return DiskRows(system)
 

@@ -21,7 +21,7 @@ _NOTHING_SPENT: Mapping[str, Any] = {}
 _next_key = itertools.count().__next__
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Scorer:
     """An evaluator and how it came to score a dataset.
 
@@ -73,7 +73,7 @@ def is_awaited(scorer: Scorer) -> bool:
     return hasattr(scorer.part.value, "ascore")
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Outcome:
     """What came of one call: an output, or the error in its place and what that took."""
 

@@ -12,7 +12,7 @@ from cbcore._run.scorers import Scorer
 from cbcore._run.work import Replayable
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Source:
     """A dataset with the scorers of its outputs.
 

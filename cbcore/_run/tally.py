@@ -17,7 +17,7 @@ _WINDOW_S = 30.0
 """What the rate is taken over: rows that came from the store say nothing of those to come."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Standing:
     """How far a run is. `total` and `left_s` are None where nobody can tell."""
 

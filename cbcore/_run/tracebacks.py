@@ -6,7 +6,6 @@ Frames of `cb` that lead to that code are left out, as nobody looks there for th
 from __future__ import annotations
 
 import sys
-import traceback
 from pathlib import Path
 from types import TracebackType
 
@@ -37,6 +36,8 @@ def traceback_of(error: BaseException) -> str:
         if isinstance(noted := getattr(error, _NOTE, None), str):
             return noted
         if (raised := _from_foreign_code(error.__traceback__)) is not None:
+            import traceback
+
             told = traceback.TracebackException(
                 type(error), error, raised, limit=-MOST_FRAMES, compact=True
             )
@@ -53,7 +54,7 @@ def noted(error: BaseException) -> BaseException:
     return error
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Raised:
     """What a call raised. To another process goes only what is to be read of it."""
 
@@ -71,6 +72,15 @@ class Raised:
     def cause(self) -> BaseException | None:
         """What to chain an error of `cb` to: the exception, or what is left of it."""
         return self.error or (RaisedElsewhereError(self.traceback) if self.traceback else None)
+
+
+@attrs.frozen
+class FailedScoring:
+    """An evaluator that raised where it should have scored a row, and how the row tells it."""
+
+    evaluator: str
+    reason: str
+    raised: Raised
 
 
 class RaisedElsewhereError(Exception):

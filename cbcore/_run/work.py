@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,7 +22,7 @@ _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Work:
     """One example to be processed, with what the row will need to know of it.
 
@@ -207,6 +205,9 @@ class Replayable:
         return self._record(limited) if self._must_spool else limited
 
     def _record(self, examples: Iterator[Any]) -> Iterator[Any]:
+        import pickle  # few runs come here
+        import tempfile
+
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         for example in examples:
             pickle.dump(example, self._spool, protocol=pickle.HIGHEST_PROTOCOL)
@@ -214,6 +215,8 @@ class Replayable:
             yield example
 
     def _replay(self) -> Iterator[Any]:
+        import pickle
+
         # Only as far as the first system got: what it did not pull, nobody has seen.
         self._spool.seek(0)
         for _ in range(self._spooled):

@@ -7,6 +7,7 @@ longer than all that a run does beside. What was written together is mostly read
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TypeAlias
@@ -32,7 +33,7 @@ Packed: TypeAlias = "tuple[bytes, int, bytes, bytes, int]"
 """A batch as it is written: its shelf, how many values, their keys, the values, the checksum."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Batch:
     """Values that were written together, and their keys, in order."""
 
@@ -48,6 +49,20 @@ class Batch:
 
     def value(self, place: int) -> bytes:
         return self._values[self._ends[place] : self._ends[place + 1]]
+
+    def places_with(self, needle: bytes) -> Iterator[int]:
+        """Which values hold these bytes, letters of ASCII in lower case; with none, all."""
+        if not needle:
+            yield from range(len(self))
+            return
+        ends, lowered = self._ends, self._values.lower()
+        at = lowered.find(needle, ends[0])
+        while at >= 0:
+            place = bisect_right(ends, at) - 1
+            is_inside = at + len(needle) <= ends[place + 1]
+            if is_inside:
+                yield place
+            at = lowered.find(needle, ends[place + 1] if is_inside else at + 1)
 
     def pairs(self) -> Iterator[Pair]:
         return ((self.key(place), self.value(place)) for place in range(len(self)))

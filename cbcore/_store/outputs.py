@@ -32,6 +32,12 @@ def read_output(value: bytes) -> tuple[float, bytes, bytes]:
     return latency, payload, scores
 
 
+def own_part(value: bytes) -> dict[str, Any]:
+    """What a system returned that is not the example's."""
+    own: dict[str, Any] = from_bytes(read_output(value)[1])[0]
+    return own
+
+
 def returned(value: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
     """What a system returned: what it only handed back is the example's."""
     own, handed_back = from_bytes(read_output(value)[1])

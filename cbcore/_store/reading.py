@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, overload
 
 from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.database import failure, opened_as_it_is
-from cbcore._store.outputs import returned
+from cbcore._store.outputs import own_part, returned
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import StoredRows
 from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
 from cbcore.exceptions import StoreError
 from cbcore.identity import content_key
 from cbcore.plain import from_bytes
-from cbcore.results import NO_TEXTS, Texts
+from cbcore.results import NO_TEXTS, SearchableTexts, Texts
 
 
 class Reader:
@@ -63,7 +65,7 @@ def kept_rows(reader: Reader, record: RunRecord) -> dict[str, StoredRows]:
     return found
 
 
-class KeptTexts(Sequence[Texts]):
+class KeptTexts(SearchableTexts):
     """The texts behind the rows of a run, at the places of the rows."""
 
     def __init__(
@@ -91,10 +93,9 @@ class KeptTexts(Sequence[Texts]):
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = range(len(self))[index]
-        for (part, outputs), end in zip(self._parts, self._ends, strict=True):
-            if place < end:
-                return self._behind(part, place - (end - len(part)), outputs)
-        raise IndexError(index)
+        number = bisect_right(self._ends, place)
+        part, outputs = self._parts[number]
+        return self._behind(part, place - (self._ends[number - 1] if number else 0), outputs)
 
     def _shelf(self, name: bytes) -> Written:
         if name not in self._shelves:
@@ -122,6 +123,24 @@ class KeptTexts(Sequence[Texts]):
         # As `Memo` makes the key of an output.
         return content, key if not repeat else content_key((content or b"") + str(repeat).encode())
 
+    def places_with(self, term: str, holds: Callable[[Any], bool]) -> Iterator[int]:
+        needle = _needle(term)
+        examples = {
+            key
+            for name in self._example_names
+            for _, (key, value) in self._shelf(name).holding(needle)
+            if holds(from_bytes(value))
+        }
+        start = 0
+        for rows, outputs in self._parts:
+            stored = self._shelf(outputs).holding(needle)
+            keys = examples | {key for _, (key, value) in stored if holds(own_part(value))}
+            places = {place for place, _ in rows.written.holding(needle) if holds(rows[place])}
+            for place, key in enumerate(rows.written.keys()):
+                if place in places or key in keys:
+                    yield start + place
+            start += len(rows)
+
     def stored_outputs(self) -> list[Pair]:
         """All that is stored of outputs, as it is stored."""
         found: dict[bytes, bytes] = {}
@@ -133,3 +152,14 @@ class KeptTexts(Sequence[Texts]):
             ]
             found.update(self._shelf(outputs).find(keys))
         return list(found.items())
+
+
+def _needle(term: str) -> bytes:
+    """The longest part of a term that stands as it is in what is stored of a text with it.
+
+    Quotes and control characters are written otherwise in JSON, and letters beyond ASCII may be
+    capital ones there.
+    """
+    is_cased = not term.isascii() and term.upper() != term.lower()
+    runs = re.findall(r"[ !#-\[\]-~]+" if is_cased else r'[^"\\\x00-\x1f\x7f]+', term)
+    return max(runs, key=len, default="").encode("utf-8", "ignore")

@@ -41,7 +41,7 @@ class Manifest(TypedDict, total=False):
     reason: str
 
 
-@attrs.define
+@attrs.define(repr=False)
 class RunRecord:
     """One run: when, in what state, and a manifest of all that is needed to repeat it."""
 

@@ -14,7 +14,7 @@ from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.plain import from_bytes, json_safe, plain_bytes
-from cbcore.results import ROW_FIELDS, EvalRow
+from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class StoredRows(Sequence[EvalRow]):
                 return [decoded(self._system, value) for value in values]
             return [self[place] for place in places]
         place = range(len(self))[index]
-        return decoded(self._system, next(self.written.values(place, place + 1)))
+        return decoded(self._system, self.written.value(place))
 
 
 class GrowingRows(Sequence[EvalRow]):
@@ -150,17 +150,17 @@ class GrowingRows(Sequence[EvalRow]):
         return decoded(self._system, waiting[place - len(stored)][1])
 
 
-class JoinedRows(Sequence[EvalRow]):
+class JoinedRows(RowsBySystem):
     """The rows of all systems, one after another, without copying them."""
 
     def __init__(self, parts: Sequence[Sequence[EvalRow]]) -> None:
-        self._parts = parts
+        self.parts = parts
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts))
+        return sum(map(len, self.parts))
 
     def __iter__(self) -> Iterator[EvalRow]:
-        return itertools.chain.from_iterable(self._parts)
+        return itertools.chain.from_iterable(self.parts)
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -170,7 +170,7 @@ class JoinedRows(Sequence[EvalRow]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         wanted = index + len(self) if index < 0 else index
-        for part in self._parts:
+        for part in self.parts:
             if 0 <= wanted < len(part):
                 return part[wanted]
             wanted -= len(part)

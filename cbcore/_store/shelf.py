@@ -144,10 +144,28 @@ class Written:
                 yield None if batch is None else batch.value(place - begin)
             start = end
 
+    def holding(self, needle: bytes) -> Iterator[tuple[int, Pair]]:
+        """The places, keys and values of those that hold these bytes, as `Batch.places_with`."""
+        for number, start in enumerate(self._starts[:-1]):
+            batch = self._read(number)  # past those that are open: all are gone through
+            if batch is not None:
+                for place in batch.places_with(needle):
+                    yield start + place, (batch.key(place), batch.value(place))
+
+    def value(self, place: int) -> bytes | None:
+        """The value at a place; None where it is damaged."""
+        batch, within = self._batch_at(place)
+        return None if batch is None else batch.value(within)
+
     def key(self, place: int) -> bytes | None:
         """The key at a place; None where it is damaged."""
         batch, within = self._batch_at(place)
         return None if batch is None else batch.key(within)
+
+    def keys(self) -> Iterator[bytes]:
+        """All keys in their order."""
+        for some in self.all_keys():
+            yield from (some[i : i + KEY_BYTES] for i in range(0, len(some), KEY_BYTES))
 
     def all_keys(self) -> Iterator[bytes]:
         """All keys in their order, as many together as were written together."""

@@ -7,7 +7,7 @@ import attrs
 from cbcore.results import EvalRow
 
 
-@attrs.define
+@attrs.define(repr=False)
 class Tally:
     """What rows add up to."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DEFAULT = "table"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Output:
     """A reporter and where it writes: a whole path, as asked for in `shown`, or to the terminal.
 

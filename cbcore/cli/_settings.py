@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cbcore.plugins._host import PluginHost
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Settings:
     """What the shared options collected."""
 

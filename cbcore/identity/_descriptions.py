@@ -67,7 +67,7 @@ def described(obj: Any, record: Mapping[str, Any] | None = None) -> tuple[Any, l
     return _described(obj, at, record), at.seen
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _At:
     """Where a description has got to, and how far it may look.
 
@@ -96,7 +96,7 @@ class _At:
         return _At(self.depth, True, self.public_only, self.seen, self.classes)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Seen:
     """An object, with how and as what its attributes were described."""
 

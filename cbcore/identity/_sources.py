@@ -9,12 +9,10 @@ the digest is that of the code that runs, also when it is edited meanwhile.
 from __future__ import annotations
 
 import functools
-import glob
 import importlib.util
 import inspect
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -49,6 +47,8 @@ def is_own(path: str) -> bool:
 @functools.lru_cache(maxsize=1)
 def _not_own() -> tuple[str, ...]:
     """What the paths of files begin with that are part of Python or `cb`."""
+    import sysconfig
+
     places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     cb = Path(cbcore.__file__).parent
     folders = (str(cb), str(cb.resolve()), *(place for place in places if place))
@@ -95,7 +95,7 @@ def _digest_as_of(path: str, *_: int) -> str:
     return digest.hexdigest()
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class _Content:
     """What a file held when it was read: for a loaded module, when it was first looked at.
 
@@ -280,6 +280,8 @@ def digests_of_files(wanted: Any, cls: type) -> list[str]:
 
 
 def _matching(folder: Path, pattern: str | Path) -> Iterator[str]:
+    import glob
+
     rooted = str(Path(glob.escape(str(folder)), Path(pattern).expanduser()))
     for match in glob.iglob(rooted, recursive=True):  # noqa: PTH207 - of any root
         inside = Path(match).rglob("*") if Path(match).is_dir() else [Path(match)]

@@ -23,18 +23,19 @@ class Descriptions:
     """The descriptions of components by what is remembered, or else by importing them."""
 
     def __init__(self, plugins: Iterable[Plugin]) -> None:
-        self._plugins = {plugin.name: plugin for plugin in plugins if plugin.stamp}
-        self._known: dict[tuple[str, str, str], Component] | None = None
+        self._plugins = {plugin.name: plugin for plugin in plugins}
+        self._memory: dict[str, Any] | None = None
+        self._known: dict[str, dict[tuple[str, str], Component]] = {}
         self._learned: dict[str, list[Component]] = {}
 
     def of(self, component: Component) -> Component:
         """A component with its descriptive fields filled in. Raises what importing it raises."""
         plugin = self._plugins.get(component.plugin)
-        if plugin is None or not isinstance(component.target, str):
+        if plugin is None or not isinstance(component.target, str) or not plugin.stamp:
             return component.described()
-        if self._known is None:
-            self._known = {_key(known): known for known in self._remembered()}
-        known = self._known.get(_key(component))
+        if plugin.name not in self._known:  # of each plugin alone: a stamp costs a look at its code
+            self._known[plugin.name] = {_key(known): known for known in self._remembered(plugin)}
+        known = self._known[plugin.name].get(_key(component))
         if known is not None and known.target == component.target:
             return known
         described = component.described()
@@ -57,14 +58,14 @@ class Descriptions:
             notes[name] = {"stamp": stamp, "components": [*(kept or ()), *map(plain, learned)]}
         memory[_SECTION] = notes
 
-    def _remembered(self) -> Iterable[Component]:
-        memory = recall()
-        notes = section(memory, _SECTION)
-        for name, plugin in self._plugins.items():
-            owner, stamp = Owner(plugin.name, plugin.version), full_stamp(plugin)
-            for known in (section(notes, name), section(memory, name)):
-                if known.get("stamp") == stamp:
-                    yield from _components(known, owner)
+    def _remembered(self, plugin: Plugin) -> Iterable[Component]:
+        if self._memory is None:
+            self._memory = recall()
+        owner, stamp = Owner(plugin.name, plugin.version), full_stamp(plugin)
+        notes = section(self._memory, _SECTION)
+        for known in (section(notes, plugin.name), section(self._memory, plugin.name)):
+            if known.get("stamp") == stamp:
+                yield from _components(known, owner)
 
 
 def _components(known: dict[str, Any], owner: Owner) -> Iterable[Component]:
@@ -75,5 +76,5 @@ def _components(known: dict[str, Any], owner: Owner) -> Iterable[Component]:
         return []
 
 
-def _key(component: Component) -> tuple[str, str, str]:
-    return component.plugin, component.kind, component.name
+def _key(component: Component) -> tuple[str, str]:
+    return component.kind, component.name

@@ -21,7 +21,7 @@ from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.kinds import KINDS
 from cbcore.names import canonical, near_matches
-from cbcore.plugins._library import metadata
+from cbcore.plugins._folders import Installed, looks_at_the_path, on_path
 from cbcore.plugins._policy import CORE
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _REQUIREMENT = re.compile(
 )
 _MOST_BYTES = 8_000_000
 """Of an entry_points.txt; one with fifty thousand entries has a fifth of that."""
+_BARE = ("cb", CORE)
 _EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
 
 
@@ -48,7 +49,7 @@ class EntryPoint:
     value: str
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Requirement:
     """One requirement without a marker; those under one are the installer's business."""
 
@@ -59,7 +60,7 @@ class Requirement:
 class Distribution:
     """An installed distribution. What it states is read when it is asked for, and once."""
 
-    def __init__(self, installed: metadata.Distribution) -> None:
+    def __init__(self, installed: Installed) -> None:
         self._installed = installed
 
     def __repr__(self) -> str:
@@ -103,14 +104,16 @@ class Distribution:
         """Whether it offers something, or is at least called as plugins are."""
         return bool(self.declared) or canonical(self.name).startswith("cb-")
 
-    @property
+    @cached_property
     def declared(self) -> tuple[EntryPoint, ...]:
         """What stands in groups of ours, and in groups that look like ours.
 
         One that is just called `cb` may be anybody's, unless the package is called as plugins are.
         """
-        own = ("cb", CORE) if canonical(self.name).startswith("cb-") else ()
-        return tuple(e for e in self._manifest[0] if looks_like_ours(e.group) or e.group in own)
+        entries = self._manifest[0]
+        named = any(entry.group in _BARE for entry in entries)  # else its METADATA is not read
+        own = _BARE if named and canonical(self.name).startswith("cb-") else ()
+        return tuple(e for e in entries if looks_like_ours(e.group) or e.group in own)
 
     @property
     def problem(self) -> str:
@@ -223,18 +226,31 @@ def scan(path: Iterable[str] | None = None) -> list[Distribution]:
 
 def installed_distributions(path: Iterable[str] | None = None) -> Iterator[Distribution]:
     """What every finder knows, asked one by one: a foreign one that fails hides only its own."""
-    where = {} if path is None else {"path": list(path)}
-    context = metadata.DistributionFinder.Context(**where)  # type: ignore[no-untyped-call]
+    where = sys.path if path is None else list(path)
+    is_path_seen = False
     for finder in list(sys.meta_path):
-        find: Any = getattr(finder, "find_distributions", None)
-        if find is None:
+        if not hasattr(finder, "find_distributions"):
             continue
         with contained():  # what it had cannot be known
-            yield from map(Distribution, find(context))
+            if not looks_at_the_path(finder):
+                yield from map(Distribution, _asked(finder, where))
+            elif not is_path_seen:
+                is_path_seen = True
+                yield from map(Distribution, on_path(where))
+
+
+def _asked(finder: Any, path: list[str]) -> Iterable[Installed]:
+    from cbcore.plugins._library import metadata
+
+    context = metadata.DistributionFinder.Context(path=path)  # type: ignore[no-untyped-call]
+    found: Iterable[Installed] = finder.find_distributions(context)
+    return found
 
 
 def installed_version(name: str) -> str | None:
     """The version of a distribution; None where there is none of that name."""
+    from cbcore.plugins._library import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -297,7 +313,7 @@ def requirements_in(lines: Iterable[str]) -> Iterator[Requirement]:
             yield Requirement(match["name"], match["specifier"].strip())
 
 
-def _read_headers(installed: metadata.Distribution) -> dict[str, list[str]]:
+def _read_headers(installed: Installed) -> dict[str, list[str]]:
     """The header block of METADATA; the description below it, often long, is not parsed."""
     text = installed.read_text("METADATA") or installed.read_text("PKG-INFO")
     if not text:

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.plugins._library import metadata
+from cbcore.plugins._folders import Installed, by_name
 from cbcore.secrets import redact
 
 # What installers note for themselves says nothing of the code, and differs between them.
@@ -48,11 +48,11 @@ class Origin:
 def origin_of(distribution: str) -> Origin:
     """The origin of an installed distribution; empty where nothing is known of it."""
     with contained():  # metadata of any package may be broken in any way
-        return read_origin(metadata.Distribution.from_name(distribution))
+        return read_origin(by_name(distribution))
     return Origin()
 
 
-def read_origin(installed: metadata.Distribution) -> Origin:
+def read_origin(installed: Installed) -> Origin:
     """The origin of a distribution that was found."""
     import csv
 
@@ -71,7 +71,7 @@ def read_origin(installed: metadata.Distribution) -> Origin:
     )
 
 
-def _direct_url(installed: metadata.Distribution) -> dict[str, Any]:
+def _direct_url(installed: Installed) -> dict[str, Any]:
     try:
         direct = json.loads(installed.read_text("direct_url.json") or "{}")
     except ValueError:

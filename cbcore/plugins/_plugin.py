@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
@@ -62,7 +62,7 @@ class Plugin:
     version: str = ""
     summary: str = ""
     location: str = ""
-    stamp: str = ""
+    _stamp: str | Callable[[], str] = attrs.field(default="", eq=False)
     entries: list[Component] = attrs.Factory(list)
     components: list[Component] = attrs.Factory(list)
     hook_modules: list[str] = attrs.Factory(list)
@@ -73,6 +73,13 @@ class Plugin:
     reason: str = ""
     remedy: str = ""
     error: PluginError | None = None
+
+    @property
+    def stamp(self) -> str:
+        """What changes when its code does. Found out when it is asked for: few are."""
+        if not isinstance(self._stamp, str):
+            self._stamp = self._stamp()
+        return self._stamp
 
     @property
     def usable(self) -> bool:
@@ -182,7 +189,7 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
         version=distribution.version,
         summary=distribution.summary,
         location=distribution.location,
-        stamp=distribution.stamp,
+        stamp=lambda: distribution.stamp,
         core_specifier=distribution.core_specifier or "",
     )
     owner = Owner(distribution.name, distribution.version)

@@ -12,7 +12,7 @@ from cbcore.exceptions import UsageError
 from cbcore.protocols import Crew
 from cbcore.workers import Recipe
 
-__all__ = ("Processes",)
+__all__: tuple[str, ...] = ()  # found by its name, as all executors are
 
 _LEAST_MEMORY_MB = 100
 """What a worker takes before it has made anything, and some more."""

@@ -204,7 +204,10 @@ class Request:
         least=0,
     )
     fail_fast: bool = option(
-        FLAG, "--fail-fast", help="Stop at the first errored row.", default=False
+        FLAG,
+        "--fail-fast",
+        help="Stop at the first row that errs, or that an evaluator fails on.",
+        default=False,
     )
     budget_tokens: int | None = option(
         INTEGER,
@@ -323,7 +326,7 @@ class Request:
         return cast(RunConfig, told)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Invocation:
     """What `cb run` and run files may say beside the request.
 

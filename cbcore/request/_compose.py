@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cbcore._run.sharding import Sharding
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Parts:
     """What a request turned into, each part made and checked."""
 

@@ -17,7 +17,7 @@ import attrs
 from cbcore.exceptions import UsageError
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ValueKind:
     """A type of values: what Python may give, and what it is called in messages and in docs.
 
@@ -45,7 +45,7 @@ COMPONENT = ValueKind((object,), "spec", "[spec](#a-spec-in-a-list)")
 """As `SPEC`, and in a run file also a name with its parameters."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Option:
     """One setting: how it is given, what it may be, and whether a result says what it was.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,14 @@ from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plain import json_safe
 from cbcore.results._dataclasses import WhenAsked
-from cbcore.results._examples import NO_TEXTS, Example, PickedTexts, Texts, side_by_side
+from cbcore.results._examples import (
+    NO_TEXTS,
+    Example,
+    PickedTexts,
+    SearchableTexts,
+    Texts,
+    side_by_side,
+)
 from cbcore.results._flat_rows import FlatColumns
 from cbcore.results._sections import Section, sections_of
 from cbcore.results._summary import Estimates, Summary, sum_up, summarize
@@ -22,6 +28,8 @@ from cbcore.runconfig import RunConfig
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
+    import dataclasses
+
     import pandas
 
     from cbcore.results.verdicts import Verdict
@@ -33,7 +41,9 @@ __all__ = (
     "EvalRow",
     "Example",
     "FlatColumns",
+    "RowsBySystem",
     "Scored",
+    "SearchableTexts",
     "Section",
     "Texts",
     "sum_up",
@@ -75,6 +85,20 @@ class EvalRow:
     def to_dict(self) -> dict[str, Any]:
         """The row as plain data, in field order."""
         return {name: getattr(self, name) for name in ROW_FIELDS}
+
+
+class RowsBySystem(Sequence[EvalRow]):
+    """Rows that stand system by system; `parts` are those of each, one after another.
+
+    Whoever asks for the systems, or for some rows of each, need not go through all of them.
+    """
+
+    parts: Sequence[Sequence[EvalRow]]
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems that have rows, in their order."""
+        return [part[0].system for part in self.parts if part]
 
 
 @attrs.frozen
@@ -153,7 +177,9 @@ class EvalResult:
     @property
     def systems(self) -> list[str]:
         """The systems, in the order they ran."""
-        return list(dict.fromkeys([*self.summary, *(row.system for row in self.rows)]))
+        rows = self.rows
+        met = rows.systems if isinstance(rows, RowsBySystem) else [row.system for row in rows]
+        return list(dict.fromkeys([*self.summary, *met]))
 
     def rows_by_system(self) -> dict[str, list[EvalRow]]:
         """The rows of each system, in dataset order."""

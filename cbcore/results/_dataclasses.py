@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
+
+if TYPE_CHECKING:
+    import dataclasses
 
 
 def _dataclass_fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
     """The fields of an attrs class in the form that functions of `dataclasses` look for."""
+    import dataclasses
+
     wanted = []
     for field in attrs.fields(cls):
         default: Any = field.default

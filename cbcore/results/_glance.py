@@ -83,7 +83,7 @@ def _notes(result: EvalResult, metrics: list[str]) -> Iterator[str]:
     yield from (f"{verdict.sentence}." for verdict in result.verdicts)
     yield from map(str, result.problems)
     if metrics[_MOST_METRICS:]:
-        yield f"{len(metrics) - _MOST_METRICS} more metrics are in result.summary."
+        yield f"Metrics in result.summary beside these: {len(metrics) - _MOST_METRICS}."
 
 
 def _cell(result: EvalResult, system: str, metric: str) -> str:

@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
-__all__ = ("TRACEBACK", "Cause", "causes_of")
+__all__ = ("TRACEBACK", "Cause", "Causes", "causes_of")
 
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""
@@ -49,15 +49,32 @@ def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
     With `score`, only that one counts as missing; otherwise any. Reasons that differ only in the
     example they name, an address, a digest, a time or a large number are one.
     """
-    found: dict[tuple[str, str, str], _Counted] = {}
+    causes = Causes(score)
     for row in rows:
+        causes.add(row)
+    return causes.found()
+
+
+class Causes:
+    """The same, of rows that come one after another."""
+
+    def __init__(self, score: str | None = None) -> None:
+        self._score = score
+        self._found: dict[tuple[str, str, str], _Counted] = {}
+
+    def add(self, row: EvalRow) -> None:
+        """Take the next row."""
         if row.error is not None:
-            _count(found, row, "error", "", row.error)
+            _count(self._found, row, "error", "", row.error)
         elif row.missing:
             for name, why in row.missing.items():
-                if score is None or name == score:
-                    _count(found, row, "missing", name, why)
-    return sorted((one.cause() for one in found.values()), key=lambda cause: -cause.count)
+                if self._score is None or name == self._score:
+                    _count(self._found, row, "missing", name, why)
+
+    def found(self) -> list[Cause]:
+        """The causes until now, most frequent first."""
+        causes = (one.cause() for one in self._found.values())
+        return sorted(causes, key=lambda cause: -cause.count)
 
 
 @attrs.define

@@ -31,7 +31,8 @@ class Verdict:
     `kept` is the share of the baseline's mean score, with its 95 % interval; None where that
     means nothing, as with a mean of zero. `tokens` is the share of its tokens. `difference` is
     that of the means. `p_value` is adjusted for the number of systems. `needed` is about how
-    many examples would show a difference as large as the one that was seen.
+    many examples would show a difference as large as the one that was seen. Where none differs,
+    `unseen` is the share of all examples that may differ nevertheless (95 %).
     """
 
     system: str
@@ -51,6 +52,7 @@ class Verdict:
     high: float | None = None
     p_value: float | None = None
     needed: int | None = None
+    unseen: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -64,13 +66,15 @@ class Verdict:
         if self.n == 0:
             return f"{self.system} shares no scored example with {self.baseline}"
         cost = "" if self.tokens is None else f" at {_percent(self.tokens)} of its tokens"
-        if self.difference == self.low == self.high == 0:
+        if self.unseen is not None or self.difference == self.low == self.high == 0:
             # No interval: of what was never seen to differ, equal scores do not tell how much.
             each = "the one example" if self.n == 1 else f"each of {examples}"
-            return f"{self.system} scores as {self.baseline} does on {each}{cost}"
+            told = f"{self.system} scores as {self.baseline} does on {each}{cost}"
+            if self.unseen is None:
+                return told
+            return f"{told}; up to {_percent(self.unseen)} of others may differ"
         if self.kept is not None:
-            bounds = _bounds(self.kept_low, self.kept_high, 100, 0) or " [unbounded]"
-            share = _percent(self.kept) + bounds
+            share = _percent(self.kept) + _bounds(self.kept_low, self.kept_high, 100, 0)
             told = f"{self.system} keeps {share} of {self.baseline}'s {self.score}{cost}"
         else:
             apart = _number(self.difference, self.low, self.high, sign="+")
@@ -78,13 +82,17 @@ class Verdict:
         return f"{told}; {self._conclusion(examples)}"
 
     def _conclusion(self, examples: str) -> str:
+        is_sized = self.kept is None or self.kept_low is not None
+        do = "does" if self.n == 1 else "do"
         if self.outcome != "undecided":
-            return f"the {'gain' if self.outcome == 'better' else 'loss'} is real"
+            size = "" if is_sized else f", how large it is {examples} {do} not tell"
+            return f"the {'gain' if self.outcome == 'better' else 'loss'} is real{size}"
         if not self.difference:
-            return f"{examples} do not tell which is better"
+            return f"{examples} {do} not tell which is better"
         kind = "gain" if self.difference > 0 else "loss"
+        size = "" if is_sized else ", nor how large it is"
         would = "" if self.needed is None else f" (about {_about(self.needed)} would)"
-        return f"{examples} do not tell whether the {kind} is real{would}"
+        return f"{examples} {do} not tell whether the {kind} is real{size}{would}"
 
 
 def not_told_from_best(
@@ -238,7 +246,10 @@ def _verdict(
     if difference is None:
         return Verdict(system=system, baseline=base, score=score, outcome="undecided", n=0)
     outcome: Outcome = "undecided"
-    needed = None
+    needed = unseen = None
+    if not difference.wins and not difference.losses:
+        # That share of examples which, were it to differ, would show none in 5 of 100 samples.
+        unseen = 1 - ALPHA ** (1 / (difference.clusters or difference.n))
     if p_value <= ALPHA:
         outcome = "better" if difference.value > 0 else "worse"
     elif difference.stderr:
@@ -264,6 +275,7 @@ def _verdict(
         high=high,
         p_value=p_value if difference.p_value is not None else None,
         needed=needed,
+        unseen=unseen,
     )
 
 

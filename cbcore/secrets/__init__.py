@@ -26,4 +26,4 @@ from cbcore.secrets._names import is_secret_name as is_secret_name
 from cbcore.secrets._names import names_secret as names_secret
 from cbcore.secrets._showing import visible as visible
 
-__all__ = ("HIDDEN", "Secret", "redact", "remember", "secret_values")
+__all__ = ("HIDDEN", "Secret", "is_secret_name", "redact", "remember", "secret_values")

@@ -102,7 +102,9 @@ def ratio_of(
     """Σ numerators / Σ denominators; None where the denominators add up to nothing.
 
     The standard error is that of the delta method; the interval is Fieller's, which is unbounded
-    where the sample does not tell the denominator from zero.
+    where the sample does not tell the denominator from zero. Of what cannot be negative it ends
+    at zero. Where every numerator equals its denominator there is neither: nothing was seen to
+    vary, which does not tell by how much it may.
     """
     size = len(numerators)
     below = math.fsum(denominators)
@@ -114,13 +116,15 @@ def ratio_of(
         x, y = group_sums(x, groups), group_sums(y, groups)
     questions = size if n is None else n
     clusters = None if groups is None else len(x)
-    if len(x) < 2:
+    if len(x) < 2 or x == y:
         return Estimate(ratio, None, questions, clusters=clusters)
     count = len(x)
     residuals = [a - ratio * b for a, b in zip(x, y, strict=True)]
     spread = math.fsum(map(mul, residuals, residuals)) / (count - 1)
     stderr = math.sqrt(spread * count) / abs(below)
     bounds = _fieller(x, y)
+    if math.isfinite(bounds[0]) and min(x) >= 0 and min(y) >= 0:
+        bounds = max(0.0, bounds[0]), bounds[1]
     method = "fieller" if all(map(math.isfinite, bounds)) else "fieller-unbounded"
     return Estimate(ratio, stderr, questions, interval=bounds, method=method, clusters=clusters)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -69,6 +70,44 @@ def test_generated_pages_are_up_to_date() -> None:
         check=False,
     )
     assert done.returncode == 0, f"run `make docs`\n{done.stderr}"
+
+
+def test_the_notebook_shows_what_its_cells_give() -> None:
+    """Its cells are those of the page, run one after another; a result is a table in it."""
+    notebook = load(DOCS / "notebook.py")
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "notebook.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    kept = json.loads(notebook.NOTEBOOK.read_text(encoding="utf-8"))
+    tables = [
+        "".join(output["data"]["text/html"])
+        for cell in kept["cells"]
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    ]
+    assert len(tables) == 1
+    assert tables[0].count("<tr>") == 3
+    assert "bm25:max_tokens=60 | extractive keeps" in tables[0]
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [("## Other\n\n```python\nprint(1)\n```\n", "cells"), ("", "is not that of the page")],
+)
+def test_a_notebook_that_is_not_the_pages_is_told(page: str, told: str, tmp_path: Path) -> None:
+    """Too many cells, or a cell that shows something else."""
+    notebook = load(DOCS / "notebook.py")
+    text = "# A\n\n```python\nprint(1 + 1)\n```\n```text\n2\n```\n"
+    kept = notebook.notebook_of(text, tmp_path)
+    assert [cell["cell_type"] for cell in kept["cells"]] == ["markdown", "code"]
+    assert kept["cells"][1]["outputs"][0]["text"] == ["2\n"]
+    assert notebook.difference(kept, notebook.notebook_of(text, tmp_path)) == ""
+    changed = (text + page) if page else text.replace("1 + 1", "1 + 2")
+    assert told in notebook.difference(kept, notebook.notebook_of(changed, tmp_path))
 
 
 def test_every_hook_is_documented_with_exactly_its_arguments() -> None:

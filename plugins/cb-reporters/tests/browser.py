@@ -42,6 +42,10 @@ class Browser:
         script = f"return Array.from(document.querySelectorAll(arguments[0]), {text})"
         return self.run(script, selector)
 
+    def sections(self):
+        """The parts of the page, in the order they stand."""
+        return self.run("return Array.from(document.querySelectorAll('main > section'), s => s.id)")
+
     def find(self, selector):
         from selenium.webdriver.common.by import By
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from cb_reporters import Html
-from cb_reporters.page import ExampleIndex, Query, find, opened, render
+from cb_reporters.page import Query, Survey, find, opened, render
 from cbcore.texts import visible
 
 AXE = Path(__file__).parents[1] / "frontend/node_modules/axe-core/axe.min.js"
@@ -248,7 +248,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, result):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.result, self.index = result, ExampleIndex.of(result)
+        self.result, self.survey = result, Survey.of(result)
         self.asked, self.live = [], False
 
     @property
@@ -261,9 +261,11 @@ class Handler(BaseHTTPRequestHandler):
         server, parts = self.server, urlsplit(self.path)
         parameters = dict(parse_qsl(parts.query))
         server.asked.append(parts.path)
-        result, index = server.result, server.index
+        result, survey = server.result, server.survey
+        index, version = survey.index, f"{survey.n_read} of {len(result.rows)}"
         if parts.path == "/token/":
-            self.answer(render(result, index, remote=True, live=server.live).encode(), "text/html")
+            page = render(result, survey, remote=True, live=server.live, version=version)
+            self.answer(page.encode(), "text/html")
         elif parts.path == "/token/data/examples":
             self.answer(find(index, Query.read(parameters), result).to_json())
         elif parts.path == "/token/data/example":
@@ -271,7 +273,8 @@ class Handler(BaseHTTPRequestHandler):
             place = index.locate(parameters["id"], parameters.get("dataset"), repeat)
             self.answer(opened(result, index, place) if place is not None else None)
         elif parts.path == "/token/data/state":
-            self.answer({"version": str(len(result.rows)), "live": server.live})
+            told = "" if survey.is_whole(result) else f"{survey.n_read} rows are read"
+            self.answer({"version": version, "live": bool(server.live or told), "told": told})
         else:
             self.answer(None)
 
@@ -338,14 +341,39 @@ def test_a_served_page_asks_its_server_only(browser, served):
     }
 
 
+CHARTS = ("frontier", "datasets", "distributions", "latency")
+
+
+def test_rows_that_are_still_being_read_are_waited_for(browser, served, monkeypatch):
+    """The page says how far that is, and shows what rests on all rows when it can."""
+    whole = served.result
+    monkeypatch.setattr("cb_reporters.page.survey._AT_ONCE", 30)
+    served.survey = Survey.begun(whole)
+    served.survey.read(whole, 30)
+    browser.open(served.address)
+    assert len(browser.listed()) == 30
+    assert browser.texts("header .reading")[0].startswith("The rows are still being read")
+    assert "distributions" not in browser.sections()
+    browser.until("return document.querySelector('#explorer .progress').innerText !== ''")
+    assert browser.texts("#explorer .progress") == ["30 rows are read"]
+    served.survey = Survey.of(whole)
+    browser.until("return document.querySelectorAll('.examples tbody a').length === 40")
+    assert browser.sections()[2:4] == ["errors", "missing"]
+    assert browser.texts("header .reading") == []
+    assert browser.complaints() == []
+
+
 def test_a_running_run_is_followed(browser, served, pages):
     """Rows that come in are shown, numbers and list alike, until the run is over."""
     whole = served.result
     begun = pages.small(10)
-    served.result, served.index, served.live = begun, ExampleIndex.of(begun), True
+    begun.rows = [row for row in begun.rows if row.error is None and not row.missing]
+    served.result, served.survey, served.live = begun, Survey.of(begun), True
     browser.open(served.address)
     assert len(browser.listed()) == 10
-    served.result, served.index, served.live = whole, ExampleIndex.of(whole), False
+    assert browser.sections() == ["verdict", "systems", *CHARTS, "examples", "reproduce"]
+    served.result, served.survey, served.live = whole, Survey.of(whole), False
     browser.until("return document.querySelectorAll('.examples tbody a').length === 40")
+    assert browser.sections()[:4] == ["verdict", "systems", "errors", "missing"]
     assert "40 of 40" in browser.texts("#systems tbody tr")[0]
     assert browser.run("return document.querySelectorAll('#frontier .plot svg').length") >= 1

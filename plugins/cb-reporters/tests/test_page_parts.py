@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters.page import ExampleIndex
+from cb_reporters.page import ExampleIndex, Survey
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.distributions import Distribution, score_spreads
 from cb_reporters.page.families import families_of
@@ -143,7 +143,7 @@ def test_values_that_no_axis_holds_are_not_drawn():
 
 
 def charts(result):
-    return Charts.of(result, View.of(result), ExampleIndex.of(result))
+    return Charts.of(result, View.of(result), Survey.of(result))
 
 
 def test_the_first_chart_needs_two_systems():
@@ -227,4 +227,4 @@ def test_evaluators_that_took_no_part_are_not_named():
     """One that says what it gives, and of which no row has anything."""
     evaluators = [{"name": "a", "emits": ["f1"]}, {"name": "b", "emits": ["x"]}, {"name": "c"}]
     result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config={"evaluators": evaluators})
-    assert [used.name for used in used_in(result)] == ["a", "c"]
+    assert [used.name for used in used_in(result, Survey.of(result).scores)] == ["a", "c"]

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from cb_reporters.page import render
 from cb_view.answering import Site
 from cb_view.shelves import StoreShelf
 from cb_view.viewing import Viewed
 from cbcore.exceptions import StoreError
 from cbcore.kept import kept_runs
+from cbcore.results import EvalResult, RowsBySystem
 
 SYSTEM = """
 import pathlib
@@ -87,6 +89,7 @@ def test_kept_runs_are_listed_opened_and_compared(tmp_path, start, serve, ask, r
     listed = ask(site).text
     assert "16 rows" in listed
     assert "is the baseline" in listed
+    assert "truncate:max_tokens=2 | extractive: f1 0.000." in listed  # nothing to compare it with
     second, first = runs(site)
     opened = ask(site, f"{first}data/example?id=3").json
     assert (opened["question"], opened["context"]) == ("Which?", "Context 3.")
@@ -153,17 +156,17 @@ def test_only_new_rows_of_a_run_that_goes_on_are_read(made):
             return super().__getitem__(index)
 
     state = ["1", True]
-    rows = Rows(result.rows[:3])
+    rows = list(result.rows)
+    n_rows = [3]
 
     def read():
         clock[0] += 1.0
-        result.rows = rows
+        result.rows = Rows(rows[: n_rows[0]])
         return result
 
     viewed = Viewed(read, lambda: tuple(state), clock=lambda: clock[0])
     assert viewed.examples({})["total"] == 3
-    rows.append(made(n=4).rows[3])
-    state[0] = "2"
+    n_rows[0], state[0] = 4, "2"
     assert viewed.state()["version"] == "1"
     clock[0] += 10
     assert viewed.state()["version"] == "2"
@@ -172,17 +175,17 @@ def test_only_new_rows_of_a_run_that_goes_on_are_read(made):
     assert [index.start for index in seen if isinstance(index, slice)] == [3]
 
 
-def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made):
+def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkeypatch):
     """Examples can be asked for meanwhile."""
-    go, reads = threading.Event(), []
+    go, renders = threading.Event(), []
 
-    def read():
-        reads.append(1)
-        if len(reads) == 2:  # the one that the page is made of
-            assert go.wait(60)
-        return made(n=4)
+    def slow(*arguments, **options):
+        renders.append(1)
+        assert go.wait(60)
+        return render(*arguments, **options)
 
-    viewed = Viewed(read, lambda: ("1", False))
+    monkeypatch.setattr("cb_view.viewing.render", slow)
+    viewed = Viewed(lambda: made(n=4), lambda: ("1", False))
     assert viewed.page(wait_s=0.01) is None
     assert viewed.examples({})["total"] == 4
     assert viewed.progress() == "8 rows read, the page is being made"
@@ -191,7 +194,78 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made):
     page = viewed.page(wait_s=60)
     assert page is not None
     assert viewed.page() is page
-    assert len(reads) == 2
+    assert len(renders) == 1
+
+
+class Parted(RowsBySystem):
+    """Rows as a store has them: those of each system for themselves."""
+
+    def __init__(self, rows, systems):
+        self.parts = [[row for row in rows if row.system == system] for system in systems]
+
+    def __len__(self):
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, index):
+        return [row for part in self.parts for row in part][index]
+
+
+def test_a_large_run_is_shown_before_all_of_its_rows_are_read(made):
+    """Its first examples with the rows of all systems; what rests on all rows comes when it can."""
+    result, allowed = made(n=1200), threading.Event()
+    result.rows = Parted(result.rows, result.systems)
+
+    class Later(Viewed):
+        def _read_on(self):
+            assert allowed.wait(60)
+            super()._read_on()
+
+    viewed = Later(lambda: result, lambda: ("1", False), rows_first=600)
+    first = viewed.examples({"limit": "50"})
+    assert first["total"] == 512
+    assert [None in line["cells"] for line in first["examples"]] == [False] * 50
+    page = viewed.page(wait_s=60)
+    assert "The rows are still being read" in page
+    assert '"version": "1 reading"' in page
+    assert 'id="distributions"' not in page
+    state = viewed.state()
+    assert state == {"version": "1 reading", "live": True, "told": "1,024 of 2,400 rows are read"}
+    allowed.set()
+    until(lambda: viewed.state()["live"] is False)
+    assert viewed.state() == {"version": "1", "live": False, "told": ""}
+    whole = viewed.page(wait_s=60)
+    assert 'id="distributions"' in whole
+    assert "still being read" not in whole
+    assert viewed.examples({})["total"] == 1200
+
+
+def test_an_example_is_waited_for_whose_rows_are_yet_to_be_read(made):
+    """A link leads to it at once, however large the run is; one that is not there is none."""
+    result = made(n=1200)
+    viewed = Viewed(lambda: result, lambda: ("1", False), rows_first=1)
+    assert viewed.example({"id": "e1199"})["id"] == "e1199"
+    assert viewed.example({"id": "none"}) is None
+
+
+def test_rows_that_systems_add_in_turn_are_told_apart(made):
+    """A run that interleaves its systems adds rows in the middle; none is taken for another."""
+    whole = made(n=6)
+    systems, n_rows, state = whole.systems, [2], ["1", True]
+
+    def read():
+        known = [row for row in whole.rows if int(str(row.example_id)[1:]) < n_rows[0]]
+        found = EvalResult(known, whole.summary, config=whole.config)
+        found.rows = Parted(known, systems)
+        return found
+
+    viewed = Viewed(read, lambda: tuple(state), clock=lambda: float(n_rows[0] * 100))
+    assert viewed.examples({})["total"] == 2
+    n_rows[0], state[0] = 6, "2"
+    assert viewed.examples({})["total"] == 6
+    for example in range(6):
+        rows = viewed.example({"id": f"e{example}"})["rows"]
+        expected = [row.response for row in whole.rows if row.example_id == f"e{example}"]
+        assert [row["response"] for row in rows] == expected
 
 
 def test_a_page_that_cannot_be_made_says_why_and_is_tried_again():
@@ -220,4 +294,4 @@ def test_a_browser_that_waits_is_told_how_far_the_page_is(made):
     waits = Slow(made, lambda: ("1", False))
     answer = site._of_run(waits, [""], "")
     assert 'http-equiv="refresh"' in answer.body
-    assert "0 rows read …" in answer.body
+    assert "the run is being opened …" in answer.body

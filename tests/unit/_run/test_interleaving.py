@@ -92,6 +92,7 @@ def test_an_early_end_keeps_what_every_system_did():
             interleave=True,
             on_error="raise",
         )
+    assert isinstance(stopped.value.__cause__, ValueError)
     counts = stopped.value.result.counts()
     assert counts["a"].total in (2, 3)
     assert counts["b"].total == 3

@@ -8,7 +8,7 @@ import pytest
 
 from cbcore import evaluate
 from cbcore._run import tracebacks
-from cbcore.exceptions import ProcessError, RunStoppedError
+from cbcore.exceptions import MissingScoreError, ProcessError, RunStoppedError
 from cbcore.secrets import forget_all, remember
 
 
@@ -169,6 +169,43 @@ def test_what_ends_a_run_is_chained_to_what_was_raised(system, settings):
     cause = stopped.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
     assert cause.__traceback__ is not None
+
+
+@pytest.mark.parametrize("settings", [{}, {"interleave": True}, {"max_workers": 3}], ids=str)
+def test_an_evaluator_that_raises_is_a_failure_to_stop_at(settings):
+    """Told by its name, and chained to what it raised; with `max_errors` alone the run goes on."""
+
+    class Works:
+        name = "works"
+
+        def process(self, example):
+            return {"response": "x"}
+
+    with pytest.raises(RunStoppedError, match="evaluator 'misjudges' could not score") as stopped:
+        run(Works(), evaluators=[Misjudges()], on_error="raise", **settings)
+    assert type(stopped.value.__cause__) is ZeroDivisionError
+    assert stopped.value.__cause__.__traceback__ is not None
+    assert len(stopped.value.result.rows) >= 1
+    assert run(Works(), evaluators=[Misjudges()], max_errors=0, **settings).rows
+
+
+def test_a_score_that_an_evaluator_says_is_missing_is_no_failure():
+    """It has done its work."""
+
+    class Declines:
+        name = "declines"
+
+        def score(self, original, processed):
+            raise MissingScoreError("there is nothing to compare")
+
+    class Works:
+        name = "works"
+
+        def process(self, example):
+            return {"response": "x"}
+
+    (row, *_) = run(Works(), evaluators=[Declines()], on_error="raise").rows
+    assert row.missing == {"declines": "there is nothing to compare"}
 
 
 def test_what_was_raised_in_another_process_is_chained_as_its_text():

@@ -118,8 +118,41 @@ def test_systems_that_never_differ_are_said_to():
     """No loss, no gain, and nothing that more examples of this kind would show."""
     found = summed_up(a=rows("a", [1.0, 0.0, 1.0]), b=rows("b", [1.0, 0.0, 1.0], 40))
     verdict = found.verdicts[1]
-    assert verdict.sentence == "b scores as a does on each of 3 examples at 40% of its tokens"
+    assert verdict.sentence == (
+        "b scores as a does on each of 3 examples at 40% of its tokens; up to 63% of others may differ"
+    )
+    assert verdict.unseen == pytest.approx(1 - 0.05 ** (1 / 3))
     assert (verdict.kept, verdict.kept_low, verdict.kept_high) == (1.0, None, None)
+
+
+def test_many_ties_leave_little_unseen_and_clusters_of_them_more():
+    """What counts is how often something else could have been seen."""
+    scores = [1.0, 0.0] * 150
+    one, other = rows("a", scores), rows("b", scores)
+    assert "up to 1% of others" in summed_up(a=one, b=other).verdicts[1].sentence
+    for side in (one, other):
+        for place, row in enumerate(side):
+            row.metadata["cluster"] = place % 10
+    assert "up to 26% of others" in summed_up(a=one, b=other).verdicts[1].sentence
+
+
+def test_a_single_tie_is_one():
+    """And says next to nothing of others."""
+    found = summed_up(a=rows("a", [1.0]), b=rows("b", [1.0]))
+    told = found.verdicts[1].sentence
+    assert told.startswith("b scores as a does on the one example")
+    assert told.endswith("up to 95% of others may differ")
+
+
+def test_what_few_examples_do_not_bound_has_no_bounds_to_show():
+    """Neither less than nothing, nor brackets around everything."""
+    whole = [1.0, 0.5, 0.0, 1.0, 1.0, 0.5]
+    few = summed_up(a=rows("a", whole), b=rows("b", [1.0, 0.0, 0.0, 0.0, 1.0, 0.0])).verdicts[1]
+    assert few.kept_low == 0.0
+    assert "keeps 50% [0, " in few.sentence
+    two = summed_up(a=rows("a", [1.0, 0.0]), b=rows("b", [0.5, 0.0])).verdicts[1]
+    assert "keeps 50% of a's f1" in two.sentence
+    assert "2 examples do not tell whether the loss is real, nor how large it is" in two.sentence
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cbcore.results import EvalRow
@@ -73,6 +73,20 @@ def test_a_ratio_of_means_has_the_error_of_the_delta_method_and_the_interval_of_
     assert found.value == pytest.approx(0.4653465347, abs=1e-10)
     assert found.stderr == pytest.approx(0.0778534593, abs=1e-10)
     assert found.interval == pytest.approx((0.2881823700, 0.6713360368), abs=1e-9)
+
+
+def test_a_ratio_that_was_never_seen_to_vary_has_no_interval():
+    """18 ties do not tell that there is nothing but ties."""
+    found = ratio_of([1.0, 0.0, 0.5] * 6, [1.0, 0.0, 0.5] * 6)
+    assert (found.value, found.interval, found.stderr) == (1.0, None, None)
+
+
+def test_a_share_of_what_cannot_be_negative_is_not_below_zero():
+    """Six examples of which one is lost tell little, but not that less than nothing may be kept."""
+    few = ratio_of([1.0, 0.0, 0.0, 0.0, 1.0, 0.0], [1.0, 0.5, 0.0, 1.0, 1.0, 0.5])
+    assert few.interval[0] == 0.0
+    assert few.interval[1] > 0.5
+    assert ratio_of([1.0, -0.5, 0.2, 0.1], [1.0, 1.0, 1.0, 1.0]).interval[0] < 0
 
 
 def test_a_ratio_to_what_may_be_nothing_is_unbounded_and_says_so():
@@ -174,6 +188,7 @@ def test_a_rate_lies_in_its_interval(k, n):
 def test_a_ratio_lies_in_its_interval(pairs):
     """And scales with its numerators."""
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
+    assume(x != y)
     found = ratio_of(x, y)
     low, high = found.interval
     assert low <= found.value + 1e-9

@@ -63,7 +63,7 @@ export class Columns {
   }
 
   line(example: number, score: string): Line {
-    const { ids, dataset, datasets, repeat, texts, output_tokens, errored } = this.#data;
+    const { ids, repeat, texts, output_tokens, errored } = this.#data;
     const cells = this.#data.systems.map((_, system): Cell | null => {
       const position = this.row(example, system);
       if (position === NO_ROW) return null;
@@ -72,7 +72,7 @@ export class Columns {
     });
     return {
       example,
-      dataset: datasets[dataset[example] ?? 0] ?? "",
+      dataset: this.datasetOf(example),
       id: ids[example] ?? "",
       repeat: repeat[example] ?? 0,
       text: texts[example] ?? "",
@@ -80,11 +80,15 @@ export class Columns {
     };
   }
 
+  datasetOf(example: number): string {
+    return this.#data.datasets[this.#data.dataset[example] ?? 0] ?? "";
+  }
+
   locate(key: Key): number | null {
-    const { ids, dataset, datasets, repeat } = this.#data;
+    const { ids, repeat } = this.#data;
     for (let example = 0; example < this.size; example++) {
       if (String(ids[example]) !== key.id) continue;
-      if (key.dataset !== undefined && datasets[dataset[example] ?? 0] !== key.dataset) continue;
+      if (key.dataset !== undefined && this.datasetOf(example) !== key.dataset) continue;
       if (key.repeat !== undefined && repeat[example] !== key.repeat) continue;
       return example;
     }

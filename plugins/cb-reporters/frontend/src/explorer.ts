@@ -11,12 +11,14 @@ import type { Found, Head, Key, Line, Provider } from "./types";
 const PAGE = 50;
 
 export class Explorer {
-  readonly #head: Head;
+  readonly #root: HTMLElement;
   readonly #provider: Provider;
-  readonly #filters: Filters;
-  readonly #list: List;
+  #head: Head;
+  #filters: Filters;
+  #list: List;
   readonly #opened: OpenedView;
   readonly #told = h("output", { class: "told", "aria-live": "polite" });
+  readonly #progress = h("output", { class: "caption progress", hidden: true });
   readonly #pager = h("nav", { class: "pager", "aria-label": "Pages of examples" });
   #query: Query = EVERYTHING;
   #found: Found = { total: 0, offset: 0, examples: [] };
@@ -24,13 +26,13 @@ export class Explorer {
   #asked = 0;
 
   constructor(root: HTMLElement, head: Head, provider: Provider) {
-    this.#head = head;
+    this.#root = root;
     this.#provider = provider;
+    this.#head = head;
     this.#filters = new Filters(head, (query) => void this.#apply(query));
     this.#list = new List(head);
     this.#opened = new OpenedView(head);
-    root.replaceChildren(this.#filters.element, this.#told, this.#list.element, this.#pager);
-    this.#list.element.addEventListener("click", (event) => this.#clicked(event));
+    this.#layOut();
     window.addEventListener("hashchange", () => void this.follow());
     window.addEventListener("popstate", () => void this.follow());
     document.addEventListener("keydown", (event) => {
@@ -40,6 +42,24 @@ export class Explorer {
       event.preventDefault();
       this.#filters.focusSearch();
     });
+  }
+
+  #layOut(): void {
+    const list = this.#list.element;
+    list.addEventListener("click", (event) => this.#clicked(event));
+    this.#root.replaceChildren(
+      this.#filters.element,
+      this.#progress,
+      this.#told,
+      list,
+      this.#pager,
+    );
+  }
+
+  /** Say how far the reading of rows is. */
+  say(text: string): void {
+    this.#progress.hidden = text === "";
+    this.#progress.textContent = text;
   }
 
   /** Show what the address asks for. */
@@ -54,8 +74,19 @@ export class Explorer {
     else this.#opened.close();
   }
 
-  /** The same list once more, as when rows were added. */
-  refresh(): Promise<void> {
+  /** The same list once more, as when rows were added; systems and scores may be more now. */
+  refresh(head: Head): Promise<void> {
+    const names = ({ systems, datasets, scores, baseline }: Head): string =>
+      JSON.stringify([systems, datasets, scores, baseline]);
+    const isOther = names(head) !== names(this.#head);
+    this.#head = head;
+    if (isOther) {
+      this.#filters = new Filters(head, (query) => void this.#apply(query));
+      this.#filters.query = this.#query;
+      this.#list = new List(head);
+      this.#opened.renew(head);
+      this.#layOut();
+    }
     return this.#load({ offset: this.#found.offset });
   }
 

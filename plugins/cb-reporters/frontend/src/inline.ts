@@ -1,6 +1,7 @@
 // Examples that are in the page itself: columns for all rows, texts in chunks that inflate when
 // one of their examples is opened, and all of them for a search.
 import { Columns, type EmbeddedColumns } from "./columns";
+import { examplesWith, unpacked } from "./packing";
 import { type Query, termsOf, writeQuery } from "./query";
 import type { Found, Key, Opened, Page, Provider } from "./types";
 
@@ -15,53 +16,53 @@ function decoded(base64: string): Uint8Array {
   return bytes;
 }
 
-async function inflated<T>(element: Element): Promise<T> {
+async function inflated(element: Element): Promise<string> {
   const bytes = decoded((element.textContent ?? "").trim());
-  const stream = new Blob([bytes as BlobPart]).stream();
-  const text = await new Response(stream.pipeThrough(new DecompressionStream("gzip"))).text();
-  return JSON.parse(text) as T;
+  const { body } = new Response(bytes as BodyInit);
+  return new Response(body?.pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-/** All texts of an example, in lower case. What a system only passed on is not repeated. */
-function searchedText(opened: Opened): string {
-  const parts = [String(opened.id), opened.question, ...opened.gold, ...opened.evidence];
-  const context = opened.context ?? "";
-  parts.push(context, ...strings(opened.fields));
-  for (const row of opened.rows) {
-    parts.push(row.response ?? "", row.error ?? "", row.traceback ?? "");
-    parts.push(...Object.values(row.missing), ...strings(row.details), ...strings(row.output));
-    if (typeof row.context === "string" && !context.includes(row.context)) parts.push(row.context);
+/** Examples that are inflated together: their texts, and what refers to them. */
+class Chunk {
+  readonly from: number;
+  readonly #texts: Element;
+  readonly #rows: Element;
+
+  constructor(texts: HTMLElement, rows: Element) {
+    this.from = Number(texts.dataset.from);
+    this.#texts = texts;
+    this.#rows = rows;
   }
-  return parts.filter(Boolean).join("\n").toLowerCase();
-}
 
-function* strings(value: unknown): Generator<string> {
-  if (typeof value === "string") yield value;
-  else if (value !== null && typeof value === "object")
-    for (const part of Object.values(value)) yield* strings(part);
-}
+  texts(): Promise<string> {
+    return inflated(this.#texts);
+  }
 
-const breathe = (): Promise<void> => new Promise((done) => setTimeout(done));
+  async opened(example: number, dataset: string): Promise<Opened> {
+    const [texts, rows] = await Promise.all([inflated(this.#texts), inflated(this.#rows)]);
+    return unpacked(texts, JSON.parse(rows), example - this.from, dataset);
+  }
+}
 
 export class InlineProvider implements Provider {
   readonly #columns: Columns;
   readonly #score: string;
-  readonly #chunks: { from: number; element: Element }[];
+  readonly #chunks: Chunk[];
   #searched: Promise<string[]> | null = null;
   #last: { key: string; examples: number[] } = { key: "\n", examples: [] };
-  #inflated: { from: number; examples: Promise<Opened[]> } | null = null;
 
   private constructor(columns: EmbeddedColumns) {
     this.#columns = new Columns(columns);
     this.#score = columns.score ?? "";
-    this.#chunks = Array.from(document.querySelectorAll("script.texts"), (element) => ({
-      from: Number((element as HTMLElement).dataset.from),
-      element,
-    }));
+    const rows = document.querySelectorAll("script.rows");
+    this.#chunks = Array.from(
+      document.querySelectorAll<HTMLElement>("script.texts"),
+      (texts, place) => new Chunk(texts, rows[place] as Element),
+    );
   }
 
   static async of(element: Element): Promise<InlineProvider> {
-    return new InlineProvider(await inflated<EmbeddedColumns>(element));
+    return new InlineProvider(JSON.parse(await inflated(element)) as EmbeddedColumns);
   }
 
   async find(query: Query, page: Page): Promise<Found> {
@@ -88,13 +89,10 @@ export class InlineProvider implements Provider {
     const example = this.#columns.locate(key);
     if (example === null) return null;
     const chunk = this.#chunks.findLast((one) => one.from <= example);
-    if (chunk === undefined) return null;
-    const { from, element } = chunk;
-    if (this.#inflated?.from !== from) this.#inflated = { from, examples: inflated(element) };
-    return (await this.#inflated.examples)[example - from] ?? null;
+    return chunk ? chunk.opened(example, this.#columns.datasetOf(example)) : null;
   }
 
-  /** Inflate all texts for searches; begun once, when there is time or somebody searches. */
+  /** Inflate all texts for searches; begun once, when the list is there or somebody searches. */
   prepareSearch(): Promise<string[]> {
     this.#searched ??= this.#inflateAll();
     return this.#searched;
@@ -102,17 +100,15 @@ export class InlineProvider implements Provider {
 
   async #inflateAll(): Promise<string[]> {
     const found: string[] = [];
-    for (const { element } of this.#chunks) {
-      for (const opened of await inflated<Opened[]>(element)) found.push(searchedText(opened));
-      await breathe();
-    }
+    for (const chunk of this.#chunks) found.push((await chunk.texts()).toLowerCase());
     return found;
   }
 
   async #search(terms: readonly string[]): Promise<Set<number>> {
     const hits = new Set<number>();
-    (await this.prepareSearch()).forEach((text, example) => {
-      if (terms.every((term) => text.includes(term))) hits.add(example);
+    (await this.prepareSearch()).forEach((texts, number) => {
+      const from = this.#chunks[number]?.from ?? 0;
+      for (const place of examplesWith(terms, texts)) hits.add(from + place);
     });
     return hits;
   }

@@ -6,34 +6,48 @@ const EVERY_MS = 2000;
 interface State {
   readonly version: string;
   readonly live: boolean;
+  readonly told: string;
 }
 
-/** Ask until the run is over; `changed` gets the page as it is now. */
-export async function follow(changed: (fresh: Document) => Promise<void>): Promise<void> {
-  let version = "";
+/** Ask until all is shown: `told` gets how far it is, `changed` the page as it is now. */
+export async function follow(
+  shown: Head,
+  told: (text: string) => void,
+  changed: (fresh: Document, head: Head) => Promise<void>,
+): Promise<void> {
+  let { version } = shown;
   for (;;) {
     await new Promise((done) => setTimeout(done, EVERY_MS));
     if (document.hidden) continue;
     try {
       const state = (await (await fetch("data/state")).json()) as State;
+      told(state.told);
       if (state.version !== version) {
-        version = state.version;
         const text = await (await fetch(location.pathname + location.search)).text();
-        await changed(new DOMParser().parseFromString(text, "text/html"));
+        const fresh = new DOMParser().parseFromString(text, "text/html");
+        const head = headOf(fresh);
+        if (head.version !== version) await changed(fresh, head);
+        ({ version } = head);
       }
-      if (!state.live) return;
+      if (!state.live && state.version === version) return;
     } catch {
-      return; // the server is gone, and what is shown stays
+      told("The server is gone; what is shown is as it was.");
+      return;
     }
   }
 }
 
 /** Put the sections of a fresh page in the place of those shown; the explorer stays as it is. */
 export function replaceSections(fresh: Document): void {
-  for (const section of fresh.querySelectorAll<HTMLElement>("[data-live]")) {
+  let before: Element | null = null;
+  for (const section of fresh.querySelectorAll<HTMLElement>("header, main > section")) {
     const shown = document.getElementById(section.id);
-    if (shown) shown.replaceWith(document.adoptNode(section));
-    else document.querySelector("main")?.prepend(document.adoptNode(section));
+    const stays = shown !== null && section.dataset.live === undefined;
+    const placed = stays ? shown : document.adoptNode(section);
+    if (shown) shown.replaceWith(placed);
+    else if (before?.parentElement?.localName === "main") before.after(placed);
+    else document.querySelector("main")?.prepend(placed);
+    before = placed;
   }
 }
 

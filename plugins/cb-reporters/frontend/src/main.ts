@@ -20,10 +20,7 @@ async function providerOf(head: Head): Promise<Provider | null> {
   if (head.mode === "remote") return new RemoteProvider();
   const columns = byId("columns");
   if (columns === null) return null;
-  const inline = await InlineProvider.of(columns);
-  const whenIdle = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 500));
-  whenIdle(() => void inline.prepareSearch());
-  return inline;
+  return InlineProvider.of(columns);
 }
 
 async function start(): Promise<void> {
@@ -35,12 +32,17 @@ async function start(): Promise<void> {
   const explorer = new Explorer(root, head, provider);
   await explorer.follow();
   document.documentElement.dataset.ready = "";
+  if (provider instanceof InlineProvider) void provider.prepareSearch();
   if (head.live)
-    await follow(async (fresh) => {
-      replaceSections(fresh);
-      enliven(headOf(fresh));
-      await explorer.refresh();
-    });
+    await follow(
+      head,
+      (text) => explorer.say(text),
+      async (fresh, now) => {
+        replaceSections(fresh);
+        enliven(now);
+        await explorer.refresh(now);
+      },
+    );
 }
 
 void start();

@@ -18,7 +18,7 @@ export interface Steps {
 }
 
 export class OpenedView {
-  readonly #head: Head;
+  #head: Head;
   readonly #dialog: HTMLDialogElement;
   #chosen: Set<number>;
   #isOwnChoice = false;
@@ -37,6 +37,11 @@ export class OpenedView {
       this.#steps?.close();
     });
     this.#dialog.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /** Know of the systems that there are by now; the next example is shown so. */
+  renew(head: Head): void {
+    this.#head = head;
   }
 
   /** Show the systems that are being compared, or the first ones; until the reader chooses. */

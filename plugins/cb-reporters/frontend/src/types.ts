@@ -4,6 +4,7 @@
 export interface Head {
   readonly mode: "inline" | "remote";
   readonly live: boolean;
+  readonly version: string;
   readonly systems: readonly string[];
   readonly datasets: readonly string[];
   readonly scores: readonly string[];

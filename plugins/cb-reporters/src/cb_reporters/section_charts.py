@@ -11,7 +11,9 @@ from cb_reporters.markup import Markup, join, tag
 
 _CELL_W, _CELL_H, _LABEL_W = 48, 26, 70
 _WIDTH, _HEIGHT, _MARGIN = 640, 320, 48
-_COLOURS = ("#0f766e", "#b45309", "#6d28d9", "#be123c", "#1d4ed8", "#4d7c0f")
+_N_COLOURS = 8
+"""Those of the page's style, which are others in the dark."""
+_STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10)
 _WORST, _BEST = (204, 85, 70), (15, 118, 110)
 
 
@@ -85,11 +87,8 @@ def _curves(chart: Mapping[str, Any]) -> Markup | None:
     xs = [float(p["x"]) for _, points in series for p in points]
     bounds = (p.get(key) for _, points in series for p in points for key in ("y", "low", "high"))
     ys = [y for bound in bounds if (y := formats.finite(bound)) is not None]
-    scale = _Scale(0.0, max(xs) or 1.0, min(0.0, *ys), max(1.0, *ys))
-    drawings = [
-        _series(name, points, _COLOURS[i % len(_COLOURS)], scale, i)
-        for i, (name, points) in enumerate(series)
-    ]
+    scale = _Scale(0.0, _round_end(max(xs)), min(0.0, *ys), max(1.0, *ys))
+    drawings = [_series(name, points, scale, i) for i, (name, points) in enumerate(series)]
     named = f"{chart.get('y')} against {chart.get('x')}"
     return join(
         tag("figcaption", named),
@@ -101,6 +100,14 @@ def _curves(chart: Mapping[str, Any]) -> Markup | None:
             aria_label=named,
         ),
     )
+
+
+def _round_end(largest: float) -> float:
+    """Where an axis ends that holds so much, so that its quarters are round numbers."""
+    if not largest > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(largest / 4))
+    return 4 * power * next(step for step in _STEPS if 4 * power * step >= largest * (1 - 1e-9))
 
 
 class _Scale:
@@ -132,9 +139,8 @@ def _axes(scale: _Scale) -> Markup:
     return join(*lines)
 
 
-def _series(
-    name: str, points: Sequence[Mapping[str, Any]], colour: str, scale: _Scale, number: int
-) -> Markup:
+def _series(name: str, points: Sequence[Mapping[str, Any]], scale: _Scale, number: int) -> Markup:
+    colour = "currentColor"
     places = [(scale.x(float(p["x"])), scale.y(float(p["y"]))) for p in points]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     drawings = [tag("polyline", points=line, fill="none", stroke=colour, stroke_width=2)]
@@ -148,7 +154,7 @@ def _series(
         drawings.append(tag("circle", tag("title", told), cx=x, cy=y, r=4, fill=colour))
     top = _MARGIN + number * 18
     drawings.append(_label(_WIDTH - 3 * _MARGIN + 12, top, name, "start", fill=colour))
-    return join(*drawings)
+    return tag("g", *drawings, class_=f"series-{number % _N_COLOURS}")
 
 
 def _is_point(point: Any) -> bool:

@@ -138,10 +138,18 @@ class View:
     verdicts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, result: EvalResult) -> View:
-        """Read everything a report shows from the result."""
-        systems = tuple(result.systems)
-        counts = list(result.counts(result.config.get("score_field")).values())
+    def of(cls, result: EvalResult, counted: Mapping[str, Counts] | None = None) -> View:
+        """Read everything a report shows from the result.
+
+        Where its rows were `counted` already, none is read: notes then say nothing of scores
+        that are missing. Nothing counted means that it is not known yet.
+        """
+        notes = list(map(str, result.problems))
+        if counted is None:
+            counted = result.counts(result.config.get("score_field"))
+            notes += _missing_reasons(result)
+        systems = tuple(counted or result.summary)
+        counts = list(counted.values())
         keys = dict.fromkeys(key for values in result.summary.values() for key in values)
         metrics = [_metric_column(result, systems, key) for key in sorted(keys, key=_position)]
         shown = [column for column in metrics if not column.key.startswith(_DATASET)]
@@ -163,8 +171,8 @@ class View:
             columns=tuple(column for column in shown if not column.detail),
             details=tuple(details),
             datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
-            counts=tuple(_count_columns(counts)),
-            notes=(*map(str, result.problems), *_missing_reasons(result)),
+            counts=tuple(_count_columns(counts) if counts else ()),
+            notes=tuple(notes),
             sections=sections_of(result, systems),
             verdicts=tuple(f"{verdict.sentence}." for verdict in result.verdicts),
         )
@@ -345,11 +353,12 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
     config = result.config
     if config.get("started"):
         yield "started", formats.moment(str(config["started"]))
-    yield "rows", f"{sum(c.total for c in counts):,}"
+    yield "rows", f"{len(result.rows):,}"
     if recalled := sum(c.recalled for c in counts):
         yield "from the store", f"{recalled:,}"
-    yield "scored", f"{sum(c.scored for c in counts):,}"
-    yield "errored", f"{sum(c.errored for c in counts):,}"
+    if counts:
+        yield "scored", f"{sum(c.scored for c in counts):,}"
+        yield "errored", f"{sum(c.errored for c in counts):,}"
     if missing := sum(c.missing for c in counts):
         yield "missing", f"{missing:,}"
     if config.get("score_field"):

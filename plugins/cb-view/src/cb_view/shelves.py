@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
 
@@ -149,9 +149,18 @@ def _of_kept(run: KeptRun) -> Entry:
         datasets=run.datasets,
         rows=n_rows,
         errored=counted.get("errored", 0),
-        verdicts=[str(verdict.get("sentence", "")) for verdict in document.get("verdicts", ())],
+        verdicts=_told(run, document),
         version=f"{run.state} {run.record.ended} {n_rows}",
     )
+
+
+def _told(run: KeptRun, document: Mapping[str, Any]) -> list[str]:
+    """What came of a run: its verdicts, or where there is nothing to compare its score."""
+    verdicts = [str(verdict.get("sentence", "")) for verdict in document.get("verdicts", ())]
+    score = run.record.manifest["config"].get("score_field")
+    scores = run.main_scores().items()
+    means = [f"{system}: {score} {mean:.3f}" for system, mean in scores if mean is not None]
+    return verdicts or means
 
 
 def _of_result(path: Path, version: str, result: EvalResult) -> Entry:

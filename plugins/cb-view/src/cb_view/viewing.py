@@ -1,23 +1,26 @@
-"""A run that somebody looks at: its result, an index of its rows, and what the page asks for."""
+"""A run that somebody looks at: its result, a survey of its rows, and what the page asks for."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from cb_reporters.page import ExampleIndex, Query, find, opened, render
+from cb_reporters.page import Query, Scan, Survey, find, opened, render
 from cbcore.boundary import contained
 from cbcore.results import EvalResult
 
 _MOST_OPEN = 4
-"""Runs whose index is kept; the one that was not asked for longest goes first."""
+"""Runs whose survey is kept; the one that was not asked for longest goes first."""
 
-
-_ROWS_AT_ONCE = 2000
+_ROWS_FIRST = 20_000
+"""Rows that are read before the first answer; the others are read while it is looked at."""
+_ROWS_AT_ONCE = 4000
+_PAUSE_S = 0.002
+"""Between such portions, so that whoever waits for an answer has his turn."""
 _PATIENCE_S = 3.0
 """How long a browser waits for a page before it is told how far that is."""
 _REST = 5
@@ -27,9 +30,11 @@ _REST = 5
 class Viewed:
     """One run, opened. It is brought up to date when its version is another.
 
-    The index holds numbers and ids, no texts: rows and texts are read when they are shown. Of a
-    run that goes on, only the rows that are new are gone through, where new ones come `at_end`;
-    and it is looked at again only so often that most of the time is left for other things.
+    The survey holds numbers and ids, no texts: rows and texts are read when they are shown. A
+    large run is shown as soon as some of its rows were read, and the rest is read meanwhile. Of a
+    run that goes on, only the rows that are new are gone through, where new ones come `at_end`
+    of their system's; and it is looked at again only so often that most of the time is left for
+    other things.
     """
 
     def __init__(
@@ -38,30 +43,28 @@ class Viewed:
         state: Callable[[], tuple[str, bool]],
         *,
         at_end: bool = True,
+        rows_first: int = _ROWS_FIRST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
         self._state = state
         self._at_end = at_end
+        self._rows_first = rows_first
         self._clock = clock
         self._rest_until = 0.0
-        self._n_read = 0
         self._page: _Page | None = None
         self._making: threading.Thread | None = None
+        self._reading: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._version: str | None = None
-        self._live = False
-        self._result: EvalResult | None = None
-        self._index: ExampleIndex | None = None
+        self._opened: _Opened | None = None
+        self._searched: tuple[tuple[Any, ...], set[int]] | None = None
 
     def page(self, wait_s: float = _PATIENCE_S) -> str | None:
         """The whole page; None where it takes longer than that to make, and is still being made.
 
-        One of a large run takes a while: every row is gone through for its charts and causes.
-        It is made once, and again when there is something new.
+        It is made once, and again when there is something new; until then the one before is given.
         """
-        version, _ = self._now()
-        if self._page is None or self._page.version != version:
+        if self._page is None or self._page.version != self._shown():
             making = self._making
             if making is None or not making.is_alive():
                 making = self._making = threading.Thread(target=self._make_page, daemon=True)
@@ -76,72 +79,137 @@ class Viewed:
         return made.text
 
     def _make_page(self) -> None:
-        text, version = "", ""
+        text = version = ""
         with contained() as tried:
             with self._lock:
-                result, index = self._fresh()
-                version, live = self._version or "", self._live
-                if live:  # whose index grows: nobody may add to it meanwhile
-                    text = render(result, index, remote=True, live=True)
-            if not live:
-                # By a reader of its own: examples can be asked for while this takes its time.
-                text = render(self._read(), index, remote=True)
+                run = self._fresh()
+                version = run.shown
+                if run.grows:  # nobody may add to it meanwhile
+                    text = run.rendered()
+            if not run.grows:
+                text = run.rendered()
         self._page = _Page(version, text, tried.error)
 
     def progress(self) -> str:
         """How far a page is that is being made."""
-        index, result = self._index, self._result
-        if index is None or result is None:
-            return f"{self._n_read:,} rows read"
-        return f"{len(index.system_of):,} rows read, the page is being made"
+        run = self._opened
+        if run is None:
+            return "the run is being opened"
+        return f"{run.survey.n_read:,} rows read, the page is being made"
 
     def examples(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         """Those that a query finds, a page of them."""
         query = Query.read(parameters)
         with self._lock:
-            result, index = self._fresh()
-            return find(index, query, result).to_json()
+            run = self._fresh()
+        hits = self._hits(run, query.terms) if query.terms else set()
+        with self._lock:
+            return find(run.survey.index, query, run.result, lambda _: hits).to_json()
+
+    def _hits(self, run: _Opened, terms: Sequence[str]) -> set[int]:
+        """What a search finds, which takes a while in a large run: others may ask meanwhile."""
+        key = (run.shown, run.survey.n_read, tuple(terms))
+        known = self._searched
+        if known is None or known[0] != key:
+            known = self._searched = (key, Scan(run.survey.index, run.result)(terms))
+        return known[1]
 
     def example(self, parameters: Mapping[str, str]) -> dict[str, Any] | None:
-        """One example, opened; None where there is none."""
+        """One example, opened; None where there is none. It may be among rows yet to be read."""
         repeat = parameters.get("repeat")
         number = int(repeat) if repeat and repeat.isascii() and repeat.isdigit() else None
-        with self._lock:
-            result, index = self._fresh()
-            found = index.locate(parameters.get("id", ""), parameters.get("dataset"), number)
-            return None if found is None else opened(result, index, found)
+        while True:
+            with self._lock:
+                run = self._fresh()
+                index = run.survey.index
+                found = index.locate(parameters.get("id", ""), parameters.get("dataset"), number)
+                if found is not None:
+                    return opened(run.result, index, found)
+                if run.is_whole:
+                    return None
+                reading = self._reading
+            if reading is not None:
+                reading.join(_PATIENCE_S)
 
     def state(self) -> dict[str, Any]:
-        """What a page that follows the run asks for."""
-        version, live = self._now()
-        return {"version": version, "live": live}
+        """What a page asks for that follows the run, or whose rows are still being read."""
+        _, live = self._now()
+        run = self._opened
+        if run is None or run.is_whole:
+            return {"version": self._shown(), "live": live, "told": ""}
+        told = f"{run.survey.n_read:,} of {len(run.result.rows):,} rows are read"
+        return {"version": self._shown(), "live": True, "told": told}
 
     def _now(self) -> tuple[str, bool]:
         """The version to show, and whether the run goes on."""
         version, live = self._state()
-        if live and self._version is not None and self._clock() < self._rest_until:
-            return self._version, live
+        if live and self._opened is not None and self._clock() < self._rest_until:
+            return self._opened.version, live
         return version, live
 
-    def _fresh(self) -> tuple[EvalResult, ExampleIndex]:
+    def _shown(self) -> str:
+        """What the page that could be shown now is called."""
+        version, _ = self._now()
+        run = self._opened
+        return version if run is None or run.version != version else run.shown
+
+    def _fresh(self) -> _Opened:
+        """The run as it is now. Only for who holds the lock."""
         version, live = self._now()
-        if self._result is None or self._index is None or version != self._version:
+        run = self._opened
+        if run is None or run.version != version:
             began = self._clock()
             result = self._read()
-            index = self._index
-            grown = self._live and self._at_end
-            if index is None or not grown or len(index.system_of) > len(result.rows):
-                index = ExampleIndex(result.config.get("score_field"), result.systems)
-            self._add_new(index, result)
-            self._result, self._index, self._version, self._live = result, index, version, live
+            goes_on = run is not None and run.live and self._at_end and run.survey.fits(result)
+            survey = run.survey if run is not None and goes_on else Survey.begun(result)
+            survey.read(result, self._rows_first)
+            run = self._opened = _Opened(version, live, result, survey)
             self._rest_until = self._clock() + _REST * (self._clock() - began)
-        return self._result, self._index
+        if not run.is_whole and (self._reading is None or not self._reading.is_alive()):
+            self._reading = threading.Thread(target=self._read_on, daemon=True)
+            self._reading.start()
+        return run
 
-    def _add_new(self, index: ExampleIndex, result: EvalResult) -> None:
-        for start in range(len(index.system_of), len(result.rows), _ROWS_AT_ONCE):
-            for row in result.rows[start : start + _ROWS_AT_ONCE]:
-                index.add(row)
-            self._n_read = len(index.system_of)
+    def _read_on(self) -> None:
+        """Read what is left of the rows, in portions."""
+        paused = threading.Event()
+        with contained() as tried:
+            while True:
+                with self._lock:
+                    run = self._opened
+                    if run is None or run.is_whole:
+                        return
+                    run.survey.read(run.result, _ROWS_AT_ONCE)
+                paused.wait(_PAUSE_S)
+        if tried.error is not None:
+            self._opened = None  # whoever asks next opens it again, and is told
+
+
+@attrs.frozen(eq=False)
+class _Opened:
+    """A run as it was read, and as far as it was."""
+
+    version: str
+    live: bool
+    result: EvalResult
+    survey: Survey
+
+    @property
+    def is_whole(self) -> bool:
+        return self.survey.is_whole(self.result)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the survey is not yet what it will be."""
+        return self.live or not self.is_whole
+
+    @property
+    def shown(self) -> str:
+        """What its page is called; one of rows that were all read is another."""
+        return self.version if self.is_whole else f"{self.version} reading"
+
+    def rendered(self) -> str:
+        return render(self.result, self.survey, remote=True, live=self.live, version=self.shown)
 
 
 @attrs.frozen

@@ -15,11 +15,13 @@ Addresses are relative to that of the page, so that it may stand under any prefi
 JSON in UTF-8; what cannot be answered has a status of 400 or above and `{"error": "why"}`.
 
 `GET .` (the page)
-    `render(result, index, remote=True)`; with `live=True` while the run is still going. It has
-    its own Content-Security-Policy, which lets it ask its own origin and nothing else.
+    `render(result, survey, remote=True)`; with `live=True` while the run is still going. A
+    `Survey` that has not read all rows gives a page that says so. It has its own
+    Content-Security-Policy, which lets it ask its own origin and nothing else.
 
 `GET data/examples?QUERY`
-    The parameters are those of `Query.read`. Answer: `find(index, query, result).to_json()`::
+    The parameters are those of `Query.read`. Answer: `find(survey.index, query,
+    result).to_json()`::
 
         {"total": 1204, "offset": 0, "examples": [LINE, …]}
 
@@ -33,20 +35,24 @@ JSON in UTF-8; what cannot be answered has a status of 400 or above and `{"error
     the state 0 (scored), 1 (the score is missing) or 2 (error).
 
 `GET data/example?id=ID[&dataset=NAME][&repeat=N]`
-    One example, opened: `opened(result, index, example)`; `ExampleIndex.locate` finds it. 404
-    where there is none.
+    One example, opened: `opened(result, survey.index, example)`; `ExampleIndex.locate` finds
+    it. 404 where there is none.
 
-`GET data/state`, asked every two seconds, and only by a page that was rendered `live`
-    `{"version": "any text", "live": true}`. When the version is another than before the page
-    fetches itself anew, and puts what changed in its place; with `live` false it stops asking.
+`GET data/state`, asked every two seconds, and only by a page that was rendered `live` or of rows
+that were not all read
+    `{"version": "any text", "live": true, "told": "how far it is"}`. When the version is another
+    than the one it was rendered with the page fetches itself anew, and puts what changed in its
+    place; when it is the same and `live` false it stops asking. What is `told` is shown above
+    the list.
 
 Everything that is shown as text is data, never markup: a server needs to escape nothing in JSON.
 """
 
 from cb_reporters.page.document import render
-from cb_reporters.page.finding import find
+from cb_reporters.page.finding import Scan, find
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.opening import opened
 from cb_reporters.page.query import Found, Query
+from cb_reporters.page.survey import Survey
 
-__all__ = ("ExampleIndex", "Found", "Query", "find", "opened", "render")
+__all__ = ("ExampleIndex", "Found", "Query", "Scan", "Survey", "find", "opened", "render")

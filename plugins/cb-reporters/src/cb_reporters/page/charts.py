@@ -11,7 +11,7 @@ import attrs
 
 from cb_reporters.page.distributions import ScoreSpread, latencies, score_spreads
 from cb_reporters.page.families import Family, families_of
-from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.survey import Survey
 from cb_reporters.view import View, components
 from cbcore.results import EvalResult, Section
 
@@ -73,9 +73,12 @@ class Charts:
     latency: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, result: EvalResult, view: View, index: ExampleIndex) -> Charts:
+    def of(cls, result: EvalResult, view: View, survey: Survey) -> Charts:
+        """What can be drawn. How rows are spread is told when all of them were read."""
         quality = _estimates(result, "mean_score")
-        axes, points = _frontier(result, quality)
+        is_whole = survey.is_whole(result)
+        costs = survey.mean_costs() if is_whole else {}
+        axes, points = _frontier(result, quality, costs)
         column = view.first("mean_score")
         families = families_of(components(result.config, "systems"))
         return cls(
@@ -89,8 +92,8 @@ class Charts:
             ],
             datasets=_datasets(result) if len(view.datasets) > 1 else [],
             groups=list(_groups(result)),
-            spreads=score_spreads(index),
-            latency=latencies(index),
+            spreads=score_spreads(survey.index) if is_whole else [],
+            latency=latencies(survey.index) if is_whole else [],
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -124,8 +127,8 @@ def _plain(records: Sequence[Any]) -> list[dict[str, Any]]:
 def _estimates(result: EvalResult, key: str) -> dict[str, Estimate]:
     """A metric of every system that has a finite value of it."""
     found: dict[str, Estimate] = {}
-    for system in result.systems:
-        value = result.summary.get(system, {}).get(key)
+    for system, values in result.summary.items():
+        value = values.get(key)
         if value is None or not math.isfinite(value):
             continue
         estimate = result.estimates.get(system, {}).get(key)
@@ -137,7 +140,7 @@ def _estimates(result: EvalResult, key: str) -> dict[str, Estimate]:
 
 
 def _frontier(
-    result: EvalResult, quality: Mapping[str, Estimate]
+    result: EvalResult, quality: Mapping[str, Estimate], costs: Mapping[str, float]
 ) -> tuple[list[Axis], list[Point]]:
     """The axes by which at least two systems can be told apart, and the systems on them."""
     kept = {
@@ -146,7 +149,10 @@ def _frontier(
     }
     known: list[tuple[Axis, Mapping[str, Any]]] = [
         (Axis("kept", "tokens kept", "share"), kept),
-        (Axis("usd", "cost per example", "usd"), _mean_costs(result)),
+        (
+            Axis("usd", "cost per example", "usd"),
+            {system: (cost, None, None) for system, cost in costs.items()},
+        ),
         (
             Axis("latency", "median latency", "seconds"),
             _estimates(result, "latency_median"),
@@ -156,27 +162,10 @@ def _frontier(
         (axis, values) for axis, values in known if sum(system in quality for system in values) > 1
     ]
     points = [
-        Point(system, value, {axis.key: costs[system] for axis, costs in shown if system in costs})
+        Point(system, value, {axis.key: told[system] for axis, told in shown if system in told})
         for system, value in quality.items()
     ]
     return [axis for axis, _ in shown], points if shown else []
-
-
-def _mean_costs(result: EvalResult) -> dict[str, Estimate]:
-    """What an example costs, of the systems all of whose rows tell it."""
-    costs: dict[str, list[float]] = {}
-    unknown: set[str] = set()
-    for row in result.rows:
-        cost = row.metadata.get("cost_usd")
-        if isinstance(cost, int | float) and math.isfinite(cost):
-            costs.setdefault(row.system, []).append(cost)
-        elif row.error is None:
-            unknown.add(row.system)
-    return {
-        system: (math.fsum(values) / len(values), None, None)
-        for system, values in costs.items()
-        if system not in unknown and any(values)
-    }
 
 
 def _datasets(result: EvalResult) -> list[Placed]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -42,11 +44,13 @@ class Distribution:
 
     def bins(self, low: float, high: float) -> list[int]:
         """How many values fall into each of equal parts; the last one is closed above."""
-        counts = [0] * N_BINS
-        for value in self.values:
-            share = (value - low) / (high - low)
-            counts[min(int(share * N_BINS), N_BINS - 1)] += 1
-        return counts
+
+        def part(value: float) -> int:
+            return int((value - low) / (high - low) * N_BINS)
+
+        # They are in order, so that only where a part begins has to be looked for.
+        begins = [bisect_left(self.values, number, key=part) for number in range(N_BINS)]
+        return [end - begin for begin, end in pairwise((*begins, len(self.values)))]
 
 
 @attrs.frozen

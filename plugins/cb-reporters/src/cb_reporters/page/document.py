@@ -13,18 +13,21 @@ from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.embedding import Embedded, embedded
 from cb_reporters.page.figures import figures
-from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.overview import comparison_section, headline, verdict_section
 from cb_reporters.page.problems import errors_section, missing_section
 from cb_reporters.page.reproduction import reproduce_section
+from cb_reporters.page.survey import Survey
 from cb_reporters.view import View
 from cbcore.plain import json_safe
 from cbcore.results import EvalResult
-from cbcore.results.causes import causes_of
 
 MAX_ROWS = 100_000
 MAX_MB = 24.0
 
+_READING = (
+    "The rows are still being read. Numbers that are here already rest on all of them; examples "
+    "appear as they are read, and counts, errors and distributions when all are."
+)
 _CHAPTERS = {
     "verdict": "Verdict",
     "systems": "Systems",
@@ -38,10 +41,11 @@ _CHAPTERS = {
 
 def render(
     result: EvalResult,
-    index: ExampleIndex | None = None,
+    survey: Survey | None = None,
     *,
     remote: bool = False,
     live: bool = False,
+    version: str = "",
     max_rows: int = MAX_ROWS,
     max_mb: float = MAX_MB,
 ) -> str:
@@ -49,20 +53,30 @@ def render(
 
     With `remote` it asks the server that it came from for examples, otherwise it holds them:
     all, or where they have more than `max_rows` rows or `max_mb` megabytes a sample of them.
-    `live` says that the run is still going. `index` spares going through the rows once more.
+    `live` says that the run is still going, `version` what the server calls the page. `survey` spares going through the rows once more;
+    where it has not read all of them, the page says so, and what rests on all is left out.
     """
-    index = ExampleIndex.of(result) if index is None else index
-    view = View.of(result)
-    charts = Charts.of(result, view, index)
+    survey = Survey.of(result) if survey is None else survey
+    index, is_whole = survey.index, survey.is_whole(result)
+    view = View.of(result, survey.counts() if is_whole else {})
+    charts = Charts.of(result, view, survey)
     held = Embedded(Markup(""), len(index.keys), len(index.keys))
     if not remote:
         held = embedded(result, index, max_rows, max_mb)
-    sections = dict(_sections(result, view, index, charts, held))
-    head = _head(result, index, charts, held, "remote" if remote else "inline", live)
+    sections = dict(_sections(result, view, survey, charts, held))
+    head = _head(result, survey, charts, held, "remote" if remote else "inline")
+    head |= {"live": live or not is_whole, "version": version}
     body = tag(
         "body",
         tag("a", "Skip to the examples", href="#examples", class_="skip"),
-        tag("header", headline(view), _chapters(sections), id="top", data_live=True),
+        tag(
+            "header",
+            headline(view),
+            None if is_whole else tag("p", _READING, class_="status reading", role="status"),
+            _chapters(sections),
+            id="top",
+            data_live=True,
+        ),
         tag("main", *(_placed(name, section) for name, section in sections.items())),
         tag("script", Markup(_json(head)), type="application/json", id="head"),
         held.markup,
@@ -73,17 +87,18 @@ def render(
 
 
 def _sections(
-    result: EvalResult, view: View, index: ExampleIndex, charts: Charts, held: Embedded
+    result: EvalResult, view: View, survey: Survey, charts: Charts, held: Embedded
 ) -> Iterator[tuple[str, Markup]]:
-    causes = causes_of(result.rows)
+    is_whole = survey.is_whole(result)
+    causes = survey.causes() if is_whole else []
     written = [
         ("verdict", verdict_section(result, view)),
         ("systems", comparison_section(result, view)),
-        ("errors", errors_section(causes, len(index.system_of))),
+        ("errors", errors_section(causes, survey.n_read)),
         ("missing", missing_section(causes)),
         *figures(charts, view),
-        ("examples", _explorer(held) if index.keys else None),
-        ("reproduce", reproduce_section(result)),
+        ("examples", _explorer(held) if survey.index.keys else None),
+        ("reproduce", reproduce_section(result, survey.scores)),
     ]
     for name, section in written:
         if section:
@@ -122,12 +137,12 @@ def _explorer(held: Embedded) -> Markup:
 
 
 def _head(
-    result: EvalResult, index: ExampleIndex, charts: Charts, held: Embedded, mode: str, live: bool
+    result: EvalResult, survey: Survey, charts: Charts, held: Embedded, mode: str
 ) -> dict[str, Any]:
+    index = survey.index
     baseline = next((v.system for v in result.verdicts if v.outcome == "baseline"), None)
     return {
         "mode": mode,
-        "live": live,
         "systems": list(index.systems),
         "datasets": list(index.datasets),
         "scores": list(index.scores),

@@ -1,4 +1,4 @@
-"""Examples inside the page: columns of numbers for all rows, texts in compressed chunks."""
+"""Examples inside the page: columns of numbers for all rows, the rest in compressed chunks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ import attrs
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.opening import opened
+from cb_reporters.page.packing import Packed, packed, together
 from cb_reporters.page.reading import beginning
 from cb_reporters.page.sampling import sampled
 from cbcore.results import EvalResult
 
 _CHUNK = 512_000
-"""Characters of JSON that are inflated together when one of their examples is opened."""
+"""Characters of texts that are inflated together when one of their examples is opened."""
 _PROBED = 200
 _LEVEL = 6
 _COMPRESSING = 2
@@ -48,68 +49,81 @@ def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: flo
         return Embedded(Markup(""), 0, total)
     texts: list[str] = []
     chunks = [
-        tag("script", Markup(packed), type="application/gzip", class_="texts", data_from=str(start))
-        for start, packed in _all_packed(_chunks(result, index, chosen, texts), len(chosen))
+        join(
+            _block(of_texts, class_="texts", data_from=str(start)),
+            _block(structure, class_="rows"),
+        )
+        for start, of_texts, structure in _compressed(
+            _chunks(result, index, chosen, texts), len(chosen)
+        )
     ]
-    columns = tag(
-        "script",
-        Markup(_packed(json.dumps(_columns(index, chosen, texts)))),
-        type="application/gzip",
-        id="columns",
-    )
-    return Embedded(join(columns, *chunks), len(chosen), total)
+    columns = _gzip(json.dumps(_columns(index, chosen, texts)))
+    return Embedded(join(_block(columns, id="columns"), *chunks), len(chosen), total)
+
+
+def _block(content: str, **attributes: str) -> Markup:
+    return tag("script", Markup(content), type="application/gzip", **attributes)
 
 
 def _fitting(result: EvalResult, index: ExampleIndex, max_mb: float) -> int:
     """How many examples fit into so many megabytes, told from some of them."""
     total = len(index.keys)
     step = max(1, total // _PROBED)
-    probed = [json.dumps(opened(result, index, i)) for i in range(0, total, step)]
+    probed = [packed(opened(result, index, i)) for i in range(0, total, step)]
     if not probed:
         return total
-    each = len(_packed("[" + ",".join(probed) + "]")) / len(probed)
+    some = together(probed)
+    each = (len(_gzip(some.texts)) + len(_gzip(some.structure))) / len(probed)
     return int(max_mb * 1e6 / max(each, 1))
 
 
 def _chunks(
     result: EvalResult, index: ExampleIndex, chosen: Sequence[int], texts: list[str]
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[tuple[int, Packed]]:
     """The chosen examples opened, in chunks with the number of their first one.
 
     How each begins is added to `texts`.
     """
-    held: list[str] = []
+    held: list[Packed] = []
     size = start = 0
     for number, example in enumerate(chosen):
         one = opened(result, index, example)
         one["example"] = number
         texts.append(beginning(one["question"] or one["context"] or ""))
-        held.append(json.dumps(one))
+        held.append(packed(one))
         size += len(held[-1])
         if size >= _CHUNK:
-            yield start, f"[{','.join(held)}]"
+            yield start, together(held)
             held, size, start = [], 0, number + 1
     if held:
-        yield start, f"[{','.join(held)}]"
+        yield start, together(held)
 
 
-def _all_packed(chunks: Iterator[tuple[int, str]], n_examples: int) -> list[tuple[int, str]]:
+def _compressed(
+    chunks: Iterator[tuple[int, Packed]], n_examples: int
+) -> Iterator[tuple[int, str, str]]:
     """Every chunk compressed, which lets go of the interpreter: many are in threads of their own."""
     if n_examples < _MANY:
-        return [(start, _packed(text)) for start, text in chunks]
+        for start, chunk in chunks:
+            yield start, _gzip(chunk.texts), _gzip(chunk.structure)
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_COMPRESSING) as threads:
-        pending = [(start, threads.submit(_packed, text)) for start, text in chunks]
-        return [(start, packed.result()) for start, packed in pending]
+        pending = [
+            (start, threads.submit(_gzip, chunk.texts), threads.submit(_gzip, chunk.structure))
+            for start, chunk in chunks
+        ]
+        for start, texts, structure in pending:
+            yield start, texts.result(), structure.result()
 
 
-def _packed(text: str) -> str:
+def _gzip(text: str) -> str:
     # In the format of gzip, which a browser inflates, and without a time: the same result gives
     # the same page.
     deflating = zlib.compressobj(_LEVEL, wbits=zlib.MAX_WBITS | 16)
-    packed = deflating.compress(text.encode("ascii")) + deflating.flush()
-    return base64.b64encode(packed).decode("ascii")
+    compressed = deflating.compress(text.encode()) + deflating.flush()
+    return base64.b64encode(compressed).decode("ascii")
 
 
 def _columns(index: ExampleIndex, chosen: Sequence[int], texts: Sequence[str]) -> dict[str, Any]:

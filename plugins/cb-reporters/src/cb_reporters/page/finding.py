@@ -9,9 +9,9 @@ import attrs
 
 from cb_reporters.page.index import ERROR, MISSING, SCORED, ExampleIndex
 from cb_reporters.page.query import Found, Query
-from cb_reporters.page.reading import searched_text
+from cb_reporters.page.reading import holds, searched_text
 from cbcore.exceptions import UsageError
-from cbcore.results import EvalResult
+from cbcore.results import EvalResult, SearchableTexts
 
 _STATES = {"scored": SCORED, "missing": MISSING, "error": ERROR}
 
@@ -157,7 +157,7 @@ def _sorted_by(index: ExampleIndex, example: int, query: Query) -> float | None:
 
 @attrs.frozen
 class Scan:
-    """Searches by reading the texts of every example, one after another."""
+    """Searches in the texts of every example: by what they are stored as, or one after another."""
 
     index: ExampleIndex
     result: EvalResult | None
@@ -165,12 +165,23 @@ class Scan:
     def __call__(self, terms: Sequence[str]) -> set[int]:
         if self.result is None:
             return set()
+        texts = self.result.texts
+        if isinstance(texts, SearchableTexts) and not any(n for _, _, n in self.index.keys):
+            return set.intersection(*(self._examples_with(term, texts) for term in terms))
         found = set()
         for example, positions in enumerate(self.index.rows_of):
-            rows = [self.result.rows[position] for position in positions]
-            texts = self.result.texts
-            kept = [] if texts is None else [texts[position] for position in positions]
+            places = list(map(self.index.where, positions))
+            rows = [self.result.rows[place] for place in places]
+            kept = [] if texts is None else [texts[place] for place in places]
             text = searched_text(rows, kept).lower()
             if all(term in text for term in terms):
                 found.add(example)
         return found
+
+    def _examples_with(self, term: str, texts: SearchableTexts) -> set[int]:
+        places = set(texts.places_with(term, lambda value: holds(value, term)))
+        return {
+            example
+            for example, positions in enumerate(self.index.rows_of)
+            if any(self.index.where(position) in places for position in positions)
+        }

@@ -18,7 +18,8 @@ class ExampleIndex:
     """Of every row the numbers, and of every example where its rows stand.
 
     It keeps numbers and ids, never a text. Rows may be added while a run goes on; systems,
-    datasets and scores are numbered in the order in which they are met.
+    datasets and scores are numbered in the order in which they are met. A row's position is the
+    number of rows that were added before it; where it stands in its result is told by `where`.
     """
 
     def __init__(self, score: str | None = None, systems: Iterable[str] = ()) -> None:
@@ -27,6 +28,8 @@ class ExampleIndex:
         self.datasets: dict[str, int] = {}
         self.scores: dict[str, array[float]] = {}
         self.system_of = array("l")
+        self.place_of = array("q")
+        self.starts: dict[int, int] = {}
         self.example_of = array("l")
         self.input_tokens = array("q")
         self.output_tokens = array("q")
@@ -39,21 +42,21 @@ class ExampleIndex:
     @classmethod
     def of(cls, result: EvalResult) -> ExampleIndex:
         """Go through the rows of a result once."""
-        index = cls(result.config.get("score_field"), result.systems)
+        index = cls(result.config.get("score_field"), result.summary)
         for row in result.rows:
             index.add(row)
         return index
 
-    def add(self, row: EvalRow) -> None:
-        """Take the next row; its position is the number of rows before it."""
+    def add(self, row: EvalRow, place: int | None = None) -> None:
+        """Take the next row. Its place is where it stands, from the start of its system's on."""
         position = len(self.system_of)
+        self.place_of.append(position if place is None else place)
         dataset = self.datasets.setdefault(row.dataset, len(self.datasets))
         key = (dataset, row.example_id, row.repeat)
         example = self._places.setdefault(key, len(self.keys))
         if example == len(self.keys):
             self.keys.append(key)
             self.rows_of.append(array("l"))
-        self.rows_of[example].append(position)
         self.example_of.append(example)
         self.system_of.append(self.systems.setdefault(row.system, len(self.systems)))
         self.input_tokens.append(row.input_tokens)
@@ -61,6 +64,8 @@ class ExampleIndex:
         self.latency.append(row.latency)
         self.errored.append(row.error is not None)
         self._add_scores(row, position)
+        # Last: who looks meanwhile, in another thread, finds whole rows only.
+        self.rows_of[example].append(position)
 
     def _add_scores(self, row: EvalRow, position: int) -> None:
         for name, value in row.scores.items():
@@ -71,6 +76,10 @@ class ExampleIndex:
         for values in self.scores.values():
             if len(values) == position:
                 values.append(math.nan)
+
+    def where(self, position: int) -> int:
+        """Where the row stands among the rows and texts of its result."""
+        return self.starts.get(self.system_of[position], 0) + self.place_of[position]
 
     # -- one example ---------------------------------------------------------------------------
 
@@ -120,7 +129,7 @@ class ExampleIndex:
             "dataset": list(self.datasets)[dataset],
             "id": example_id,
             "repeat": repeat,
-            "text": line_of(self._given(rows.values(), texts)),
+            "text": line_of(self._given(map(self.where, rows.values()), texts)),
             "cells": [self._cell(rows.get(system), score) for system in self.systems.values()],
         }
 
@@ -131,8 +140,8 @@ class ExampleIndex:
         return [self.value(position, score), self.state(position, score), tokens]
 
     @staticmethod
-    def _given(positions: Iterable[int], texts: Sequence[Texts] | None) -> Any:
+    def _given(places: Iterable[int], texts: Sequence[Texts] | None) -> Any:
         if texts is None:
             return None
-        found = (texts[position].example for position in positions)
+        found = (texts[place].example for place in places)
         return next((example for example in found if example is not None), None)

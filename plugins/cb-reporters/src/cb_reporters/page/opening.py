@@ -29,10 +29,11 @@ def opened(result: EvalResult, index: ExampleIndex, example: int) -> dict[str, A
     that of the example, null where it was not kept.
     """
     dataset, example_id, repeat = index.keys[example]
-    places = index.rows_by_system(example)
+    rows = index.rows_by_system(example)
+    places = {system: index.where(position) for system, position in rows.items()}
     kept = {
-        system: NO_TEXTS if result.texts is None else result.texts[position]
-        for system, position in places.items()
+        system: NO_TEXTS if result.texts is None else result.texts[place]
+        for system, place in places.items()
     }
     given = next((texts.example for texts in kept.values() if texts.example is not None), None)
     reading = Reading.of(given)
@@ -48,8 +49,8 @@ def opened(result: EvalResult, index: ExampleIndex, example: int) -> dict[str, A
         "evidence": [_cut(text) for text in reading.evidence],
         "fields": _cut(reading.rest),
         "rows": [
-            _row(system, result.rows[position], kept[system], reading, given)
-            for system, position in sorted(places.items())
+            _row(system, result.rows[place], kept[system], reading, given)
+            for system, place in sorted(places.items())
         ],
     }
 

@@ -87,12 +87,23 @@ def searched_text(rows: Sequence[EvalRow], texts: Sequence[Texts]) -> str:
     given = next((kept.example for kept in texts if kept.example is not None), None)
     parts += _strings(given)
     for row in rows:
-        parts += filter(None, (row.response, row.error, *row.missing.values()))
-        parts += _strings(row.metadata)
+        parts += _strings_of_row(row)
     for kept in texts:
         output = kept.output or {}
         parts += _strings({k: v for k, v in output.items() if not given or given.get(k) != v})
-    return "\n".join((*(str(row.example_id) for row in rows[:1]), *parts))
+    return "\n".join(parts)
+
+
+def holds(value: Any, term: str) -> bool:
+    """Whether a text of an example, of an output or of a row has a term in it, in lower case."""
+    texts = _strings_of_row(value) if isinstance(value, EvalRow) else _strings(value)
+    return any(term in text.lower() for text in texts)
+
+
+def _strings_of_row(row: EvalRow) -> Iterator[str]:
+    yield str(row.example_id)
+    yield from filter(None, (row.response, row.error, *row.missing.values()))
+    yield from _strings(row.metadata)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -47,9 +47,8 @@ class Used:
     digest: str
 
 
-def used_in(result: EvalResult) -> list[Used]:
-    """Every component that took part."""
-    scores = {name for row in result.rows for name in (*row.scores, *row.missing)}
+def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
+    """Every component that took part; of evaluators, those with one of the scores of the rows."""
     return [
         _used(kind, record)
         for key, kind in _KINDS.items()

@@ -9,10 +9,10 @@ from cb_reporters.page.tables import header, table
 from cbcore.results import EvalResult
 
 
-def reproduce_section(result: EvalResult) -> Markup | None:
+def reproduce_section(result: EvalResult, scores: set[str]) -> Markup | None:
     """Facts, the command, and every component spelt out; nothing that is not there."""
     facts = environment_of(result.config)
-    used = used_in(result)
+    used = used_in(result, scores)
     command = command_of(result)
     if not facts and not used:
         return None

@@ -1,0 +1,126 @@
+"""All that a page says of rows, gathered in one go: of a large run, they are on the disk."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from cb_reporters.page.index import ExampleIndex
+from cbcore.results import Counts, EvalResult, EvalRow, RowsBySystem
+from cbcore.results.causes import Cause, Causes
+
+_AT_ONCE = 512
+"""Rows of one system that are read before those of the next; a store keeps as many together."""
+
+
+class Survey:
+    """What is known of the rows of a result that were read.
+
+    `read` goes on where it stopped, some rows of every system in turn, so that the first examples
+    are soon there with all their rows. A result to which rows were added since is read on
+    likewise; one that has fewer than before needs a survey of its own.
+    """
+
+    def __init__(self, score: str | None = None, systems: Iterable[str] = ()) -> None:
+        self.index = ExampleIndex(score, systems)
+        self.scores: set[str] = set()
+        self._causes = Causes()
+        self._counts: dict[str, list[int]] = {system: [0, 0, 0, 0] for system in self.index.systems}
+        self._costs: dict[str, array[float]] = {}
+        self._without_cost: set[str] = set()
+        self._read: list[int] = []
+
+    @classmethod
+    def begun(cls, result: EvalResult) -> Survey:
+        """One that has read nothing yet."""
+        return cls(result.config.get("score_field"), result.summary)
+
+    @classmethod
+    def of(cls, result: EvalResult) -> Survey:
+        """One that has read everything."""
+        survey = cls.begun(result)
+        survey.read(result)
+        return survey
+
+    @property
+    def n_read(self) -> int:
+        return sum(self._read)
+
+    def is_whole(self, result: EvalResult) -> bool:
+        """Whether all rows of the result were read."""
+        return self.n_read == len(result.rows)
+
+    def fits(self, result: EvalResult) -> bool:
+        """Whether the result begins, system by system, with the rows that were read."""
+        parts = _parts(result)
+        return len(parts) >= len(self._read) and all(
+            len(part) >= n for part, n in zip(parts, self._read, strict=False)
+        )
+
+    def read(self, result: EvalResult, at_most: int | None = None) -> None:
+        """Read on: all rows, or so many, rounded up to what is read together."""
+        parts = _parts(result)
+        self._read += [0] * (len(parts) - len(self._read))
+        wanted = math.inf if at_most is None else self.n_read + at_most
+        while self.n_read < wanted:
+            behind = [i for i, part in enumerate(parts) if self._read[i] < len(part)]
+            if not behind:
+                break
+            self._read_some(parts, min(behind, key=self._read.__getitem__))
+        self._place(result, parts)
+
+    def _read_some(self, parts: Sequence[Sequence[EvalRow]], number: int) -> None:
+        start = self._read[number]
+        rows = parts[number][start : start + _AT_ONCE]
+        for place, row in enumerate(rows, start):
+            self._add(row, place)
+        self._read[number] += len(rows)
+
+    def _place(self, result: EvalResult, parts: Sequence[Sequence[EvalRow]]) -> None:
+        """Note where the rows of each system begin, which moves while those before it grow."""
+        if isinstance(result.rows, RowsBySystem):
+            begins = accumulate(map(len, parts), initial=0)
+            for part, start in zip(parts, begins, strict=False):
+                if part and (number := self.index.systems.get(part[0].system)) is not None:
+                    self.index.starts[number] = start
+
+    def _add(self, row: EvalRow, place: int) -> None:
+        self.index.add(row, place)
+        self._causes.add(row)
+        self.scores.update(row.scores, row.missing)
+        counts = self._counts.setdefault(row.system, [0, 0, 0, 0])
+        counts[0] += 1
+        main = self.index.main_score
+        if row.error is not None:
+            counts[2] += 1
+        elif main in row.scores if main else row.scores:
+            counts[1] += 1
+        counts[3] += row.recalled
+        cost = row.metadata.get("cost_usd")
+        if isinstance(cost, int | float) and math.isfinite(cost):
+            self._costs.setdefault(row.system, array("d")).append(cost)
+        elif row.error is None:
+            self._without_cost.add(row.system)
+
+    def counts(self) -> dict[str, Counts]:
+        """As `EvalResult.counts` of the main score."""
+        return {system: Counts(*numbers) for system, numbers in self._counts.items()}
+
+    def causes(self) -> list[Cause]:
+        """As `causes_of`."""
+        return self._causes.found()
+
+    def mean_costs(self) -> dict[str, float]:
+        """What an example costs, of the systems all of whose rows tell it."""
+        return {
+            system: math.fsum(costs) / len(costs)
+            for system, costs in self._costs.items()
+            if system not in self._without_cost and any(costs)
+        }
+
+
+def _parts(result: EvalResult) -> Sequence[Sequence[EvalRow]]:
+    rows = result.rows
+    return rows.parts if isinstance(rows, RowsBySystem) else [rows]
