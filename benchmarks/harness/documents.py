@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.harness import programs
 
 N_DOCUMENTS = 6
-_MANY = {"SetFit/20_newsgroups": 60, "fancyzhx/ag_news": 60}
+_MANY = {"SetFit/20_newsgroups": 60}
 """Those of which unitxt takes a tenth for another split, by chance."""
 SPLITS = (
     *("train", "validation", "test", "dev", "val", "eval", "validation_matched"),
@@ -425,7 +425,6 @@ DATASETS: dict[str, Callable[[int, str | None], Document]] = {
     "SetFit/20_newsgroups": _choices_of(
         text=sentence, label=lambda i: i % 3, label_text=lambda i: _GROUPS[i % 3]
     ),
-    "fancyzhx/ag_news": _choices_of(text=sentence, label=lambda i: i % 4),
     "hazyresearch/based-fda": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
     "hazyresearch/based-swde-v2": _choices_of(text=sentence, value=lambda i: f"cat {i}"),
     "hazyresearch/based-squad": _choices_of(text=sentence, value=lambda i: f"cat {i}"),

@@ -17,11 +17,11 @@ NAMES: dict[str, str] = {
     "gpqa_diamond_generative_n_shot arc_challenge_chat mgsm_direct_en mgsm_en_cot_en "
     "mgsm_en_cot_de mgsm_native_cot_fr bbh_zeroshot_boolean_expressions "
     "bbh_cot_fewshot_boolean_expressions",
-    "repeats and votes": "gsm8k_cot_self_consistency humaneval_64 humaneval_64_instruct",
+    "repeats and votes": "gsm8k_cot_self_consistency humaneval_64",
     "programs, run in a sandbox": "humaneval humaneval_instruct humaneval_plus mbpp mbpp_instruct "
     "mbpp_plus mbpp_plus_instruct",
     "classes that ask themselves": "fda swde squad_completion",
-    "recipes of unitxt": "20_newsgroups ag_news",
+    "recipes of unitxt": "20_newsgroups",
     "process_results of text": "drop xquad_en mlqa_en_en coqa ifeval leaderboard_ifeval eq_bench "
     "truthfulqa_gen hendrycks_math_algebra longbench_hotpotqa longbench_qmsum longbench_trec "
     "longbench_2wikimqa longbench_gov_report longbench_lcc longbench_passage_count",
