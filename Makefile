@@ -4,7 +4,8 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PLUGINS := $(sort $(wildcard plugins/cb-*))
 PIP     := $(BIN)/pip --disable-pip-version-check --quiet
-EDITABLE := -e ".[hf,parquet,dataframe]" $(PLUGINS:%=-e %)
+LARGE   := plugins/cb-ray
+EDITABLE := -e ".[hf,parquet,dataframe]" $(patsubst %,-e %,$(filter-out $(LARGE),$(PLUGINS)))
 FRONTEND := plugins/cb-reporters/frontend
 NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=error
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
@@ -81,7 +82,7 @@ $(BIN)/python:
 .make/run: $(BIN)/python $(PROJECTS)
 	@echo "1 of 2: preparing $(VENV) …"
 	@$(PIP) install -c constraints.txt hatchling editables setuptools wheel
-	@echo "2 of 2: installing cb and its $(words $(PLUGINS)) plugins, a minute or two the first time …"
+	@echo "2 of 2: installing cb and its plugins, a minute or two the first time …"
 	@$(PIP) install -c constraints.txt --no-build-isolation $(EDITABLE)
 	@mkdir -p .make && touch $@
 
@@ -92,6 +93,7 @@ $(BIN)/python:
 
 .make/dev: .make/model requirements-dev.txt requirements-data.txt
 	@echo "installing what the tests need …"
+	@$(PIP) install -c constraints.txt --no-build-isolation $(LARGE:%=-e %)
 	@$(PIP) install -c constraints.txt -r requirements-dev.txt
 	@$(PIP) install -c constraints.txt --no-deps -r requirements-data.txt
 	@touch $@
