@@ -158,6 +158,11 @@ def rescore(
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called."""
     config, identities = record.manifest["config"], record.manifest.get("identities", {})
+    if record.manifest.get("untrusted"):
+        raise UsageError(
+            f"run {record.run_id} came from a file, and the data that it names is not read unseen",
+            hint="`cb runs import --trust` vouches for a file",
+        )
     if extensions := config.get("extensions"):
         raise UsageError(
             f"run {record.run_id} was extended by {', '.join(extensions)}, which says itself how "

@@ -114,7 +114,8 @@ def _keys(work: Work) -> tuple[bytes, bytes]:
     """A digest of the example, and the one that decides whose it is.
 
     Examples about one history go together, or every shard would feed its memories with all
-    histories. What is not plain data, or cannot be read, is known by its id and its reason.
+    histories. What is not plain data, or cannot be read, is known by its id: what is said of it
+    may name a place, which is another on another machine.
     """
     try:
         if work.example:
@@ -125,5 +126,5 @@ def _keys(work: Work) -> tuple[bytes, bytes]:
             return content, content_key(canonical_bytes(history))
     except TypeError:
         pass
-    known = content_key(canonical_bytes([work.dataset, str(work.example_id), work.problem]))
+    known = content_key(canonical_bytes([work.dataset, str(work.example_id)]))
     return known, known

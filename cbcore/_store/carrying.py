@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 
-from cbcore._store.batches import Pair, packed
+import attrs
+
+from cbcore._store.batches import KEY_BYTES, MOST_VALUES, Pair, packed
 from cbcore._store.database import INSERT_BATCH, connected
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
-from cbcore._store.records import RunRecord
+from cbcore._store.records import Manifest, RunRecord
 from cbcore._store.rows import StoredRows
-from cbcore._store.shelf import EXAMPLES, OUTPUTS
+from cbcore._store.shelf import EXAMPLES, OUTPUTS, OWNER_BYTES, ROWS
 from cbcore._store.store import Store
 from cbcore.exceptions import StoreError, UsageError
 
@@ -28,8 +33,20 @@ def export_run(source: Path, record: RunRecord, target: Path) -> None:
         made.replace(target)
 
 
-def import_run(source: Path, record: RunRecord, folder: str | Path) -> None:
-    """Take a run of another store over, under its id."""
+def import_run(
+    source: Path,
+    record: RunRecord,
+    folder: str | Path,
+    *,
+    trusted: bool = False,
+    apart: dict[str, str] | None = None,
+) -> None:
+    """Take a run of another store over, under its id.
+
+    Unless its file is `trusted`, the run is marked, so that nothing which it names is run or read
+    later, and its texts are kept apart: no other run recalls what a stranger says that a system
+    returned. `apart` are the shelves for that, by those of the file, where several runs share them.
+    """
     store = Store(folder)
     if any(known.run_id == record.run_id for known in store.runs(record.run_id)):
         store.close()
@@ -37,10 +54,18 @@ def import_run(source: Path, record: RunRecord, folder: str | Path) -> None:
             f"run {record.run_id} is in {folder} already",
             hint=f"`cb runs rm {record.run_id}` removes it",
         )
-    _copy(source, record, store)
+    shelves = {} if apart is None else apart
+    _copy(source, record, store, None if trusted else shelves)
 
 
-def _copy(source: Path, record: RunRecord, target: Store) -> None:
+def _copy(
+    source: Path, record: RunRecord, target: Store, apart: dict[str, str] | None = None
+) -> None:
+    """Copy a run; with `apart`, its texts to the shelves that stand there for those it names."""
+
+    def owned(owner: str) -> str:
+        return owner if apart is None else apart.setdefault(owner, os.urandom(OWNER_BYTES).hex())
+
     reader = Reader(source)
     from_store = Store(source.parent, read_only=True, file_name=source.name)
     try:
@@ -49,32 +74,42 @@ def _copy(source: Path, record: RunRecord, target: Store) -> None:
         if places is None:
             raise StoreError(f"the rows of run {record.run_id} were not kept")
         rows = kept_rows(reader, record)
+        # New ones: on those that a file names there may be rows of another run.
+        owners = {system: os.urandom(OWNER_BYTES) for system in rows}
+        outputs = {system: owned(owner) for system, owner in places["outputs"].items()}
         with target.changed() as database:
             for system, part in rows.items():
-                database.executemany(INSERT_BATCH, packed(part.name, list(_rows(part))))
-                outputs = OUTPUTS + bytes.fromhex(places["outputs"][system])
+                _put(database, ROWS + owners[system], _rows(part))
                 texts = KeptTexts(reader, {system: part}, places)
-                database.executemany(INSERT_BATCH, packed(outputs, texts.stored_outputs()))
+                _put(database, OUTPUTS + bytes.fromhex(outputs[system]), texts.stored_outputs())
+            # In their order, in which they were mostly written: a batch is opened once.
+            wanted = dict.fromkeys(chain.from_iterable(p.written.keys() for p in rows.values()))
             for owner in places["examples"]:
-                name = EXAMPLES + bytes.fromhex(owner)
-                # In their order, in which they were mostly written: a batch is opened once.
-                wanted = dict.fromkeys(key for part in rows.values() for key, _ in part.keyed())
-                found = list(reader.written(name).find(wanted))
-                database.executemany(INSERT_BATCH, packed(name, found))
-        record.manifest["places"] = {
-            **places,
-            "rows": {system: part.name[1:].hex() for system, part in rows.items()},
-            "earlier": [],
-        }
-        target.save_run(record, document)
+                found = reader.written(EXAMPLES + bytes.fromhex(owner)).find(wanted)
+                _put(database, EXAMPLES + bytes.fromhex(owned(owner)), found)
+            manifest: Manifest = {**record.manifest, "untrusted": apart is not None}
+            manifest["places"] = {
+                "outputs": outputs,
+                "examples": [owned(owner) for owner in places["examples"]],
+                "rows": {system: owner.hex() for system, owner in owners.items()},
+                "earlier": [],
+            }
+            # With what it refers to, or others would take that for left behind.
+            target.write_run(database, attrs.evolve(record, manifest=manifest), document)
     finally:
         from_store.close()
         target.close()
 
 
+def _put(database: sqlite3.Connection, name: bytes, pairs: Iterable[Pair]) -> None:
+    """Put pairs on a shelf, a batch of them in memory at a time."""
+    coming = iter(pairs)
+    while some := list(islice(coming, MOST_VALUES)):
+        database.executemany(INSERT_BATCH, packed(name, some))
+
+
 def _rows(part: StoredRows) -> Iterator[Pair]:
     written = part.written
     for place, value in enumerate(written.values(0, len(written))):
-        key = written.key(place)
-        if key is not None and value is not None:
-            yield key, value
+        # What was damaged stays a row, and one that says so.
+        yield written.key(place) or bytes(KEY_BYTES), value or b""

@@ -13,6 +13,7 @@ from cbcore._store.rows import encoded
 from cbcore._store.shelf import OWNER_BYTES
 from cbcore._store.store import Store
 from cbcore._store.tally import Tally
+from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 
 
@@ -29,6 +30,22 @@ def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally) 
                 store.keep_up()
     store.commit()
     return owner.hex()
+
+
+def check_still_there(store: Store, record: RunRecord, origins: Sequence[RunRecord]) -> None:
+    """Raise `StoreError` where another process has removed what a run is made of meanwhile.
+
+    Until it is recorded, its rows are nobody's.
+    """
+    known = {found.run_id for found in store.runs()}
+    n_rows = sum(
+        store.count_of(store.shelf("rows", bytes.fromhex(owner)))
+        for owner in record.manifest["places"]["rows"].values()
+    )
+    if n_rows != record.manifest["rows"]["total"] or any(o.run_id not in known for o in origins):
+        raise StoreError(
+            f"runs were removed from {store.path} meanwhile", hint="run the command again"
+        )
 
 
 def shared_places(store: Store, records: Sequence[RunRecord]) -> dict[str, Any]:
@@ -56,6 +73,6 @@ def _together(store: Store, system: str, records: Sequence[RunRecord]) -> str:
         rows = kept_rows(reader, record)
         if system in rows:
             texts = KeptTexts(reader, {system: rows[system]}, record.manifest["places"])
-            shelf.put_all(texts.stored_outputs())
+            shelf.put_all(list(texts.stored_outputs()))
             store.commit()
     return owner.hex()

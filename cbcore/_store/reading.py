@@ -141,17 +141,16 @@ class KeptTexts(SearchableTexts):
                     yield start + place
             start += len(rows)
 
-    def stored_outputs(self) -> list[Pair]:
+    def stored_outputs(self) -> Iterator[Pair]:
         """All that is stored of outputs, as it is stored."""
-        found: dict[bytes, bytes] = {}
         for rows, outputs in self._parts:
-            # Mostly the address of the example, which need not be looked at.
-            keys = [
+            # Mostly the address of the example, which need not be looked at. Each once: examples
+            # of equal content have one output.
+            keys = dict.fromkeys(
                 key if not row.repeat else self._addresses(rows, place)[1]
                 for place, (key, row) in enumerate(rows.keyed())
-            ]
-            found.update(self._shelf(outputs).find(keys))
-        return list(found.items())
+            )
+            yield from self._shelf(outputs).find(keys)
 
 
 def _needle(term: str) -> bytes:

@@ -23,7 +23,8 @@ class Manifest(TypedDict, total=False):
 
     `datasets` are their specs; `argv` and they are None where they were given from Python.
     `places` are the shelves of the store that hold its rows and texts, and `scores` the mean of
-    the main score of each system.
+    the main score of each system. An `untrusted` one came from a file that nobody vouched for:
+    what it names is shown, and neither run nor read.
     """
 
     config: RunConfig
@@ -39,6 +40,7 @@ class Manifest(TypedDict, total=False):
     rows: dict[str, int]
     scores: dict[str, float | None]
     reason: str
+    untrusted: bool
 
 
 @attrs.define(repr=False)

@@ -247,28 +247,26 @@ class Store:
 
         What is on the `replaced` shelves is given up.
         """
-        self.commit()
+        with self.changed() as database:
+            self.write_run(database, record, document)
+            for name in replaced:
+                database.execute("DELETE FROM batches WHERE shelf = ?", (name,))
+
+    def write_run(self, database: sqlite3.Connection, record: RunRecord, document: Any) -> None:
+        """As `save_run`, as a part of what is `changed`."""
         manifest = plain_bytes(hide(json_safe(record.manifest)))
         run_id = record.run_id.encode()
         values = (
             *(record.run_id, record.started, record.ended, record.state),
             *(manifest, _checksum(run_id, manifest)),
         )
-        told = None if document is None else compress(plain_bytes(hide(json_safe(document))))
-        try:
-            with self._lock, transaction(self._database):
-                self._database.execute(
-                    "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", values
-                )
-                if told is not None:
-                    self._database.execute(
-                        "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
-                        (record.run_id, told, _checksum(run_id, told)),
-                    )
-                for name in replaced:
-                    self._database.execute("DELETE FROM batches WHERE shelf = ?", (name,))
-        except sqlite3.Error as error:
-            raise failure(self.path, "written", error) from error
+        database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
+        if document is not None:
+            told = compress(plain_bytes(hide(json_safe(document))))
+            database.execute(
+                "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
+                (record.run_id, told, _checksum(run_id, told)),
+            )
 
     def runs(self, prefix: str = "") -> list[RunRecord]:
         """The runs whose id starts with a prefix, newest first; damaged records are only named."""

@@ -29,6 +29,11 @@ def command(settings: Settings, /, run: str, cache_dir: str) -> None:
     record = find_kept(run, cache_dir).record
     if record.state not in RESUMABLE_STATES:
         raise UsageError(f"run {record.run_id} is {record.state}: there is nothing to continue")
+    if record.manifest.get("untrusted"):
+        raise UsageError(
+            f"run {record.run_id} came from a file, and its command is not run unseen",
+            hint=f"`cb runs show {record.run_id}` shows it; `cb runs import --trust` vouches for it",
+        )
     if record.shown_state == "running":
         raise UsageError(
             f"run {record.run_id} is still running, as process {record.manifest['host']['pid']}"

@@ -272,10 +272,16 @@ def export(ctx: click.Context, run: str, file: str, cache_dir: str) -> None:
 
 @command.command("import", short_help="Take over a run from a file.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--trust",
+    "trusted",
+    is_flag=True,
+    help="Take the run as your own: resume and rescore it, recall its outputs.",
+)
 @cache_option
 @shared_options
 @click.pass_context
-def import_(ctx: click.Context, file: str, cache_dir: str) -> None:
+def import_(ctx: click.Context, file: str, cache_dir: str, *, trusted: bool) -> None:
     """Take over a run that `cb runs export` wrote, under its id."""
     from pathlib import Path
 
@@ -287,5 +293,5 @@ def import_(ctx: click.Context, file: str, cache_dir: str) -> None:
     if not is_exported(path):
         raise ResultError(f"{file} is not a run that `cb runs export` wrote")
     found = exported_run(path)
-    import_run(found.path, found.record, _inherited(ctx, cache_dir))
+    import_run(found.path, found.record, _inherited(ctx, cache_dir), trusted=trusted)
     echo(found.run_id)

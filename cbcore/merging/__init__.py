@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import attrs
+
 from cbcore._build.sameness import MAY_DIFFER
 from cbcore._store.carrying import import_run
 from cbcore._store.database import FILE_NAME
-from cbcore._store.joining import put_rows, shared_places
+from cbcore._store.joining import check_still_there, put_rows, shared_places
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.rows import JoinedRows
@@ -78,7 +81,7 @@ def merge(
             hint="run or resume them, or take what is there with --partial",
         )
     store_file = Path(cache_dir).expanduser().absolute() / FILE_NAME
-    trusted = trusted or all(g.kept is not None and g.kept.path == store_file for g in given)
+    trusted = trusted or all(one.is_own(store_file) for one in given)
     joining = _Joining(given, lacking, host or default_host(), trusted)
     if all(one.kept is not None for one in given):
         return joining.kept(cache_dir, argv)
@@ -97,41 +100,69 @@ class _Joining:
         self._trusted = trusted
         self._config = _joined_config(shards, lacking)
         self._systems = [part["name"] for part in self._config["systems"]]
+        self._n_examples: Counter[str] = Counter()
 
     # -- in the store --------------------------------------------------------------------------
 
     def kept(self, cache_dir: str | Path, argv: Sequence[str] | None) -> EvalResult:
         """The result as a run of its own in the store."""
-        numbers = [given.shard.number for given in self._shards]
-        if len(set(numbers)) < len(numbers):
-            for system in self._systems:  # before anything is written
-                for _ in joined_rows(self._shards, system):
-                    pass
-        records = [_of_the_store(given, cache_dir).record for given in self._shards]
+        self._check_doubled()  # before anything is written
+        apart: dict[str, str] = {}
+        shards = [self._of_the_store(given, cache_dir, apart) for given in self._shards]
+        records = [cast(KeptRun, given.kept).record for given in shards]
         store = Store(cache_dir)
         try:
             tally = Tally()
             owners = {
-                system: put_rows(store, self._rows_with_keys(system), tally)
+                system: put_rows(store, self._rows_with_keys(shards, system), tally)
                 for system in self._systems
             }
             record = self._record(records, argv)
             record.manifest["places"] = {**shared_places(store, records), "rows": owners}
             reader = Reader(store.path)
             parts = kept_rows(reader, record)
-            self._check_whole([len(part) for part in parts.values()])
+            self._check_whole()
             tables = self._tables(parts)
             result = self._result(JoinedRows(list(parts.values())), tables)
             self._finish(record, result, tally)
-            store.save_run(record, result.without_rows())
+            with store.changed() as database:
+                check_still_there(store, record, records)
+                store.write_run(database, record, result.without_rows())
         finally:
             store.close()
         if not self._config.get("no_examples"):
             result.texts = KeptTexts(reader, parts, record.manifest["places"])
         return result
 
-    def _rows_with_keys(self, system: str) -> Iterator[tuple[bytes, EvalRow]]:
-        for _, _, _, key, row in joined_rows(self._shards, system):
+    def _check_doubled(self) -> None:
+        """Raise `ResultError` where runs of one shard do not agree about a row."""
+        numbers = Counter(given.shard.number for given in self._shards)
+        doubled = [given for given in self._shards if numbers[given.shard.number] > 1]
+        for system in self._systems if doubled else ():
+            for _ in joined_rows(doubled, system):
+                pass
+
+    def _of_the_store(
+        self, given: GivenShard, cache_dir: str | Path, apart: dict[str, str]
+    ) -> GivenShard:
+        """The shard as a run of this store: texts are where its rows will point to."""
+        run = cast(KeptRun, given.kept)
+        if not any(known.run_id == run.run_id for known in kept_runs(cache_dir, run.run_id)):
+            import_run(run.path, run.record, cache_dir, trusted=self._trusted, apart=apart)
+        kept = find_kept(run.run_id, cache_dir)
+        config: RunConfig = kept.record.manifest["config"]
+        if any(config.get(key) != given.config.get(key) for key in ("shard", "sharding")):
+            raise ResultError(
+                f"{given.shown} is run {run.run_id}, of which {cache_dir} has another state",
+                hint=f"name the run instead of the file, or `cb runs rm {run.run_id}` first",
+            )
+        return attrs.evolve(given, kept=kept)
+
+    def _rows_with_keys(
+        self, shards: Sequence[GivenShard], system: str
+    ) -> Iterator[tuple[bytes, EvalRow]]:
+        for _, _, _, key, row in joined_rows(shards, system):
+            self._n_examples[system] += not row.repeat
             yield key, without_place(row)
 
     def _record(self, records: Sequence[RunRecord], argv: Sequence[str] | None) -> RunRecord:
@@ -141,6 +172,7 @@ class _Joining:
             "argv": None if argv is None else list(argv),
             "datasets": first.get("datasets"),
             "identities": first.get("identities", {}),
+            "untrusted": not self._trusted,
             **describe_environment({p.name: p.version for p in self._host.plugins if p.usable}),
         }
         # So that its rows are read as those of a run that is over.
@@ -165,9 +197,10 @@ class _Joining:
         for system in self._systems:
             rows[system] = []
             for _, number, place, _, row in joined_rows(self._shards, system):
+                self._n_examples[system] += not row.repeat
                 rows[system].append(without_place(row))
                 of_rows.append(texts[number].get((system, place), NO_TEXTS))
-        self._check_whole([len(part) for part in rows.values()])
+        self._check_whole()
         result = self._result([row for part in rows.values() for row in part], self._tables(rows))
         result.texts = of_rows if any(of_rows) else None
         return result
@@ -187,18 +220,19 @@ class _Joining:
             trusted=self._trusted,
         )
 
-    def _check_whole(self, counts: Sequence[int]) -> None:
+    def _check_whole(self) -> None:
         """Every shard says how many examples all have together: none may be lost on the way."""
         told = self._shards[0].told
         if self._lacking or told.get("failures"):
             return
         n_examples = sum(source["examples"] for source in told.get("data", ()))
-        short = [n for n in counts if n < n_examples]
-        if short:
-            raise ResultError(
-                f"the shards have {min(short)} rows of a system, for {n_examples} examples",
-                hint="a shard was damaged: run it again",
-            )
+        for system in self._systems:
+            if self._n_examples[system] < n_examples:
+                raise ResultError(
+                    f"the shards have rows of {system!r} for {self._n_examples[system]} of "
+                    f"{n_examples} examples",
+                    hint="a shard was damaged: run it again",
+                )
 
     def _result(self, rows: Sequence[EvalRow], tables: Tables) -> EvalResult:
         timing: dict[str, float] = {}
@@ -222,14 +256,6 @@ class _Joining:
             undecided=found.undecided,
             verdicts=found.verdicts,
         )
-
-
-def _of_the_store(given: GivenShard, cache_dir: str | Path) -> KeptRun:
-    """The shard as a run of this store: texts are where its rows will point to."""
-    run = cast(KeptRun, given.kept)
-    if not any(known.run_id == run.run_id for known in kept_runs(cache_dir, run.run_id)):
-        import_run(run.path, run.record, cache_dir)
-    return find_kept(run.run_id, cache_dir)
 
 
 def _texts_by_row(result: EvalResult) -> dict[tuple[str, int], Texts]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from cbcore._run.sharding import POSITION, SOURCE
+from cbcore._store.reading import Reader
 from cbcore.exceptions import ResultError
 from cbcore.merging._shards import GivenShard, Placed
 from cbcore.results import ROW_FIELDS, EvalRow
@@ -17,7 +19,8 @@ def joined_rows(shards: Sequence[GivenShard], system: str) -> Iterator[Placed]:
     A row that several shards have is taken once. Raises `ResultError`, with the row, where they
     do not agree about it.
     """
-    parts = [given.rows(number) for number, given in enumerate(shards)]
+    readers: dict[Path, Reader] = {}
+    parts = [given.rows(number, readers) for number, given in enumerate(shards)]
     latest: Placed | None = None
     for placed in heapq.merge(*(part[system] for part in parts if system in part)):
         if latest is not None and placed[0] == latest[0]:

@@ -52,6 +52,12 @@ class GivenShard:
         """What it says of the run it is a part of."""
         return self.config.get("sharding") or {}
 
+    def is_own(self, store_file: Path) -> bool:
+        """Whether it is a run of this store, and was not taken over from a stranger's file."""
+        if self.kept is None or self.kept.path != store_file:
+            return False
+        return not self.kept.record.manifest.get("untrusted")
+
     def timing(self) -> Mapping[str, float]:
         """The seconds that each system took."""
         if self.result is not None:
@@ -60,11 +66,15 @@ class GivenShard:
         told: Mapping[str, float] = (document or {}).get("timing", {})
         return told
 
-    def rows(self, number: int) -> dict[str, Iterator[Placed]]:
-        """The rows of every system in the order of the whole run."""
+    def rows(self, number: int, readers: dict[Path, Reader]) -> dict[str, Iterator[Placed]]:
+        """The rows of every system in the order of the whole run.
+
+        `readers` are those of files that are open, to which it may add one.
+        """
         found: dict[str, Iterator[tuple[bytes, EvalRow]]] = {}
         if self.kept is not None:
-            parts = kept_rows(Reader(self.kept.path), self.kept.record)
+            path = self.kept.path
+            parts = kept_rows(readers.setdefault(path, Reader(path)), self.kept.record)
             found = {system: part.keyed() for system, part in parts.items()}
         elif self.result is not None:
             grouped = self.result.rows_by_system()
@@ -73,8 +83,19 @@ class GivenShard:
 
     def _in_order(self, number: int, pairs: Iterator[tuple[bytes, EvalRow]]) -> Iterator[Placed]:
         placed = self._placed(number, pairs)
-        # What was rescued at an early end stands behind what came in its turn.
-        return placed if self.state == "finished" else iter(sorted(placed, key=lambda p: p[0]))
+        if self.kept is None or self.state != "finished":
+            # What was rescued at an early end stands behind what came in its turn.
+            yield from sorted(placed, key=lambda p: p[0])
+            return
+        latest = (-1, -1, -1)
+        for one in placed:
+            if one[0] <= latest:
+                raise ResultError(
+                    f"{self.shown}: the row of {one[4].example_id!r} stands where another belongs",
+                    hint="it was damaged: run the shard again",
+                )
+            latest = one[0]
+            yield one
 
     def _placed(self, number: int, pairs: Iterator[tuple[bytes, EvalRow]]) -> Iterator[Placed]:
         for n, (key, row) in enumerate(pairs):
@@ -152,7 +173,7 @@ def _is_whole(config: Mapping[str, Any]) -> bool:
             for source in data
         )
         and isinstance(systems, list)
-        and all(isinstance(part, dict) and "name" in part for part in systems)
+        and all(isinstance(part, dict) and type(part.get("name")) is str for part in systems)
     )
 
 
@@ -216,6 +237,16 @@ def _check_same_data(shards: Sequence[GivenShard]) -> None:
                 f"of {told['dataset']!r}",
                 hint="run the shards again on one state of the data",
             )
+    for given in shards:
+        read = {told["source"] for told in given.told.get("data", ())}
+        for source, (other, told) in seen.items():
+            if source not in read and given.state == "finished":
+                reason = given.told.get("failures", {}).get(told["dataset"], "")
+                raise UsageError(
+                    f"{other.shown} has read all of {told['dataset']!r}, and {given.shown} has "
+                    f"not{f': {reason}' if reason else ''}",
+                    hint="run the latter again",
+                )
 
 
 def missing_from(shards: Sequence[GivenShard]) -> list[str]:

@@ -9,6 +9,8 @@ import signal
 
 import pytest
 
+from cbcore._store.store import Store
+
 SYSTEMS = '''
 """Systems that cut, and one that ends its process."""
 
@@ -172,6 +174,22 @@ def test_a_run_is_carried_to_another_machine(place):
     assert (again.returncode, "already" in again.stderr) == (2, True)
     for file in ("data.jsonl", "nothing.cbrun"):
         assert place.cb("runs", "import", file).returncode != 0
+
+
+def test_the_command_of_an_imported_run_is_not_run(place):
+    """A file can say that any command made it; unless somebody vouches for the file."""
+    run(place, "-s", WIDE)
+    store = Store(place.folder / ".cb")
+    (record,) = store.runs()
+    record.state = "interrupted"
+    store.save_run(record)
+    store.close()
+    ok(place, "runs", "export", "latest", "r.cbrun")
+    ok(place, "runs", "import", "r.cbrun", "--cache-dir", "there")
+    resumed = place.cb("resume", "latest", "--cache-dir", "there")
+    assert (resumed.returncode, "is not run unseen" in resumed.stderr) == (2, True)
+    ok(place, "runs", "import", "r.cbrun", "--trust", "--cache-dir", "trusted")
+    ok(place, "resume", "latest", "--cache-dir", "trusted")
 
 
 def test_without_examples_nothing_of_the_data_is_on_the_disk(place):

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cbcore import EvalResult, evaluate
+from cbcore import EvalResult, evaluate, merging
+from cbcore._store import reading
 from cbcore._store.carrying import export_run
-from cbcore.exceptions import DataError, ResultError, RunStoppedError, UsageError
+from cbcore._store.store import Store
+from cbcore._store.sweeping import remove_runs
+from cbcore.exceptions import DataError, ResultError, RunStoppedError, StoreError, UsageError
 from cbcore.kept import find_kept, kept_runs
 from cbcore.merging import merge
 
@@ -455,9 +458,6 @@ def test_shards_saved_as_json_are_merged_without_a_store(tmp_path):
 
 def test_a_merged_run_is_kept_whole(store):
     """Its shards can go: rows, texts and summary are its own."""
-    from cbcore._store.store import Store
-    from cbcore._store.sweeping import remove_runs
-
     ids = [sharded(store, number) for number in (1, 2)]
     result = merge(ids, cache_dir=store)
     opened = Store(store)
@@ -515,9 +515,149 @@ def test_a_stranger_s_shards_run_no_code(tmp_path):
     assert any("names code" in problem for problem in result.problems)
 
 
+def files_of_shards(folder, changed=None, **settings):
+    """Two shards of a run, each exported from a store of its own, with another configuration."""
+    files = []
+    for number in (1, 2):
+        machine = folder / f"machine {number}"
+        run_id = sharded(machine, number, **settings)
+        store = Store(machine)
+        (record,) = store.runs(run_id)
+        record.manifest["config"] |= changed or {}
+        store.save_run(record)
+        store.close()
+        files.append(str(folder / f"{number}.cbrun"))
+        export_run(store.path, record, Path(files[-1]))
+    return files
+
+
+def test_a_stranger_s_shards_stay_a_stranger_s_in_the_store(tmp_path):
+    """Merging a file takes it over; merging that again by its id trusts it no more than before."""
+    evil = {
+        "name": "memories",
+        "component": "memory",
+        "plugin": "cb-memory",
+        "params": {"memories": [f"py:{tmp_path}/evil.py:Evil"]},
+    }
+    (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
+    files = files_of_shards(tmp_path, {"extension_plugins": [evil]})
+    here = tmp_path / "here"
+    first = merge(files, cache_dir=here)
+    run_id = first.config["merged_from"][0]
+    again = merge([run_id], cache_dir=here, siblings=True)
+    for result in (first, again):
+        assert any("names code" in problem for problem in result.problems)
+        kept = find_kept(result.config["run_id"], here)
+        assert kept.record.manifest["untrusted"]
+
+
+def test_a_run_of_the_same_id_is_not_taken_for_the_file_s(tmp_path):
+    """Rows are those of the store then, which may be others."""
+    files = files_of_shards(tmp_path)
+    other = Store(tmp_path / "here")
+    run = find_kept("latest", tmp_path / "machine 1")
+    run.record.manifest["config"]["shard"] = "2/2"
+    other.save_run(run.record)
+    other.close()
+    with pytest.raises(ResultError, match="has another state"):
+        merge(files, cache_dir=tmp_path / "here")
+
+
+def test_what_others_remove_meanwhile_is_told(store, monkeypatch):
+    """Rows of a run that is not recorded yet are nobody's: a merge without them is not kept."""
+    ids = [sharded(store, number) for number in (1, 2)]
+    other = sharded(store, 1, seed=9)
+    summed_up = merging.tables_of
+
+    def removing(*arguments, **keywords):
+        opened = Store(store)
+        remove_runs(opened, {other})
+        opened.close()
+        return summed_up(*arguments, **keywords)
+
+    monkeypatch.setattr(merging, "tables_of", removing)
+    with pytest.raises(StoreError, match=r"removed from .* meanwhile"):
+        merge(ids, cache_dir=store)
+    assert len(kept_runs(store)) == 2
+    monkeypatch.undo()
+    assert len(merge(ids, cache_dir=store).rows) == 20
+
+
+def test_a_store_is_opened_once_for_all_of_its_shards(store, monkeypatch):
+    """Of a thousand shards, a file each would be more than a process may open."""
+    ids = [sharded(store, number, n=5) for number in range(1, 6)]
+    opened = []
+    opening = reading.opened_as_it_is
+    monkeypatch.setattr(reading, "opened_as_it_is", lambda p: opened.append(p) or opening(p))
+    merge(ids, cache_dir=store)
+    assert len(opened) == 2  # for the rows of the shards, and for those of the result
+
+
+def test_rows_in_another_order_are_put_in_theirs(tmp_path):
+    """A file may have been sorted by somebody."""
+    paths = []
+    for number in (1, 2):
+        result = evaluate([Answering("a")], questions(), shard=f"{number}/2", progress=False)
+        told = json.loads(result.to_json())
+        told["rows"].reverse()
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(json.dumps(told))
+    result = merge(paths, cache_dir=tmp_path / "none")
+    assert [row.example_id for row in result.rows] == [f"q{i}" for i in range(40)]
+
+
+def test_a_lost_example_is_found_though_others_are_repeated(tmp_path):
+    """Examples are counted, not rows."""
+    paths = []
+    for number in (1, 2):
+        result = evaluate(
+            [Answering("a")], questions(), repeats=3, shard=f"{number}/2", progress=False
+        )
+        told = json.loads(result.to_json())
+        lost = told["rows"][0]["example_id"]
+        told["rows"] = [row for row in told["rows"] if row["example_id"] != lost]
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(json.dumps(told))
+    with pytest.raises(ResultError, match="rows of 'a' for 38 of 40 examples"):
+        merge(paths, cache_dir=tmp_path / "none")
+
+
+def test_a_shard_that_ended_early_on_its_data_is_named(tmp_path):
+    """Whichever it is: the others have rows that it lacks."""
+    paths = []
+    for number in (1, 2):
+        result = evaluate([Answering("a")], questions(), shard=f"{number}/2", progress=False)
+        told = json.loads(result.to_json())
+        if number == 1:
+            (source,) = told["config"]["sharding"]["data"]
+            told["config"]["sharding"] |= {"data": [], "failures": {source["dataset"]: "gone"}}
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(json.dumps(told))
+    for order in (paths, paths[::-1]):
+        with pytest.raises(UsageError, match=r"2\.json has read all of .*1\.json has not: gone"):
+            merge(order, cache_dir=tmp_path / "none")
+
+
+def test_where_a_file_lies_does_not_move_what_cannot_be_read_of_it(tmp_path):
+    """What is said of a broken line names the file, which machines have in different places."""
+    lines = [json.dumps(row) for row in questions(12)]
+    lines[3] = lines[8] = "{broken"
+    store = tmp_path / "store"
+    settings = {"systems": ["identity | extractive"]}
+    for number in range(1, 5):
+        folder = tmp_path / f"machine {number}"
+        folder.mkdir()
+        (folder / "data.jsonl").write_text("\n".join(lines))
+        ran([str(folder / "data.jsonl")], settings, cache_dir=store, shard=f"{number}/4")
+    result = merge([run.run_id for run in kept_runs(store)], cache_dir=store)
+    assert len(result.rows) == 12
+    assert sum(row.error is not None for row in result.rows) == 2
+
+
 @pytest.mark.parametrize(
     "changed",
     [
+        {"systems": [{"name": ["a"]}]},
         {"sharding": {"of": 3}},
         {"sharding": {"of": "x", "data": {}}},
         {"sharding": {"of": "x", "data": [{"source": "0"}]}},

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
+
+import pytest
+
 from cbcore import evaluate
-from cbcore._store.carrying import export_run
+from cbcore._store import carrying
+from cbcore._store.batches import packed
+from cbcore._store.carrying import export_run, import_run
+from cbcore._store.database import INSERT_BATCH
+from cbcore._store.reading import Reader, kept_rows
 from cbcore._store.shelf import Written
-from cbcore.kept import exported_run, find_kept
+from cbcore._store.store import Store
+from cbcore._store.sweeping import remove_runs
+from cbcore.api import rescore
+from cbcore.exceptions import UsageError
+from cbcore.kept import exported_run, find_kept, kept_runs
+from cbcore.plugins._host import default_host
 
 
 class Echo:
@@ -36,3 +49,93 @@ def test_repeats_are_carried_with_their_outputs(tmp_path):
     export_run(run.path, run.record, tmp_path / "run.cbrun")
     carried = exported_run(tmp_path / "run.cbrun").result()
     assert [texts.output for texts in carried.texts] == [texts.output for texts in whole.texts]
+
+
+DATA = [{"id": i, "question": f"What is {i}?", "answer": str(i)} for i in range(5)]
+
+
+def exported(folder):
+    """A run that was written to a file."""
+    evaluate([Echo()], DATA, cache_dir=folder / "store", progress=False)
+    run = find_kept("latest", folder / "store")
+    export_run(run.path, run.record, folder / "run.cbrun")
+    return exported_run(folder / "run.cbrun")
+
+
+def test_an_import_that_was_killed_leaves_nothing_that_counts_twice(tmp_path, monkeypatch):
+    """A run is there with all of its rows or not at all, so that the next attempt has each once."""
+    run, here = exported(tmp_path), tmp_path / "here"
+
+    def killed(*arguments):
+        raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(carrying.Store, "write_run", killed)
+        with pytest.raises(SystemExit):
+            import_run(run.path, run.record, here)
+    assert kept_runs(here) == []
+    import_run(run.path, run.record, here)
+    assert len(find_kept("latest", here).rows()) == len(DATA)
+
+
+def test_a_file_adds_no_rows_to_another_run(tmp_path):
+    """Whatever shelves it names."""
+    run, here = exported(tmp_path), tmp_path / "here"
+    evaluate([Echo()], DATA, cache_dir=here, progress=False)
+    mine = find_kept("latest", here)
+    shelves = mine.record.manifest["places"]["rows"]
+    (part,) = kept_rows(Reader(run.path), run.record).values()
+    database = sqlite3.connect(run.path)
+    rows = packed(b"r" + bytes.fromhex(shelves["echo"]), list(carrying._rows(part)))
+    database.executemany(INSERT_BATCH, list(rows))
+    database.commit()
+    database.close()
+    run.record.manifest["places"]["rows"] = shelves
+    import_run(run.path, run.record, here)
+    assert len(mine.rows()) == len(DATA)
+
+
+def test_outputs_of_a_stranger_are_recalled_by_nobody(tmp_path):
+    """They are those of the run that came with them; one that is vouched for is as one's own."""
+    run = exported(tmp_path)
+    for trusted, recalled in ((False, 0), (True, len(DATA))):
+        here = tmp_path / f"here {trusted}"
+        import_run(run.path, run.record, here, trusted=trusted)
+        result = evaluate([Echo()], DATA, cache_dir=here, progress=False)
+        assert sum(row.recalled for row in result.rows) == recalled
+        texts = find_kept(run.run_id, here).result().texts
+        assert [text.output for text in texts] == [text.output for text in result.texts]
+
+
+def test_the_texts_of_an_imported_run_outlive_others(tmp_path):
+    """Removing a run of the same system and data takes nothing of it."""
+    run, here = exported(tmp_path), tmp_path / "here"
+    mine = evaluate([Echo()], DATA, cache_dir=here, progress=False).config["run_id"]
+    import_run(run.path, run.record, here)
+    store = Store(here)
+    remove_runs(store, {mine})
+    store.close()
+    assert all(text.output for text in find_kept(run.run_id, here).result().texts)
+
+
+def test_what_an_imported_run_names_is_not_read(tmp_path):
+    """Its data may be code; unless somebody vouched for the file."""
+    run, here = exported(tmp_path), tmp_path / "here"
+    run.record.manifest["untrusted"] = False  # as a stranger's file may say
+    import_run(run.path, run.record, here)
+    kept = find_kept(run.run_id, here)
+    with pytest.raises(UsageError, match="not read unseen"):
+        rescore(kept.record, ["answer_quality"], cache_dir=here, host=default_host())
+
+
+def test_rows_that_were_damaged_are_carried_as_such(tmp_path):
+    """None is lost on the way without a word."""
+    evaluate([Echo()], DATA, cache_dir=tmp_path / "store", progress=False)
+    run = find_kept("latest", tmp_path / "store")
+    database = sqlite3.connect(run.path)
+    database.execute("UPDATE batches SET checksum = 7 WHERE substr(shelf, 1, 1) = x'72'")
+    database.commit()
+    database.close()
+    export_run(run.path, run.record, tmp_path / "run.cbrun")
+    rows = exported_run(tmp_path / "run.cbrun").rows()
+    assert [row.error for row in rows] == ["this row was damaged in the store"] * len(DATA)
