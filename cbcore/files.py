@@ -100,7 +100,7 @@ class FileDataset:
 
     def _near_files(self) -> str | None:
         if isinstance(self.path, RemoteFile):
-            return None
+            return "is the address right, and may it be read? One that is signed ends to be valid"
         folder = self.path.parent
         if not folder.is_dir():
             return f"there is no folder {str(folder)!r} either"

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError, MissingExtraError, UsageError
-from cbcore.secrets import notice, redact
+from cbcore.secrets import is_telling, notice, redact, remember
 
 __all__ = ()
 
@@ -30,6 +30,24 @@ def is_address(text: str) -> bool:
     return _ADDRESS.match(text) is not None
 
 
+def notice_address(address: str) -> None:
+    """Remember what may be a credential in an address: who logs in, and the query."""
+    notice(address)
+    parts = _split(address)
+    login, at, _ = parts.netloc.rpartition("@")
+    values = [value for _, value in parse_qsl(parts.query)]
+    for text in (login + at, login, parts.query, *filter(is_telling, values)):
+        if text:
+            remember(text)
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError as error:
+        raise UsageError(f"{redact(address)!r} is no address: {error}") from error
+
+
 class RemoteFile:
     """A file by its address, with what reading a data file takes of a `Path`.
 
@@ -37,9 +55,9 @@ class RemoteFile:
     """
 
     def __init__(self, address: str) -> None:
-        notice(address)
+        notice_address(address)
         self._address = address
-        parts = urlsplit(address)
+        parts = _split(address)
         host = parts.netloc.rpartition("@")[2]
         self._shown = f"{parts.scheme}://{host}{parts.path}"
         self._name = PurePosixPath(parts.path or host)

@@ -23,12 +23,16 @@ import attrs
 from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES
+from cbcore.remote import is_address, notice_address
 
 __all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
+# Behind the file of an address there may be a query: what signs it.
+_SUFFIX = f"(?:{'|'.join(map(re.escape, FILE_SUFFIXES))})"
 _PATH = re.compile(
-    rf"(?P<path>(?:(?:[./~\\]|[A-Z]:[/\\]|[a-z][a-z0-9+.-]+://).*?|[^:]+?)(?:{'|'.join(map(re.escape, FILE_SUFFIXES))}))"
+    rf"(?P<path>[a-z][a-z0-9+.-]+://.*?{_SUFFIX}(?:\?[^,\s]*)?"
+    rf"|(?:(?:[./~\\]|[A-Z]:[/\\]).*?|[^:]+?){_SUFFIX})"
     r"(?:[:,](?P<rest>.*))?\Z",
     re.IGNORECASE | re.DOTALL,
 )
@@ -113,6 +117,8 @@ def parse_dataset(text: str) -> Spec:
     match = _PATH.match(text.strip())
     if match is None:
         return parse(text)
+    if is_address(match["path"]):
+        notice_address(match["path"])
     config, params = _parse_arguments(text, match["rest"] or "")
     if config is not None:
         raise _refused(text, f"a data file has no config, and {config!r} is not key=value")

@@ -23,6 +23,7 @@ from cbcore.secrets._known import forget_all as forget_all
 from cbcore.secrets._known import hide as hide
 from cbcore.secrets._known import is_shown_in as is_shown_in
 from cbcore.secrets._names import is_secret_name as is_secret_name
+from cbcore.secrets._names import is_telling as is_telling
 from cbcore.secrets._names import names_secret as names_secret
 from cbcore.secrets._showing import visible as visible
 

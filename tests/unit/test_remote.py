@@ -17,6 +17,7 @@ from cbcore import evaluate
 from cbcore._build.places import from_folder
 from cbcore.exceptions import ConfigError, DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset
+from cbcore.kept import find_kept
 from cbcore.remote import RemoteFile, is_address
 from cbcore.specs import Spec, parse_dataset
 from cbcore.trust import Stranger
@@ -136,6 +137,54 @@ def test_an_address_is_shown_without_login_and_query():
     assert (file.name, file.stem, file.suffix) == ("rows.jsonl", "rows", ".jsonl")
 
 
+KEY_ID = "AKIAIOSFODNN7EXAMPLE"
+
+
+@pytest.fixture
+def signed(store):
+    """A file system whose addresses have a login and a query."""
+
+    class Signed(MemoryFileSystem):
+        protocol = "signed"
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            path = path.rpartition("://")[2].rpartition("@")[2].partition("?")[0]
+            return "/" + path.strip("/")
+
+    fsspec.register_implementation("signed", Signed, clobber=True)
+    store.pipe("/bucket/rows.jsonl", jsonl(ROWS) + b"{broken")
+    return store
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"signed://{KEY_ID}:{SECRET}@bucket/rows.jsonl",
+        f"signed://bucket/rows.jsonl?X-Amz-Credential={KEY_ID}%2F2026&X-Amz-Signature={SECRET}",
+        f"signed://bucket/rows.jsonl?sv=2026-01-01&sig={SECRET}%3D&{KEY_ID}",
+    ],
+)
+def test_nothing_that_a_run_writes_has_the_credentials_of_an_address(signed, tmp_path, address):
+    """Neither its result nor what is kept of it; a broken row names the file."""
+    result = evaluate(
+        ["identity | extractive"], address, cache_dir=tmp_path / "store", progress=False
+    )
+    assert len(result.rows) == len(ROWS) + 1
+    kept = find_kept("latest", tmp_path / "store")
+    written = [result.to_json(), json.dumps(kept.record.manifest), kept.result().to_json()]
+    for text in written:
+        assert "bucket/rows.jsonl" in text
+        assert SECRET not in text
+        assert KEY_ID not in text
+
+
+def test_what_is_no_address_is_told():
+    """Whatever it looks like."""
+    with pytest.raises(UsageError, match="is no address"):
+        FileDataset(f"https://[me:{SECRET}@host/rows.jsonl")
+
+
 def test_without_the_library_it_is_named(monkeypatch):
     """With the extra that brings it."""
     real = builtins.__import__
@@ -165,6 +214,11 @@ def test_a_package_that_is_missing_behind_it_is_named():
         ("s3://bucket/a/rows.jsonl", "s3://bucket/a/rows.jsonl"),
         ("hf://datasets/me/mine/rows.parquet", "hf://datasets/me/mine/rows.parquet"),
         ("gs://b/rows.csv,context_column=text", "gs://b/rows.csv"),
+        (
+            "https://h/rows.csv?se=1:2&sig=a%2Fb,context_column=t",
+            "https://h/rows.csv?se=1:2&sig=a%2Fb",
+        ),
+        ("https://h/a.json/rows.jsonl?f=b.json", "https://h/a.json/rows.jsonl?f=b.json"),
     ],
 )
 def test_a_spec_that_is_an_address_is_a_file(text, path):
