@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import itertools
+import tracemalloc
 
 import attrs
 import pytest
 
 from cbcore._run import memo as memo_module
-from cbcore._run.keeping import Keeping
+from cbcore._run.keeping import Keeping, KeptExamples
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
@@ -411,3 +414,59 @@ def test_what_a_system_hands_back_is_not_stored_again(memo):
     (again,) = memo().recall(works("word " * 20_000))
     assert again.recalled.output() == output
     assert len(again.recalled.payload) < 200
+
+
+def taken(doing):
+    """What something takes of memory in the end, and in between."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        made = doing()
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    del made
+    return after - before, peak - before
+
+
+def addresses(n):
+    return b"".join(hashlib.blake2b(b"%d" % i, digest_size=16).digest() for i in range(n))
+
+
+def test_examples_of_other_shards_cost_little_memory(store):
+    """They are in the store already, and only looked for: tens of bytes each."""
+    n = 100_000
+    examples = KeptExamples(store.shelf("examples", b"d" * 8), addresses(n))
+    stays, _ = taken(lambda: examples.kept(0, b"n" * 16, b"{}"))
+    assert stays < 60 * n
+    examples.kept(0, addresses(3)[-16:], b"{}")
+    examples.kept(0, b"n" * 16, b"{}")
+    assert [key for key, _ in store.uncommitted(store.shelf("examples", b"d" * 8))] == [b"n" * 16]
+
+
+def test_an_address_is_not_found_across_two_others(store):
+    """Where the end of one and the beginning of the next read like it."""
+    one, other = b"aa" + b"x" * 12 + b"aa", b"aa" + b"x" * 14
+    between = one[14:] + other[:14]
+    shelf = store.shelf("examples", b"d" * 8)
+    examples = KeptExamples(shelf, one + other)
+    for address in (between, between, one, other):
+        examples.kept(0, address, b"{}")
+    assert [key for key, _ in store.uncommitted(shelf)] == [between]
+
+
+def test_keys_in_another_order_are_found_with_little_memory(store):
+    """What is searched among is put in order a part at a time."""
+    n, shelf = 100_000, store.shelf("outputs", b"o" * 8)
+    keys = [bytes(key) for key in batched(addresses(n))]
+    shelf.put_all((key, b"%d" % place) for place, key in enumerate(keys))
+    store.commit()
+    store.find(shelf, [])
+    _, peak = taken(lambda: store.find(shelf, keys[::-1000]))
+    assert peak < 80 * n
+    assert store.find(shelf, [keys[7], keys[3], b"n" * 16]) == {keys[7]: b"7", keys[3]: b"3"}
+
+
+def batched(joined):
+    return (joined[start : start + 16] for start in range(0, len(joined), 16))
