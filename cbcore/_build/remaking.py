@@ -25,7 +25,7 @@ def metrics_of(
     """
     builder = Builder(host or default_host())
     made, problems = [], []
-    for record in config.get("metrics", ()):
+    for record in config.get("metrics") or ():
         try:
             made.append(remade_metric(builder, record, trusted=trusted))
         except ResultError as error:

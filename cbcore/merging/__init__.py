@@ -238,7 +238,8 @@ class _Joining:
         timing: dict[str, float] = {}
         for given in self._shards:
             for system, seconds in given.timing().items():
-                timing[system] = timing.get(system, 0.0) + seconds
+                if isinstance(seconds, int | float):
+                    timing[system] = timing.get(system, 0.0) + seconds
         found, problems = tables.found, list(tables.problems)
         if self._lacking:
             problems.append(self._config["state_reason"])
@@ -275,7 +276,7 @@ def _joined_config(shards: Sequence[GivenShard], lacking: Sequence[str]) -> RunC
     for key in MAY_DIFFER & config.keys():
         if any(cast(Any, given.config).get(key) != config[key] for given in shards):
             config[key] = None
-    config["executors"] = _each_once(r for g in shards for r in g.config.get("executors", ()))
+    config["executors"] = _each_once(r for g in shards for r in g.config.get("executors") or ())
     config["no_examples"] = any(given.config.get("no_examples") for given in shards)
     for key in ("sharding", "state_reason", "rescored_from"):
         config.pop(key, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 
@@ -63,8 +63,8 @@ class GivenShard:
         if self.result is not None:
             return self.result.timing
         document = self.kept.document() if self.kept is not None else None
-        told: Mapping[str, float] = (document or {}).get("timing", {})
-        return told
+        told = (document or {}).get("timing", {})
+        return told if isinstance(told, dict) else {}
 
     def rows(self, number: int, readers: dict[Path, Reader]) -> dict[str, Iterator[Placed]]:
         """The rows of every system in the order of the whole run.
@@ -99,13 +99,15 @@ class GivenShard:
 
     def _placed(self, number: int, pairs: Iterator[tuple[bytes, EvalRow]]) -> Iterator[Placed]:
         for n, (key, row) in enumerate(pairs):
-            source, position = row.metadata.get(SOURCE), row.metadata.get(POSITION)
-            if type(source) is not int or type(position) is not int:
+            noted = row.metadata if isinstance(row.metadata, dict) else {}
+            source, position = noted.get(SOURCE), noted.get(POSITION)
+            if not type(source) is type(position) is type(row.repeat) is int:
                 raise ResultError(
                     f"{self.shown}: the row of {row.example_id!r} does not say where it belongs",
                     hint="it was damaged, or is no row of a shard",
                 )
-            yield (source, position, row.repeat), number, n, key, row
+            place = cast("tuple[int, int, int]", (source, position, row.repeat))
+            yield place, number, n, key, row
 
 
 def find_shards(texts: Sequence[str], cache_dir: str | Path) -> list[GivenShard]:
@@ -132,6 +134,8 @@ def _found(text: str, cache_dir: str | Path) -> GivenShard:
     path = Path(text)
     if path.is_file() and not is_exported(path):
         result = EvalResult.load(path)
+        if not all(type(row.system) is str for row in result.rows):
+            raise ResultError(f"{text}: its rows cannot be read")
         return _given(text, result.config, result=result)
     if path.suffix and not path.is_file():
         raise ResultError(
@@ -174,6 +178,15 @@ def _is_whole(config: Mapping[str, Any]) -> bool:
         )
         and isinstance(systems, list)
         and all(isinstance(part, dict) and type(part.get("name")) is str for part in systems)
+        and all(map(_are_records, map(config.get, ("metrics", "executors", "extension_plugins"))))
+    )
+
+
+def _are_records(told: Any) -> bool:
+    """Whether these are descriptions of components, if any."""
+    return told is None or (
+        isinstance(told, list)
+        and all(isinstance(one, dict) and isinstance(one.get("params") or {}, dict) for one in told)
     )
 
 
@@ -213,6 +226,8 @@ def _check_same_code(one: GivenShard, other: GivenShard) -> None:
     if one.kept is None or other.kept is None:
         return
     mine, yours = (run.record.manifest.get("identities", {}) for run in (one.kept, other.kept))
+    if not isinstance(mine, dict) or not isinstance(yours, dict):
+        raise ResultError(f"{one.shown} or {other.shown} does not say what its systems are")
     for system, identity in mine.items():
         if identity is not None and yours.get(system) not in (None, identity):
             raise UsageError(

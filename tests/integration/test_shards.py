@@ -658,6 +658,9 @@ def test_where_a_file_lies_does_not_move_what_cannot_be_read_of_it(tmp_path):
     "changed",
     [
         {"systems": [{"name": ["a"]}]},
+        {"metrics": True},
+        {"metrics": [None]},
+        {"executors": [{"params": "x"}]},
         {"sharding": {"of": 3}},
         {"sharding": {"of": "x", "data": {}}},
         {"sharding": {"of": "x", "data": [{"source": "0"}]}},
@@ -675,6 +678,28 @@ def test_a_record_that_was_damaged_is_told(tmp_path, changed):
     (tmp_path / "shard.json").write_text(json.dumps(told))
     with pytest.raises(ResultError, match=r"shard.json: (what it says|its shard)"):
         merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"system": []}, {"metadata": "x"}, {"repeat": "x"}, {"metadata": {}}], ids=str
+)
+def test_a_row_that_was_damaged_is_told(tmp_path, changed):
+    """In one message, whatever was made of it."""
+    result = evaluate([Answering("a")], questions(4), shard="1/1", progress=False)
+    told = json.loads(result.to_json())
+    told["rows"][1] |= changed
+    (tmp_path / "shard.json").write_text(json.dumps(told))
+    with pytest.raises(ResultError, match=r"shard.json: (its rows cannot|the row of)"):
+        merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
+
+
+def test_times_that_are_none_are_left_out(tmp_path):
+    """They are told beside the numbers, and worth no failure."""
+    result = evaluate([Answering("a")], questions(4), shard="1/1", progress=False)
+    told = json.loads(result.to_json())
+    told["timing"] = {"a": "long"}
+    (tmp_path / "shard.json").write_text(json.dumps(told))
+    assert merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none").timing == {}
 
 
 def test_a_merged_result_reads_back(tmp_path, store):
