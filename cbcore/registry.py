@@ -64,8 +64,9 @@ class Registry:
         """Make `target` available under a name, here and on the command line (`--import`)."""
         kind = _kind(kind)
         if not callable(target):
-            as_what = names.with_article(kind)
-            raise UsageError(f"cannot register {target!r} as {as_what}: it cannot be called")
+            raise UsageError(
+                f"cannot register {target!r} as {names.with_article(kind)}: it cannot be called"
+            )
         key = (kind, names.canonical(name))
         known = self._components.get(key)
         if known is not None and known.target is not target and not replace:
