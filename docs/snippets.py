@@ -53,7 +53,7 @@ _TITLE = re.compile(r'title="(?P<title>[^"]+)"')
 _VARYING = [
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: UTC|Z)?"), "DATE"),
     (re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}"), "RUN"),
-    (re.compile(r"\d[\d.,]* (?:µs|ms|s)\b(?: \[[^]│|]*\])?[*≈]?"), "DURATION"),
+    (re.compile(r"\d[\d.,]* (?:µs|ms|s)\b(?: (?:\[|&#91;)[^]│|&]*(?:\]|&#93;))?[*≈]?"), "DURATION"),
     (re.compile(r'(?<="latency": )[\d.e-]+'), "SECONDS"),
     (re.compile(r"─+"), "─"),
     (re.compile(r"-{3,}"), "---"),
