@@ -78,8 +78,7 @@ class RowMaker:
                     _keep_traceback(row, self.raised.traceback)
                 return row
             self._keep_output(row, work.example, output)
-            if outcome.stage_s is not None and len(outcome.stage_s) > 1:
-                row.metadata["stage_s"] = dict(outcome.stage_s)
+            _keep_stages(row, outcome)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         except KeyboardInterrupt:
@@ -286,6 +285,11 @@ def _keep_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
+
+
+def _keep_stages(row: EvalRow, outcome: Outcome) -> None:
+    if outcome.stage_s is not None and len(outcome.stage_s) > 1:
+        row.metadata["stage_s"] = dict(outcome.stage_s)
 
 
 def _added_up(usage: Any) -> Mapping[str, Any]:
