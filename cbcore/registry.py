@@ -64,12 +64,14 @@ class Registry:
         """Make `target` available under a name, here and on the command line (`--import`)."""
         kind = _kind(kind)
         if not callable(target):
-            raise UsageError(f"cannot register {target!r} as a {kind}: it cannot be called")
+            raise UsageError(
+                f"cannot register {target!r} as {names.with_article(kind)}: it cannot be called"
+            )
         key = (kind, names.canonical(name))
         known = self._components.get(key)
         if known is not None and known.target is not target and not replace:
             raise UsageError(
-                f"a {kind} called {name!r} is already registered: {known.target!r}",
+                f"{names.with_article(kind)} called {name!r} is already registered: {known.target!r}",
                 hint="choose another name, or pass replace=True",
             )
         try:

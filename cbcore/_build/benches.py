@@ -43,6 +43,7 @@ class WorkBench:
         self._timeout_s = timeout_s
         self._clock = clock
         self._remarks: list[str] = []
+        self._asked: set[int] = set()
         self._said = Said()
         self._loop: LoopThread | None = None
         self._divide(workers)
@@ -150,6 +151,7 @@ class WorkBench:
     def _result(self, outcome: Outcome, asked: Sequence[int], scoring: _Stopwatch) -> bytes:
         with scoring:
             scorers = [self._scorers[key] for key in asked]
+            self._asked.update(asked if outcome.output is not None else ())
             outcome = _safely(lambda _: score(outcome, scorers), outcome.work)
         return wire.written_result(outcome)
 
@@ -157,7 +159,8 @@ class WorkBench:
 
     def _divide(self, workers: int) -> None:
         """Let components keep to their share of what they may do in a minute."""
-        for component in (self._system, *(scorer.evaluator for scorer in self._scorers.values())):
+        components = [self._system, *(scorer.evaluator for scorer in self._scorers.values())]
+        for component in {id(one): one for one in components}.values():  # one may score twice
             if workers > 1 and hasattr(component, "divide_limits"):
                 component.divide_limits(workers)
 
@@ -183,8 +186,8 @@ class WorkBench:
 
     def _unread(self) -> dict[int, Sequence[str]]:
         fields = {
-            key: getattr(scorer.evaluator, "unread_columns", None)
-            for key, scorer in self._scorers.items()
+            key: getattr(self._scorers[key].evaluator, "unread_columns", None)
+            for key in self._asked
         }
         return {key: sorted(unread) for key, unread in fields.items() if unread is not None}
 

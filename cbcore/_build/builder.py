@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from cbcore import binding, columns, provenance, specs, usercode
+from cbcore import binding, columns, names, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout
 from cbcore._build.making import Making
@@ -382,7 +382,8 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def _how_to_write(kind: Kind) -> str:
     """What own code of a kind has to be."""
     methods = " or ".join(f"`{method}`" for method in kind.methods)
-    needs = f"{kind.target} " if not methods else f"a {kind.name} has the method {methods}; "
+    told = f"{names.with_article(kind.name)} has the method {methods}; "
+    needs = told if methods else f"{kind.target} "
     return f"{needs}all of it stands in the reference, docs/reference/protocols.md"
 
 

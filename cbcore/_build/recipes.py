@@ -75,7 +75,7 @@ def recipe_for(part: Part, scorers: Sequence[Scorer], options: RunOptions) -> Re
     kit = Kit(
         system_name=part.name,
         versions=dict(_versions([one.record for one in (part, *of_part)])),
-        parts=_pickled(part.name, (_sent(part), asked)),
+        parts=_pickled(_sent(part), asked),
         timeout_s=options.timeout_s,
         in_flight=calls_at_once(part.value, options.max_workers),
     )
@@ -109,18 +109,27 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def _pickled(name: str, parts: Any) -> bytes:
-    written = io.BytesIO()
-    with at_boundary(f"sending {name!r} and its evaluators to workers", _cannot_be_sent):
-        _Pickler(written, 5).dump(parts)
-    payload = written.getvalue()
+def _pickled(system: _Sent, asked: Sequence[_Asked]) -> bytes:
+    try:
+        payload = _dumped((system, asked))
+    except Exception:  # whose it is has to be found out
+        for one in (system, *(evaluator.part for evaluator in asked)):
+            with at_boundary(f"sending {one.name!r} to workers", _cannot_be_sent):
+                _dumped(one)
+        raise
     if is_shown_in(payload.decode("utf-8", "replace").encode()):
         raise UsageError(
-            f"{name!r} or an evaluator of it holds a secret, which is not sent to workers",
+            f"{system.name!r} or an evaluator of it holds a secret, which is not sent to workers",
             hint="take it from the environment, as in api_key=${MY_KEY} in a run file, or by "
             "the name of its variable, as in api_key_env=MY_KEY",
         )
     return payload
+
+
+def _dumped(value: Any) -> bytes:
+    written = io.BytesIO()
+    _Pickler(written, 5).dump(value)
+    return written.getvalue()
 
 
 def _cannot_be_sent(reason: str) -> UsageError:

@@ -255,18 +255,18 @@ class Account:
     def lose(self, work: Work) -> bool:
         """Count a call whose end nobody heard of; whether it may be made once more.
 
-        It may have taken what was set aside for it. The same stays set aside for the next.
+        It may have taken what was set aside for it. The same stays set aside for the next; where
+        that does not fit, the lost call is the last, and counted with its row.
         """
         if _is_free(work):
             return True
         budget = self._budget
         tokens, usd = work.reserved_tokens, work.reserved_usd
+        if budget.refusal(tokens, usd) is not None:
+            return False
         budget.spent_tokens += tokens
         budget.spent_usd += usd
-        self._set_aside(-tokens, -usd)
-        fits = budget.refusal(tokens, usd) is None
-        self._set_aside(tokens, usd)
-        return fits
+        return True
 
     def scored(self, outcome: Outcome, judges: Judges) -> None:
         """Replace what was set aside for the scoring of an answer by what that really took."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -56,10 +56,10 @@ class Ledger:
             known = self._unread.get(key)
             self._unread[key] = set(fields) if known is None else known & set(fields)
 
-    def is_unread(self, key: int, field: str) -> bool:
-        """Whether the scorer with this key has looked at a column in no worker."""
-        unread = self._unread.get(key)
-        return unread is None or field in unread
+    def unread(self, keys: Iterable[int]) -> set[str] | None:
+        """The columns that scorers have looked at in no worker; None where none was asked."""
+        told = [self._unread[key] for key in keys if key in self._unread]
+        return set.intersection(*told) if told else None
 
     def told(self) -> list[str]:
         """What a result says of workers that were lost; nothing where none was."""
@@ -153,10 +153,10 @@ class Crews:
             self._crew, self._part = _Guarded(crew, self.executor.name), part
         return self._crew
 
-    def is_unread(self, part: Part, field: str) -> bool:
-        """Whether an evaluator has looked at a column nowhere."""
+    def unread(self, part: Part) -> set[str] | None:
+        """The columns that an evaluator has looked at in no worker; None where none asked it."""
         scorers = (one for own in self.scorers.values() for one in own if one.part is part)
-        return all(self.ledger.is_unread(scorer.key, field) for scorer in scorers)
+        return self.ledger.unread(scorer.key for scorer in scorers)
 
     def close(self) -> None:
         """End all workers; what fails of that comes too late to matter."""

@@ -115,12 +115,12 @@ class Run:
     def _tell_unread_columns(self) -> None:
         """A mapping without effect is most likely a mistake in the name of the field."""
         crews = self.context.crews
-        unread = {
-            (part.name, field): None
-            for part in self._scoring_parts()
-            for field in sorted(getattr(part.value, "unread_columns", ()))
-            if crews is None or crews.is_unread(part, field)
-        }
+        unread: dict[tuple[str, str], None] = {}
+        for part in self._scoring_parts():
+            in_workers = None if crews is None else crews.unread(part)
+            here = getattr(part.value, "unread_columns", ())
+            fields = here if in_workers is None else in_workers
+            unread |= {(part.name, field): None for field in sorted(fields)}
         for evaluator, field in unread:
             self.context.warn(
                 f"{evaluator} never looked at {field!r}: {field}_column had no effect"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import selectors
 import signal
 import socket
 import subprocess
@@ -12,11 +13,11 @@ import sys
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection, wait
 from multiprocessing.spawn import get_preparation_data
 
 from cbcore.exceptions import RunError, UsageError
 from cbcore.processes import _worker
+from cbcore.processes._pipe import Pipe
 from cbcore.processes._worker import LAST_REPLY, READY, REPLY
 from cbcore.workers import Batch, Recipe, Reply
 
@@ -25,6 +26,7 @@ _MOMENT_S = 0.5
 _GRACE_S = 2.0
 """How long workers that have nothing to do may take to leave."""
 _PROGRAM = "import sys; from cbcore.processes._worker import main; main(*map(int, sys.argv[1:]))"
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 _OF_THE_SCRIPT = ("init_main_from_name", "init_main_from_path")
 
 
@@ -46,11 +48,11 @@ class _Worker:
             except BaseException:  # whatever it is, the pipe is closed
                 ours.close()
                 raise
-        self.connection = Connection(ours.detach())
+        self.pipe = Pipe(ours)
         self.is_ready = False
         self.batch_id: int | None = None
         with contextlib.suppress(OSError):  # it is gone already, which is noticed
-            self.connection.send_bytes(order)
+            self.pipe.send(order)
 
     @property
     def is_free(self) -> bool:
@@ -59,7 +61,7 @@ class _Worker:
     def kill(self) -> None:
         """End it at once, with all that it has started."""
         _kill(self.process)
-        self.connection.close()
+        self.pipe.close()
 
 
 class ProcessCrew:
@@ -95,16 +97,19 @@ class ProcessCrew:
         worker = next(worker for worker in self._workers if worker.is_free)
         worker.batch_id = batch.id
         try:
-            worker.connection.send_bytes(batch.payload)
+            worker.pipe.send(batch.payload)
         except OSError:
             self._replace(worker)
 
     def wait(self, timeout_s: float) -> Sequence[Reply]:
         if self._lost:
             timeout_s = 0.0
-        by_connection = {worker.connection.fileno(): worker for worker in self._workers}
-        heard = wait(list(by_connection), timeout_s)
-        replies = [reply for one in heard for reply in self._heard(by_connection[one])]  # type: ignore[index]
+        with _Selector() as selector:
+            for worker in self._workers:
+                more = selectors.EVENT_WRITE if worker.pipe.has_more else 0
+                selector.register(worker.pipe, selectors.EVENT_READ | more, worker)
+            heard: list[_Worker] = [key.data for key, _ in selector.select(timeout_s)]
+        replies = [reply for worker in heard for reply in self._heard(worker)]
         if not heard:
             # What a worker has started may hold its end of the pipe open.
             for worker in [w for w in self._workers if w.process.poll() is not None]:
@@ -124,7 +129,7 @@ class ProcessCrew:
         leaving = []
         for worker in self._workers:
             if worker.is_free:
-                worker.connection.close()
+                worker.pipe.close()
                 leaving.append(worker.process)
             else:
                 worker.kill()
@@ -137,12 +142,17 @@ class ProcessCrew:
 
     def _heard(self, worker: _Worker) -> Iterator[Reply]:
         try:
-            message = worker.connection.recv_bytes()
+            worker.pipe.flush()
+            for message in worker.pipe.received():
+                yield from self._told(worker, message)
+                if worker not in self._workers:
+                    return
         except (EOFError, OSError):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 worker.process.wait(_MOMENT_S)  # how it ends by itself is what is to be told
             self._replace(worker)
-            return
+
+    def _told(self, worker: _Worker, message: bytes) -> Iterator[Reply]:
         if message == READY:
             worker.is_ready = True
             self._failed_starts = 0

@@ -8,10 +8,11 @@ import pickle
 import signal
 import sys
 import threading
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.spawn import prepare
 
 from cbcore.components import describe_exception
+from cbcore.processes._pipe import WorkerPipe
 from cbcore.workers import Bench, Recipe, Refusal
 
 READY = b"ready"
@@ -23,20 +24,20 @@ is_preparing = False
 """Whether the script of the run is being imported here, for what it defines."""
 
 
-def main(connection_fd: int, lifeline_fd: int) -> None:
+def main(pipe_fd: int, lifeline_fd: int) -> None:
     """Work until the pipe ends, which it does when the run does, or its process is gone."""
     _stand_alone()
     _leave_with(lifeline_fd)
-    connection = Connection(connection_fd)
+    pipe = WorkerPipe(pipe_fd)
     try:
-        bench = _opened(*pickle.loads(connection.recv_bytes()))  # noqa: S301 - of our own run
+        bench = _opened(*pickle.loads(pipe.receive()))  # noqa: S301 - of our own run
     except (EOFError, OSError):
         return
     try:
-        connection.send_bytes(READY)
+        pipe.send(READY)
         while not bench.is_spent:
-            reply = bench.work(connection.recv_bytes())
-            connection.send_bytes((LAST_REPLY if bench.is_spent else REPLY) + reply)
+            reply = bench.work(pipe.receive())
+            pipe.send((LAST_REPLY if bench.is_spent else REPLY) + reply)
     except (EOFError, OSError):
         pass  # nobody wants anything any more
     finally:

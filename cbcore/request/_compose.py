@@ -197,6 +197,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     scorers = [source.scorers for source in sources]
     setup = Setup(builder, request, evaluators, dry_run)
     contributed = [(asked, _contribution(asked, setup)) for asked in extending]
+    _check_executor(request, contributed)
     sources += (source for _, added in contributed for source in added.sources)
     systems += (system for _, added in contributed for system in added.systems)
     _check_systems(systems)
@@ -221,6 +222,19 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
     )
+
+
+def _check_executor(
+    request: Request, contributed: Sequence[tuple[Extending, Contribution]]
+) -> None:
+    """What an extension makes of its own is asked where the run is: no spec tells a worker of it."""
+    for asked, added in contributed:
+        if request.executor is not None and added.systems:
+            raise UsageError(
+                f"{asked.extension.name} and --executor do not go together: what is kept "
+                "between two examples would be in one worker, and missing in another",
+                hint="leave one of them out",
+            )
 
 
 def _main_of_systems(

@@ -10,8 +10,11 @@ import pytest
 
 from cb_answerquality import AnswerQuality
 from cbcore import evaluate
+from cbcore.columns import mapped
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.processes import Processes
+from cbcore.request import Request
+from cbcore.request._compose import compose
 from cbcore.results import Scored
 from cbcore.secrets import Secret
 from cbcore.testing import FakeSystem
@@ -241,7 +244,7 @@ def test_what_cannot_be_sent_back_costs_its_own_row_or_score():
 
 
 def test_what_cannot_be_sent_there_is_refused_before_anything_is_called():
-    """One message says what to do."""
+    """One message says what to do, and about which."""
 
     class Local:
         name = "local"
@@ -249,8 +252,19 @@ def test_what_cannot_be_sent_there_is_refused_before_anything_is_called():
         def process(self, example):
             return {}
 
-    with pytest.raises(UsageError, match="sending 'local' and its evaluators to workers"):
+        def score(self, original, processed):
+            return {}
+
+    with pytest.raises(UsageError, match="sending 'local' to workers failed: AttributeError"):
         evaluate([Local()], examples(1), [], [], executor=Inline())
+    with pytest.raises(UsageError, match="sending 'local' to workers failed: AttributeError"):
+        evaluate([FakeSystem()], examples(1), [AnswerQuality(), Local()], [], executor=Inline())
+
+
+def test_a_memory_does_not_go_with_an_executor():
+    """It is fed with a history once, and asked about it later."""
+    with pytest.raises(UsageError, match="memories and --executor do not go together"):
+        evaluate([], ["locomo:sample"], memory=["full | extractive"], executor=Inline())
 
 
 class Keyed:
@@ -388,3 +402,81 @@ def test_the_result_says_who_made_the_calls():
     (record,) = result.config["executors"]
     assert (record["name"], record["plugin"]) == ("processes", "cbcore")
     assert json.loads(result.to_json())["config"]["repeated_calls"] == 0
+
+
+class Sized:
+    """An evaluator of the length of the gold answer, which looks at nothing else."""
+
+    name = "sized"
+    emits = ("size",)
+
+    def score(self, original, processed):
+        return {"size": float(len(original["answer"]))}
+
+
+@pytest.mark.parametrize("executor", [None, Inline(), Processes(workers=2)])
+def test_a_mapping_that_no_worker_looked_at_is_told(executor):
+    """And one that they did look at is not, as without workers."""
+    evaluators = [mapped(Sized(), answer_column="context", gld_column="question")]
+    asked = {"systems": [FakeSystem()], "datasets": [examples(9)], "evaluators": evaluators}
+    request = Request(**asked, metrics=[], executor=executor)
+    warnings = []
+    result = compose(request, warn=warnings.append).execute()
+    assert [row.scores for row in result.rows] == [{"size": 2.0}] * 9
+    assert warnings == ["sized never looked at 'gld': gld_column had no effect"]
+
+
+class Converses:
+    """Conversations and likelihoods are answered by methods of their own."""
+
+    name = "converses"
+
+    def process(self, example):
+        return {"response": "one"}
+
+    def process_conversation(self, example):
+        return {"response": " ".join(turn for turn in example["turns"])}
+
+    def loglikelihood(self, requests):
+        return [(-float(len(context + more)), True) for context, more in requests]
+
+
+class AwaitedConverses(Converses):
+    name = "awaited converses"
+
+    async def aprocess(self, example):
+        return self.process(example)
+
+    async def aprocess_conversation(self, example):
+        return self.process_conversation(example)
+
+
+class Automatic(Sized):
+    """Scores what has a gold answer, and says nothing of the others."""
+
+    needs = ("answer",)
+    identity = "automatic"
+
+    def score_batch(self, originals, outputs):
+        return [self.score(*pair) for pair in zip(originals, outputs, strict=True)]
+
+
+@pytest.mark.parametrize("system", [Converses(), AwaitedConverses()])
+def test_conversations_and_likelihoods_are_asked_for_as_without_workers(system, tmp_path):
+    """Whatever an example asks for, repeats of it, and what is scored anew out of the store."""
+    data = [
+        {"id": 0, "context": "c", "question": "q", "answer": "yes"},
+        {"id": 1, "turns": ["how", "are", "you"]},
+        {"id": 2, "question": "q", "loglikelihood_requests": [["a", "b"], ["", "longer"]]},
+        {"id": 3, "nothing": "to work on"},
+        {"id": 4, "context": "c"},
+    ]
+    seen = []
+    for executor in (None, Inline()):
+        asked = {"repeats": 2, "progress": False, "metrics": [], "executor": executor}
+        for evaluators in ([AnswerQuality()], [AnswerQuality(), Automatic()]):
+            folder = tmp_path / str(executor is None)
+            result = evaluate([system], data, evaluators, cache_dir=folder, **asked)
+            seen.append((*told(result), [row.recalled for row in result.rows]))
+    assert seen[:2] == seen[2:]
+    assert "how are you" in {row["response"] for row in seen[0][0]}

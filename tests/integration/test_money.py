@@ -6,11 +6,15 @@ import asyncio
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cb_llm_judge import LLMJudge
 from cb_openai.testing import FaultServer
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
+from cbcore.request import Request
+from cbcore.request._compose import compose
 from cbcore.spending import metered, spent
 
 DATA = [{"id": i, "context": "c", "question": "q", "answer": "a"} for i in range(6)]
@@ -192,3 +196,58 @@ def test_a_judge_that_refuses_is_paid_and_a_request_that_breaks_off_may_be(monke
         assert told == {"calls": 1, "spent_tokens": 0, "requests_of_unknown_cost": 1}
         reason, told = judged(server.url(fault="status", status=500))
         assert told is None
+
+
+CALLS: list[str] = []
+
+
+class Endpoint:
+    """A dollar for each call, at an endpoint of its own; one may know that beforehand."""
+
+    most_reply_tokens = 1
+
+    def __init__(self, name, pauses, *, tells):
+        self.name, self.bottlenecks, self._pauses = name, (name,), pauses
+        if tells:
+            self.estimate_usd = lambda calls, tokens: float(calls)
+
+    async def aprocess(self, example):
+        for _ in range(self._pauses):
+            await asyncio.sleep(0)
+        CALLS.append(self.name)
+        return {"response": "a", "metadata": {"cost_usd": 1.0}}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    usd=st.floats(1.0, 30.0),
+    turns=st.sampled_from(["interleave", "overlap"]),
+    pauses=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    tells=st.booleans(),
+    judge=st.sampled_from([None, Paid(0.25), Estimating(0.25)]),
+    repeats=st.sampled_from([1, 2]),
+)
+def test_systems_at_the_same_time_spend_what_they_say_and_no_more(
+    usd, turns, pauses, tells, judge, repeats
+):
+    """Rows of each are there once and in order, and nothing stays set aside."""
+    CALLS.clear()
+    systems = [Endpoint(name, n, tells=tells) for name, n in zip("ab", pauses, strict=True)]
+    judges = [] if judge is None else [judge]
+    asked = {"systems": systems, "datasets": [DATA], "evaluators": judges, "metrics": []}
+    request = Request(**asked, repeats=repeats, budget_usd=usd, **{turns: True})
+    running = compose(request, warn=lambda message: None)
+    try:
+        rows = running.execute().rows
+    except RunStoppedError as stopped:
+        rows = stopped.result.rows
+    whole = [(i, r) for i in range(len(DATA)) for r in range(repeats)]
+    for name in "ab":
+        places = [(row.example_id, row.repeat) for row in rows if row.system == name]
+        assert places == whole[: len(places)]
+    paid = len(CALLS) + sum(row.metadata.get("scoring_usd", 0.0) for row in rows)
+    budget = running.context.budget
+    assert budget.spent_usd == pytest.approx(paid)
+    assert (budget.n_under_way, budget.reserved_usd) == (0, 0.0)
+    if tells and type(judge) is not Paid:  # whose first verdict nobody foresees
+        assert paid <= usd

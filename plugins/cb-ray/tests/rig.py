@@ -40,7 +40,10 @@ class Rig:
     ) -> None:
         self.folder = tempfile.mkdtemp(prefix="cb-rig-", dir="/tmp")
         self._node = {"num_cpus": 1, "object_store_memory": 80_000_000, **(node or {})}
+        # Where the address of the last cluster is written, which need not be there, nor be ours.
+        Path(self.folder, "ray").mkdir()
         quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}
+        quiet["RAY_TMPDIR"] = self.folder
         self._process = subprocess.Popen(
             [sys.executable, __file__],
             stdin=subprocess.PIPE,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from collections import deque
+from queue import SimpleQueue
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,3 +80,59 @@ def test_a_cluster_that_is_not_there_is_said_at_once():
     with pytest.raises(RunError, match=r"127\.0\.0\.1:1 could not be joined.*refused") as refused:
         RayExecutor("127.0.0.1:1").open(Recipe("none", b""), workers=None)
     assert "ray start --head" in str(refused.value.hint)
+
+
+class NoLink:
+    """Stands for a cluster with room for eight."""
+
+    places = 8
+
+    def enter(self):
+        return 0, SimpleQueue()
+
+    def say(self, *message):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("own", "of_the_run", "size"),
+    [(4, None, 4), (None, 3, 3), (4, 3, 3), (3, 4, 3), (None, None, 8)],
+)
+def test_of_two_numbers_of_workers_the_smaller_counts(own, of_the_run, size, monkeypatch):
+    """As with `processes`: `--max-workers` is a limit, whatever an executor was told."""
+    executor = RayExecutor(workers=own)
+    monkeypatch.setattr(executor, "_linked", lambda wanted: NoLink())
+    assert executor.open(Recipe("trial", b""), workers=of_the_run).size == size
+
+
+class Breaking:
+    """An actor, as far as it is asked to work."""
+
+    def __init__(self, work):
+        self.work = SimpleNamespace(remote=work)
+
+
+def test_whatever_a_call_on_ray_raises_its_batch_is_lost_and_not_forgotten():
+    """Also what is no error of Ray: the run would wait for the reply."""
+    pytest.importorskip("ray")
+    from cb_ray.actors import Actors
+
+    async def breaks(payload):
+        raise ValueError("no such type")
+
+    async def served():
+        actors = object.__new__(Actors)
+        actors._free, actors._living, actors._at_work = deque(), {}, {}
+        actors._tell = lambda *said: told.append(said)
+        serving = asyncio.ensure_future(actors._serve(Breaking(breaks), "here"))
+        while not actors._free:
+            await asyncio.sleep(0)
+        actors.send(7, b"payload")
+        await serving
+
+    told = []
+    asyncio.run(served())
+    assert told == [
+        ("free",),
+        ("lost", 7, "the Ray worker (here) failed: ValueError: no such type"),
+    ]

@@ -110,6 +110,21 @@ def test_limits_are_divided_before_the_first_call():
     assert not answer.remarks
 
 
+def test_the_limits_of_an_evaluator_that_scores_two_datasets_are_divided_once():
+    """It is one component, however many scorers it is."""
+
+    class Limited:
+        name = "limited"
+        per_minute = 60
+
+        def divide_limits(self, workers):
+            self.per_minute /= workers
+
+    part = Part(Limited())
+    WorkBench(Says(), {key: Scorer(part, key=key) for key in (1, 2)}, workers=3)
+    assert part.value.per_minute == 20
+
+
 def test_a_warm_up_that_fails_is_told_once():
     """And the worker goes on, as a run does."""
 

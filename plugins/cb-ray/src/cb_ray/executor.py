@@ -34,7 +34,7 @@ class RayExecutor:
     Without `address` and `RAY_ADDRESS` a Ray is started here for the run, without dashboard,
     usage statistics and access for others; `auto` joins the one that runs on this machine.
     `workers` is how many processes there are, unless given as many as the cluster has room for
-    with `num_cpus` and `num_gpus` each. `runtime_env` is Ray's, as a mapping, as JSON, or the
+    with `num_cpus` and `num_gpus` each; where `--max-workers` is less, it counts. `runtime_env` is Ray's, as a mapping, as JSON, or the
     name of a YAML or JSON file. `pass_env` names variables of this environment that workers on
     other machines get, separated by spaces: keys go that way, and never by `runtime_env`, which
     Ray writes into its logs. `start_timeout_s` is how long a run waits while no worker is ready.
@@ -75,7 +75,7 @@ class RayExecutor:
         """A crew on the Ray of this executor, which is started or joined with the first."""
         from cb_ray.crew import RayCrew
 
-        wanted = self.workers or workers
+        wanted = min((n for n in (self.workers, workers) if n is not None), default=None)
         environment = self._passed()
         with self._lock:
             link = self._linked(wanted)
