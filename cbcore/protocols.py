@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
-from cbcore.workers import Batch, Recipe, Reply
 
 if TYPE_CHECKING:
     from cbcore.memory import Item
+    from cbcore.workers import Batch, Recipe, Reply
 
 Example: TypeAlias = dict[str, Any]
 """One example of a dataset: `id` and `context` or `question`; the rest is the dataset's.

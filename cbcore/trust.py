@@ -61,7 +61,7 @@ _MOST_ENTRIES = 100_000
 """A folder with more in it is not searched for links."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Stranger:
     """Somebody whose word is taken for values alone.
 

@@ -21,7 +21,7 @@ from cbcore.exceptions import UsageError
 DEFAULT_SCORE_FIELD = "f1"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Emitted:
     """The score names that evaluators declare; `complete` if every one of them does."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cbcore._build.builder import Builder
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Making:
     """A kind and the spec of one of its components; several are the stages of a chain.
 

@@ -61,7 +61,7 @@ class Attempt:
         return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class AwaitedAttempt:
     """Awaits a system. `memo` keeps the output when the call is over, on the event loop."""
 
@@ -100,7 +100,7 @@ class Scoring:
         return outcome if self.memo is None else self.memo.keep(outcome)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Judging:
     """Asks the evaluators that wait for something about an outcome, on the event loop."""
 

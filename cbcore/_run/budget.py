@@ -296,7 +296,7 @@ class Account:
             budget.reserved_usd = 0.0
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Admission:
     """Work, as an account lets it through; as a gate it says when the next has to wait."""
 
@@ -332,7 +332,7 @@ class Admission:
         return self._next
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ScoringGate:
     """Holds when all calls are over and the next has to wait for scores to show what they take."""
 

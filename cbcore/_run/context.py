@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from cbcore._run.sources import Source
 from cbcore._run.work import Work, number
 from cbcore._store.store import Store
 from cbcore.boundary import contained
+from cbcore.exceptions import StoreError
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -144,6 +146,12 @@ class RunContext:
                 self.loop().call(begun)
         if tried.error is not None:
             self.warn(f"warming up {system.name!r} failed: {tried.reason}")
+
+    def commit(self) -> None:
+        """Write what the store was given. That it cannot be is told when it is closed."""
+        if self.store is not None:
+            with contextlib.suppress(StoreError):
+                self.store.commit()
 
     def close(self, parts: Sequence[Part]) -> None:
         """Let parts that hold connections close them, on the loop they used, and end the loop.

@@ -18,7 +18,7 @@ from cbcore.boundary import contained
 from cbcore.exceptions import RunError
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Judges:
     """The evaluators of a lane that are awaited, and what they took so far."""
 

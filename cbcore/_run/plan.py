@@ -42,7 +42,7 @@ def plan(run: Run) -> list[PlannedWork]:
             stack.callback(context.store.close)
         return [
             _planned(context, system, source)
-            for system, sources in stack.enter_context(run.opened())
+            for system, sources in stack.enter_context(run.execution.opened())
             for source in sources
         ]
 

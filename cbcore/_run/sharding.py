@@ -32,7 +32,7 @@ _WRITTEN = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 _HISTORY = "history"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Shard:
     """One of `count` parts of a run; the first is number 1."""
 

@@ -74,7 +74,7 @@ class Raised:
         return self.error or (RaisedElsewhereError(self.traceback) if self.traceback else None)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class FailedScoring:
     """An evaluator that raised where it should have scored a row, and how the row tells it."""
 

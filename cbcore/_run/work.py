@@ -51,7 +51,7 @@ class Work:
     reserved_for_judges: float | None = None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class UnusableExample:
     """Stands in a dataset for an example that could not be made; its row carries the reason."""
 

@@ -18,7 +18,7 @@ _INDEX = re.compile(r"-?\d+\Z")
 _SEGMENT = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([^.]+)""")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Segment:
     """One step of a path. A quoted one is a name, even if it looks like an index or a `*`."""
 
@@ -26,7 +26,7 @@ class Segment:
     quoted: bool = False
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ColumnPath:
     """A path into a row. `ColumnPath.parse` raises ValueError for what is none."""
 

@@ -40,7 +40,7 @@ _BARE = ("cb", CORE)
 _EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class EntryPoint:
     """One line of a manifest."""
 

@@ -19,7 +19,7 @@ from cbcore.secrets import redact
 _INSTALLERS_NOTES = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Origin:
     """What the metadata of a distribution says of its source.
 

@@ -26,7 +26,7 @@ _MENTIONS_TABLE = re.compile(
 )
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class PluginPolicy:
     """Names of distributions to leave out, to keep alone, and to insist on."""
 

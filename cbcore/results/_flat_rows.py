@@ -25,7 +25,7 @@ _MISSING = "missing"
 _TAKEN = {*_FIELDS, _MISSING, "scores", "metadata"}
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class FlatColumns:
     """The columns of some rows: `fields` of every row, then scores and metadata by their names."""
 

@@ -26,7 +26,7 @@ Estimates: TypeAlias = dict[str, dict[str, Estimate]]
 """System → metric → how sure its value is, for the values of which that is known."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class SummedUp:
     """The summary, how sure its values are, and what went wrong.
 

@@ -130,7 +130,7 @@ def _cause(full: bool, right: bool, n_lost: int | None) -> Cause:
     return "dropped" if n_lost else "misread"
 
 
-@attrs.define
+@attrs.define(repr=False)
 class _Seen:
     """What one system did: which answers are right, and how many pieces of evidence were lost."""
 

@@ -77,7 +77,7 @@ class Causes:
         return sorted(causes, key=lambda cause: -cause.count)
 
 
-@attrs.define
+@attrs.define(repr=False)
 class _Counted:
     first: Cause
     systems: dict[str, int]

@@ -147,7 +147,7 @@ def verdicts_of(
     return verdicts
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Scores:
     """The scores and the tokens of one system, row by row."""
 
@@ -172,7 +172,7 @@ class _Scores:
         return cls(Terms(scores, kind="score"), tokens, n_output >= n_input, has_any)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Pair:
     """Where the rows of the same examples stand in each of two systems."""
 

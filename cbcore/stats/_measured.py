@@ -25,7 +25,7 @@ Kind: TypeAlias = Literal["score", "rate", "amount"]
 """What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False, repr=False, slots=False)
 class Terms:
     """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
 

@@ -14,7 +14,7 @@ CLUSTER = "cluster"
 """The key of a row's metadata that names the source which its example shares with others."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Units:
     """The rows of one system as a sample, in their order.
 

@@ -252,72 +252,12 @@ def test_a_compressors_own_calls_are_its_cost_and_not_what_it_hands_on(reader):
         assert row.metadata["spent_tokens"] == 940
 
 
-@pytest.mark.parametrize("stages", ["text", [3], [{}], [{"stage": "a", "usage": "many"}], {}])
-def test_usage_of_another_shape_does_no_harm(stages):
-    """What cannot be read is not counted."""
-
-    class Odd:
-        name = "odd"
-
-        def process(self, example):
-            return {"response": "x", "usage": {"prompt_tokens": "many"}, "stage_usage": stages}
-
-    (row,) = evaluate([Odd()], examples(1), [], []).rows
-    assert (row.error, row.response) == (None, "x")
-    assert "spent_tokens" not in row.metadata
-
-
 def test_a_budget_counts_what_all_stages_spent():
     """The calls of a compressor are paid for, too."""
     data = [{"id": i, "context": "a b c d e"} for i in range(5)]
     with pytest.raises(RunStoppedError) as stopped:
         evaluate([ModelCompressor()], data, [], [], tokenizer="words", budget_tokens=2000)
     assert len(stopped.value.result.rows) == 2
-
-
-@pytest.mark.parametrize(
-    ("usage", "example"),
-    [
-        ({"prompt_tokens": 30}, {"context": "a b c", "question": "d"}),
-        (
-            [{"prompt_tokens": 13}, {"prompt_tokens": 19}],
-            {"turns": ["a b c", "d"], "context": "a b c\n\nd"},
-        ),
-    ],
-)
-@pytest.mark.parametrize("tokenizer", [None, "words"])
-def test_an_endpoint_that_changes_nothing_saves_nothing(usage, example, tokenizer):
-    """Asked once or turn by turn, whatever its template and its history add to its own count."""
-
-    class Endpoint:
-        name = "endpoint"
-
-        def process(self, example):
-            told = usage if isinstance(usage, list) else [usage]
-            return {"response": "x", "usage": [{**one, "tokenizer": tokenizer} for one in told]}
-
-    (row,) = evaluate([Endpoint()], [{"id": 1, **example}], [], [], tokenizer="words").rows
-    assert (row.input_tokens, row.output_tokens) == (4, 4)
-
-
-@pytest.mark.parametrize(("tokenizer", "output_tokens"), [("words", 3), ("other", 6), (None, 6)])
-def test_what_a_proxy_shortens_unseen_counts_where_the_counter_is_the_same(
-    tokenizer, output_tokens
-):
-    """Two counters are never compared with each other."""
-
-    class Proxy:
-        name = "proxy"
-
-        def process(self, example):
-            return {"response": "x", "usage": {"prompt_tokens": 3, "tokenizer": tokenizer}}
-
-    data = [{"id": 1, "context": "a b c d e", "question": "q"}]
-    (row,) = evaluate([Proxy()], data, [], [], tokenizer="words").rows
-    assert (row.input_tokens, row.output_tokens) == (6, output_tokens)
-    assert ("output_tokens_by" in row.metadata) is (output_tokens == 3)
-    (row,) = evaluate([Proxy()], data, [], [], tokenizer="words", text_fields=["context"]).rows
-    assert row.output_tokens == 5
 
 
 @pytest.mark.parametrize("repeated", [False, True])
@@ -373,22 +313,6 @@ def test_an_evaluator_that_cannot_score_leaves_a_reason(error, reason):
     assert row.missing == {"r": reason}
     assert row.scores["f1"] == 0.5
     assert row.error is None
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "high", None])
-def test_a_score_that_is_no_finite_number_is_missing(value):
-    """What an evaluator returns is checked at the boundary."""
-
-    class Odd:
-        name = "odd"
-        emits = ("odd",)
-
-        def score(self, original, processed):
-            return {"odd": value}
-
-    (row,) = evaluate([Constant()], examples(1), [Odd()], []).rows
-    assert "odd" not in row.scores
-    assert "the evaluator returned" in row.missing["odd"]
 
 
 def test_scores_can_come_with_reasons_and_details(tmp_path):

@@ -34,8 +34,11 @@ SELDOM = {
     "ssl",
 }
 """What only some runs need, and costs all others more than it is worth."""
-RUN_LIMIT = 395
+RUN_LIMIT = 375
 """The same for a run of one row."""
+PAGE_LIMIT = 24
+"""What an HTML report adds to the modules of such a run with a table, and nothing of it that only
+answers questions or finds files of packages."""
 
 
 def bare_modules(workplace: Workplace) -> set[str]:
@@ -166,3 +169,16 @@ def test_a_small_run_imports_no_more_than_it_uses(
     assert not modules & {f"cb_reporters.{other}" for other in others}
     of_the_page = {name for name in modules if name.startswith("cb_reporters.page")}
     assert len(modules - bare_modules(workplace) - of_the_page) <= RUN_LIMIT
+
+
+def test_a_page_adds_what_draws_it(workplace: Workplace) -> None:
+    """Not what answers a server's questions, nor what finds files in packages or names in HTML."""
+    cached = (*SMALL_RUN, "--cache-dir", ".cb")
+    added = imported(workplace, *cached, "--output", "html=r.html") - imported(
+        workplace, *cached, "--output", "table"
+    )
+
+    assert "cb_reporters.page.document" in added
+    assert not {name.rpartition(".")[2] for name in added} & {"finding", "query"}
+    assert not {name.partition(".")[0] for name in added} & {"html", "importlib", "zipfile"}
+    assert len(added) <= PAGE_LIMIT

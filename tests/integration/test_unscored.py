@@ -50,24 +50,6 @@ def run(place: Workplace, *rows, **options):
 # -- in the rows -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("columns", "suggested"),
-    [
-        ({"gold": "Bern"}, "did you mean 'gold'? Say it with --field answer=gold"),
-        ({"Ground Truth": "Bern"}, "did you mean 'Ground Truth'?"),
-        ({"target_text": "Bern"}, "did you mean 'target_text'?"),
-        ({"answers": ["Bern"]}, "did you mean 'answers'?"),
-        ({"answer": None}, "(it has context, id). Say it with --field answer=COLUMN"),
-        ({"marigold": "Bern"}, "(it has context, id, marigold). Say it with"),
-    ],
-)
-def test_a_row_without_gold_says_what_it_has_instead(columns, suggested):
-    """And how another column is pointed at, though no evaluator was asked for."""
-    (row,) = evaluate([Says()], [{"id": 1, "context": "x", **columns}], progress=False).rows
-    assert row.missing["f1"].startswith("the example has no 'answer' (it has ")
-    assert suggested in row.missing["f1"]
-
-
 def test_the_suggestion_works(place):
     """As it is printed."""
     told = run(place, GOLD).stderr

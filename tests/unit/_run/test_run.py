@@ -1,4 +1,4 @@
-"""The run itself: what it does before, between and after its lanes."""
+"""The run itself: what it does before and after its rows are made."""
 
 from __future__ import annotations
 
@@ -48,37 +48,6 @@ def source(examples, *evaluators, **fields):
     return Source(getattr(examples, "name", "d"), examples, scorers, **fields)
 
 
-def test_every_system_sees_every_source_and_a_generator_is_pulled_once():
-    """Rows are those of the first system, then those of the second."""
-    data = FakeDataset(None)
-    run = run_of(
-        [FakeSystem(name=n) for n in "ab"], [source(data, FakeEvaluator())], max_examples=2
-    )
-    result = run.execute()
-    assert [(row.system, row.example_id) for row in result.rows] == [
-        *[("a", 0), ("a", 1)],
-        *[("b", 0), ("b", 1)],
-    ]
-    assert data.pulled == 2
-    assert result.config["state"] == "finished"
-
-
-@pytest.mark.parametrize(
-    ("sources", "options", "expected"),
-    [
-        ([source([{}] * 5)], {}, 10),
-        ([source([{}] * 5)], {"max_examples": 3}, 6),
-        ([source([{}] * 5, repeats=4)], {"repeats": 2}, 40),
-        ([source(_ for _ in ())], {}, None),
-        ([source(iter([{}] * 5))], {}, 10),
-        ([source(_ for _ in ())], {"max_examples": 3}, 6),
-    ],
-)
-def test_the_number_of_rows_is_expected_where_the_data_can_tell(sources, options, expected):
-    """For both systems."""
-    assert run_of([FakeSystem(), FakeSystem()], sources, **options).expected_rows() == expected
-
-
 def test_observers_hear_the_beginning_each_row_and_the_end():
     """In that order, rows with their number among those of their system."""
     told = []
@@ -92,23 +61,6 @@ def test_observers_hear_the_beginning_each_row_and_the_end():
     assert [event.index for event in told[1:3]] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [(ValueError("no disk"), "ValueError: no disk"), (SystemExit(3), "it called sys.exit(3)")],
-)
-def test_an_observer_that_fails_is_told_once_and_left_out(error, reason):
-    """Neither an exception nor an exit of one costs the rows that were paid for."""
-
-    def listen(event):
-        raise error
-
-    told = []
-    run = run_of([FakeSystem()], [source(FakeDataset(2))], warn=told.append)
-    run.observers.row = [("cb-x", listen)]
-    assert len(run.execute().rows) == 2
-    assert told == [f"an observer of 'cb-x' failed: {reason}"]
-
-
 def test_data_that_fails_ends_the_run_with_its_rows_kept():
     """The error carries them."""
     run = run_of([FakeSystem()], [source(BrokenDataset(2)), source(FakeDataset(1))])
@@ -117,18 +69,6 @@ def test_data_that_fails_ends_the_run_with_its_rows_kept():
     assert len(stopped.value.result.rows) == 2
     assert stopped.value.result.config["state"] == "failed"
     assert isinstance(stopped.value.__cause__, DataError)
-
-
-def test_a_contained_source_that_fails_is_left_out_from_then_on():
-    """The other sources are run by all systems."""
-    broken = source(BrokenDataset(1), contained=True)
-    systems = [FakeSystem(name="a"), FakeSystem(name="b")]
-    result = run_of(systems, [broken, source(FakeDataset(1))]).execute()
-    assert [(row.system, row.dataset) for row in result.rows] == [
-        ("a", "broken"),
-        ("a", "fake"),
-        ("b", "fake"),
-    ]
 
 
 def test_an_interrupt_keeps_what_was_finished():

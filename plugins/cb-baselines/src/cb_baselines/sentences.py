@@ -56,7 +56,7 @@ _WORD = re.compile(r"[^\W_]+")
 _LONGEST_LOOK_BACK = 40
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Sentence:
     """One sentence, where it stands, and the title of its paragraph (empty without one)."""
 

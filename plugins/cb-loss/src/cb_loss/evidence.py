@@ -14,7 +14,7 @@ _CLOSED = frozenset({"yes", "no", "true", "false", "noanswer"})
 """Answers that say nothing of where they come from."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Evidence:
     """Pieces of text that the answer rests on, and which field of the example named them."""
 

@@ -84,7 +84,7 @@ def _text(value: Any, reason: str) -> str:
     return value
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class _Passed:
     """A piece of evidence beside the words of a context."""
 

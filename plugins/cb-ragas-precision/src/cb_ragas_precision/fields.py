@@ -97,7 +97,7 @@ def _kind(value: Any) -> str:
 # -- where it is found ---------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Field:
     """A field an evaluator reads.
 

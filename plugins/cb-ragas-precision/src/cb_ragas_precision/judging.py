@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cb_ragas_precision.judges import Judge
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Judgement:
     """What a judge said of one prompt: a verdict, or the reason why there is none.
 
@@ -27,7 +27,7 @@ class Judgement:
     votes: tuple[int, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Judging:
     """How a judge is asked: the parameters that all judged evaluators share.
 

@@ -27,7 +27,7 @@ _USUAL_TEXT_TOKENS = 512
 _MOST_REMEMBERED = 10_000
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Embedding:
     """How the endpoint is asked: the key's environment variable, patience, and prices.
 

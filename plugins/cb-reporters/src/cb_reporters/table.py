@@ -85,7 +85,7 @@ def _legend(columns: Sequence[Column]) -> str:
     return " · ".join(told)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Grid:
     """Labels down the side, headers across the top, one line of cells for each label."""
 

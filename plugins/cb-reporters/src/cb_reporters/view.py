@@ -21,7 +21,7 @@ _MOST_REASONS = 3
 _QUALIFIED = re.compile(r"(?P<key>.+)\[(?P<parameters>\w+=.*)\]'*", re.DOTALL)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Display:
     """How the values of one metric are shown.
 
@@ -95,7 +95,7 @@ KNOWN: dict[str, Display] = {
 _ORDER = {key: position for position, key in enumerate(KNOWN)}
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Column:
     """One figure for every system, in the order of `View.systems`.
 
@@ -115,7 +115,7 @@ class Column:
     brief: tuple[str, ...] = ()
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class View:
     """A result, ready to be laid out.
 

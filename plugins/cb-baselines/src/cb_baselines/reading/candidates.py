@@ -39,7 +39,7 @@ _PLACE = re.compile(
 )
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Candidate:
     """A span, where it starts in its sentence, and how well it suits what is expected (0 to 1)."""
 

@@ -47,7 +47,7 @@ _PREDICATE_NOISE = frozenset(
 )
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Subject:
     """One of the things asked about: its name and the indices of the sentences about it."""
 
@@ -55,7 +55,7 @@ class Subject:
     sentences: tuple[int, ...]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Verdict:
     """The answer and the subjects it was decided on."""
 

@@ -19,7 +19,7 @@ _TITLE_WEIGHT = 0.7
 _PARAGRAPH_WEIGHT = 0.3
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Evidence:
     """The sentences of a context with what each is worth to a question (0 to 1)."""
 

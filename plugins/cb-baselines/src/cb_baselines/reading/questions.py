@@ -32,7 +32,7 @@ class Expects(enum.Enum):
     NAME = enum.auto()
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Question:
     """A question taken apart.
 

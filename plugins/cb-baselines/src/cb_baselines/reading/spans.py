@@ -24,7 +24,7 @@ _ECHO = -0.3  # it repeats words of the question
 _NEAR_CHARS = 30
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Span:
     """An answer and the index of the sentence it was read in."""
 

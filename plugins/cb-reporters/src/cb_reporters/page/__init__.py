@@ -48,11 +48,33 @@ that were not all read
 Everything that is shown as text is data, never markup: a server needs to escape nothing in JSON.
 """
 
-from cb_reporters.page.document import render
-from cb_reporters.page.finding import Scan, find
-from cb_reporters.page.index import ExampleIndex
-from cb_reporters.page.opening import opened
-from cb_reporters.page.query import Found, Query
-from cb_reporters.page.survey import Survey
+from __future__ import annotations
 
-__all__ = ("ExampleIndex", "Found", "Query", "Scan", "Survey", "find", "opened", "render")
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cb_reporters.page.document import render as render
+    from cb_reporters.page.finding import Scan as Scan
+    from cb_reporters.page.finding import find as find
+    from cb_reporters.page.index import ExampleIndex as ExampleIndex
+    from cb_reporters.page.opening import opened as opened
+    from cb_reporters.page.query import Found as Found
+    from cb_reporters.page.query import Query as Query
+    from cb_reporters.page.survey import Survey as Survey
+
+# A file is written without what answers questions about it.
+_HOMES = {
+    "ExampleIndex": "index",
+    "Found": "query",
+    "Query": "query",
+    "Scan": "finding",
+    "Survey": "survey",
+    "find": "finding",
+    "opened": "opening",
+    "render": "document",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -18,7 +18,7 @@ N_BINS = 20
 MOST_SCORES = 24
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Distribution:
     """One score of one system: its values in order, and how many measured rows have none."""
 
@@ -53,7 +53,7 @@ class Distribution:
         return [end - begin for begin, end in pairwise((*begins, len(self.values)))]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class ScoreSpread:
     """One score of all systems."""
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from cb_reporters.markup import Markup, join, tag
@@ -24,6 +24,7 @@ from cbcore.results import EvalResult
 MAX_ROWS = 100_000
 MAX_MB = 24.0
 
+_ASSETS = Path(__file__).with_name("assets")
 _READING = (
     "The rows are still being read. Numbers that are here already rest on all of them; examples "
     "appear as they are read, and counts, errors and distributions when all are."
@@ -177,7 +178,7 @@ def _json(data: Any) -> str:
 
 
 def _asset(name: str) -> Markup:
-    return Markup((resources.files("cb_reporters.page") / "assets" / name).read_text("utf-8"))
+    return Markup((_ASSETS / name).read_text("utf-8"))
 
 
 def _hash(content: str) -> str:

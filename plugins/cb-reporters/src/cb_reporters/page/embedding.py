@@ -27,7 +27,7 @@ _COMPRESSING = 2
 _MANY = 500
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Embedded:
     """The data blocks of a page, and how many of the examples they hold."""
 

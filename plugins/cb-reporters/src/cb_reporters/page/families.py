@@ -13,7 +13,7 @@ _Stages: TypeAlias = "list[tuple[str, dict[str, Any]]]"
 _Key: TypeAlias = "tuple[int, str]"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Family:
     """Systems by the value of the one parameter that sets them apart."""
 

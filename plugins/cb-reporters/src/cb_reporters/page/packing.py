@@ -34,7 +34,7 @@ Part: TypeAlias = "str | list[int]"
 """Of a context: a text of its own, or where a part of the original begins and ends."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Packed:
     """Some examples: their texts, and the JSON that refers to them."""
 

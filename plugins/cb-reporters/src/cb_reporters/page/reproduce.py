@@ -36,7 +36,7 @@ _FLAGS: dict[str, tuple[str, Any]] = {
 """The settings that a command repeats, each with its flag and the value that goes without saying."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Used:
     """A component of the run: what it is, spelt out with every parameter, and whose."""
 

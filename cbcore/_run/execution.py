@@ -1,0 +1,261 @@
+"""Every system on every source, into rows; and what is known of them when that ends early.
+
+Components are handed in ready to use; nothing here looks a name up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from operator import length_hint
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cbcore._run.context import RunContext
+from cbcore._run.ids import SeenIds, are_unique, check_ids
+from cbcore._run.lane import Lane
+from cbcore._run.limits import ErrorLimit
+from cbcore._run.observers import Observers
+from cbcore._run.parts import Part
+from cbcore._run.scorers import is_awaited
+from cbcore._run.sources import Source, replayed
+from cbcore._run.work import Replayable
+from cbcore._store.rows import GrowingRows
+from cbcore.boundary import contained
+from cbcore.events import RowFinished
+from cbcore.exceptions import DataError, RunError, UsageError
+from cbcore.results import EvalRow
+from cbcore.secrets import redact
+
+if TYPE_CHECKING:
+    from cbcore._run.row_files import DiskRows
+    from cbcore._run.searching import Search
+
+_ANY_TEXT = "warm"
+
+
+@attrs.define(eq=False, repr=False)
+class Execution:
+    """Systems × sources, scored row by row.
+
+    What came of it is in its fields, also when `collect` raised: the `rows` of each system, the
+    `timing` of each, how many rows of each were `recalled` from the store, why sources were left
+    out (`failures`), the `fingerprints` of those that were read, and whom a search `skipped`.
+    """
+
+    run_id: str
+    systems: Sequence[Part]
+    sources: Sequence[Source]
+    context: RunContext
+    observers: Observers = attrs.Factory(Observers)
+    search: Search | None = None
+    rows: dict[str, list[EvalRow] | DiskRows | GrowingRows] = attrs.Factory(dict)
+    timing: dict[str, float] = attrs.Factory(dict)
+    recalled: Counter[str] = attrs.Factory(Counter)
+    failures: dict[str, str] = attrs.Factory(dict)
+    fingerprints: dict[str, str] = attrs.Factory(dict)
+    skipped: frozenset[str] = frozenset()
+    # Each system with the sources as they score its rows. Made once: a scorer that is bound to a
+    # system is another part, with an identity and columns of its own to be told of at the end.
+    bound: list[tuple[Part, list[Source]]] = attrs.field(init=False)
+    expected: int | None = attrs.field(init=False)
+    _errors: ErrorLimit = attrs.field(init=False)
+    _ids_are_unique: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        options = self.context.options
+        self.expected = self._expected_rows()
+        self._errors = ErrorLimit(options.max_errors, options.fail_fast, self.expected)
+        self.bound = [
+            (system, [source.for_system(system.name) for source in self.sources])
+            for system in self.systems
+        ]
+        if self.context.crews is not None:
+            self.context.crews.prepare(
+                {
+                    system: [one for s in sources for one in s.scorers if not is_awaited(one)]
+                    for system, sources in self.bound
+                }
+            )
+
+    def collect(self) -> None:
+        """Make all rows. Whatever ends it early is raised, once finished rows are kept."""
+        self.context.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
+        for system in self.systems:
+            self.rows[system.name] = self._new_rows(system.name)
+        self._look_at_ids()
+        with self.opened() as opened:
+            if self.context.options.interleave:
+                self._collect_interleaved(opened)
+                return
+            sources_of = dict(opened)
+            for system, *others in self._in_turn():
+                sources = sources_of[system]
+                if others:
+                    self._collect_interleaved([(s, sources_of[s]) for s in (system, *others)])
+                    continue
+                started = time.perf_counter()
+                # Across sources: two datasets may have the same tag.
+                seen = SeenIds(are_unique=self._ids_are_unique)
+                try:
+                    for source in sources:
+                        if source.tag not in self.failures:
+                            self._collect_contained(system, source, seen)
+                finally:
+                    self.timing[system.name] = time.perf_counter() - started
+
+    def _in_turn(self) -> Iterator[Sequence[Part]]:
+        """The systems, one after another, or those together that share nothing they wait for.
+
+        A search leaves out those that it can do without.
+        """
+        if self.context.options.overlap:
+            from cbcore._run.interleaving import waves
+
+            found = list(waves(self.systems))
+            if len(found) == len(self.systems):
+                self.context.warn(
+                    "--overlap had no effect: no two systems wait for endpoints that differ"
+                )
+            yield from found
+            return
+        if self.search is None:
+            yield from ([system] for system in self.systems)
+            return
+        for system in self.search.in_turn(self.systems, self.rows):
+            yield [system]
+        self.skipped = frozenset(self.search.skipped)
+        for name in self.skipped:
+            del self.rows[name]
+
+    def _look_at_ids(self) -> None:
+        """Find ids that come twice among the examples at hand, before the first call."""
+        limit = self.context.options.max_examples
+        at_hand = [
+            (s.tag, s.examples) for s in self.sources if isinstance(s.examples, list | tuple)
+        ]
+        if len(self.sources) == len(at_hand) == 1 and are_unique(at_hand[0][1]):
+            self._ids_are_unique = True
+        else:
+            check_ids((tag, islice(examples, limit)) for tag, examples in at_hand)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[list[tuple[Part, list[Source]]]]:
+        """Every system with its sources, whose examples are pulled only once for all of them."""
+        limit, passes = self.context.options.max_examples, len(self.systems)
+        with replayed(self.sources, limit=limit, passes=passes) as examples:
+            yield [(system, [*map(_reading, sources, examples)]) for system, sources in self.bound]
+
+    def _collect_contained(self, system: Part, source: Source, seen: SeenIds) -> None:
+        try:
+            self._collect(system, source, seen)
+        except (DataError, UsageError) as error:
+            if not source.contained:
+                raise
+            self.failures[source.tag] = redact(error.message)
+
+    def _collect(self, system: Part, source: Source, seen: SeenIds) -> None:
+        lane = Lane(self.context, system, source, seen)
+        rows = self.rows[system.name]
+        keep = self._keep if self.observers.row else rows.append
+        limited = self._errors.limited
+        try:
+            for row in lane.rows():
+                keep(row)
+                if limited:
+                    self._errors.count(row, lane.raised, lane.failed)
+        except BaseException:  # an early end, however it comes
+            self.context.commit()  # first: a second Ctrl-C may come at any time
+            # Not counted as errors any more: the run has ended, and for one reason only.
+            for row in lane.salvaged():
+                self._keep(row)
+            raise
+        finally:
+            self.recalled[system.name] += lane.n_recalled
+        if lane.fingerprint:
+            self.fingerprints[source.tag] = lane.fingerprint
+        self._stop_if_exhausted()
+
+    def _stop_if_exhausted(self) -> None:
+        if exhausted := self.context.budget.exhausted:
+            raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
+
+    def _collect_interleaved(self, opened: Sequence[tuple[Part, list[Source]]]) -> None:
+        from cbcore._run.interleaving import interleaved
+
+        seen = {part: SeenIds(are_unique=self._ids_are_unique) for part, _ in opened}
+        for sources in zip(*(sources for _, sources in opened), strict=True):
+            # Pulled once and held, as all systems read them at the same time.
+            examples = list(sources[0].examples)
+            held = [attrs.evolve(source, examples=examples) for source in sources]
+            lanes = {
+                part.name: Lane(self.context, part, source, seen[part], beside=True)
+                for (part, _), source in zip(opened, held, strict=True)
+            }
+            try:
+                for row in interleaved(lanes, self.timing):
+                    self._keep(row)
+                    if self._errors.limited:
+                        lane = lanes[row.system]
+                        self._errors.count(row, lane.raised, lane.failed)
+            except BaseException:  # an early end, however it comes
+                self.context.commit()  # first: a second Ctrl-C may come at any time
+                for lane in lanes.values():
+                    for row in lane.salvaged():
+                        self._keep(row)
+                raise
+            finally:
+                for name, lane in lanes.items():
+                    self.recalled[name] += lane.n_recalled
+            if fingerprint := next(iter(lanes.values())).fingerprint:
+                self.fingerprints[sources[0].tag] = fingerprint
+            self._stop_if_exhausted()
+
+    def _keep(self, row: EvalRow) -> None:
+        rows = self.rows[row.system]
+        rows.append(row)
+        if self.observers.row:
+            event = RowFinished(self.run_id, row, len(rows) - 1)
+            self.observers.tell(event, self.context.warn)
+
+    def _new_rows(self, system: str) -> list[EvalRow] | DiskRows | GrowingRows:
+        if self.context.options.rows == "memory":
+            return []
+        if self.context.keeping is not None:
+            return self.context.keeping.rows(system)
+        import tempfile
+
+        from cbcore._run.row_files import DiskRows, remove_abandoned
+
+        remove_abandoned(Path(tempfile.gettempdir()))
+        return DiskRows(system)
+
+    def _expected_rows(self) -> int | None:
+        """How many rows the run will have, where the datasets can tell."""
+        if self.context.sharding is not None:
+            return None  # whose examples are, is known when they are read
+        limit, total = self.context.options.max_examples, 0
+        for source in self.sources:
+            known = _length(source.examples)
+            known = limit if known is None else known
+            if known is None:
+                return None
+            total += (known if limit is None else min(known, limit)) * self.context.repeats(source)
+        return total * len(self.systems)
+
+
+def _length(examples: Iterable[Any]) -> int | None:
+    """How many there are, or about; None where nobody knows, or where asking fails."""
+    with contained():
+        known = length_hint(examples, -1)
+        return known if known >= 0 else None
+    return None
+
+
+def _reading(source: Source, examples: Replayable) -> Source:
+    return attrs.evolve(source, examples=examples)
