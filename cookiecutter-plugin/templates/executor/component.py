@@ -19,12 +19,12 @@ class {{ cookiecutter.__class }}:
 
     name = "{{ cookiecutter.__name }}"
 
-    def open(self, recipe: Recipe, *, workers: int | None) -> {{ cookiecutter.__class }}Crew:
+    def open(self, recipe: Recipe, *, workers: int | None) -> ProcessCrew:
         """Start the workers, which get ready by themselves."""
-        return {{ cookiecutter.__class }}Crew(recipe, workers or multiprocessing.cpu_count())
+        return ProcessCrew(recipe, workers or multiprocessing.cpu_count())
 
 
-class {{ cookiecutter.__class }}Crew:
+class ProcessCrew:
     """So many processes for one recipe; one that is lost is replaced."""
 
     def __init__(self, recipe: Recipe, size: int) -> None:

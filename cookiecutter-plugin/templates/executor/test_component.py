@@ -30,9 +30,8 @@ def test_a_run_uses_it(cb: Callable[..., str]) -> None:
 
 def test_a_crash_costs_one_row_and_not_the_run(cb: Callable[..., str]) -> None:
     """Its worker is replaced; the example that ends every worker is told."""
-    answered, crashed = rows_of(
-        cb, "--system", "py:pieces:Crash", "--evaluator", "py:pieces:Exact"
-    )
+    chosen = ("--system", "py:pieces:Crash", "--evaluator", "py:pieces:Exact")
+    answered, crashed = rows_of(cb, *chosen)
     assert answered["error"] is None
     assert answered["response"] != str(os.getpid())
     assert "workers were lost on this example" in str(crashed["error"])
