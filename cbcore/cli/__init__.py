@@ -9,7 +9,7 @@ import click
 
 from cbcore import __version__, names
 from cbcore.cli._edge import exit_code_of
-from cbcore.cli._settings import Settings, shared_options, take_policy
+from cbcore.cli._settings import Settings, shared_options
 from cbcore.cli._text import clean
 
 if TYPE_CHECKING:
@@ -60,8 +60,6 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[:1] == ["list"] or args[0] not in _COMMANDS:
-            take_policy(ctx.ensure_object(Settings), args[1:])
         try:
             return super().resolve_command(ctx, _with_listing(ctx, args))
         except click.UsageError as error:
@@ -75,19 +73,13 @@ class CommandGroup(click.Group):
 
 
 def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:
-    """`cb list things` as `cb list-things`, where a plugin brings a command of that name.
-
-    Also where the plugin is left out, unless things are a kind: that is told when it is looked up.
-    """
+    """`cb list things` as `cb list-things`, where a plugin brings a command of that name."""
     if args[:1] != ["list"]:
         return args
-    host = ctx.ensure_object(Settings).host()
-    usable = {c.name for c in _declared_commands(ctx)}
-    declared = {c.name for plugin in host.plugins for c in plugin.components if c.kind == "command"}
+    known = {c.name for c in _declared_commands(ctx) if c.name.startswith("list-")}
     for position, word in enumerate(args[1:], start=1):
-        singular = names.singular(word.lower())
-        name = f"list-{names.plural(singular)}"
-        if name in usable or (name in declared and singular not in host.kinds):
+        name = f"list-{names.plural(names.singular(word.lower()))}"
+        if name in known:
             return [name, *args[1:position], *args[position + 1 :]]
     return args
 

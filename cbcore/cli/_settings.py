@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice, takewhile
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,9 +10,6 @@ import click
 
 if TYPE_CHECKING:
     from cbcore.plugins._host import PluginHost
-
-
-_POLICY = {"--no-plugin": "disable", "--only-plugin": "only"}
 
 
 @attrs.define(eq=False, repr=False)
@@ -69,24 +65,6 @@ def _collect(change: Callable[[Settings, Any], None]) -> Callable[..., None]:
     return callback
 
 
-def _add_names(settings: Settings, attribute: str, names: Iterable[str]) -> None:
-    known: list[str] = getattr(settings, attribute)
-    known.extend(name for name in names if name not in known)
-
-
-def take_policy(settings: Settings, arguments: Sequence[str]) -> None:
-    """Take from the arguments of a command which plugins are left out.
-
-    A command of a plugin is looked for before its own arguments are parsed: those that leave the
-    plugin out have to count by then.
-    """
-    waiting = iter(arguments)
-    for argument in takewhile(lambda word: word != "--", waiting):
-        flag, given, value = argument.partition("=")
-        if flag in _POLICY:
-            _add_names(settings, _POLICY[flag], [value] if given else islice(waiting, 1))
-
-
 def _set(attribute: str, value: Any) -> Callable[[Settings, Any], None]:
     return lambda settings, _: setattr(settings, attribute, value)
 
@@ -105,7 +83,7 @@ _OPTIONS = [
         multiple=True,
         metavar="NAME",
         expose_value=False,
-        callback=_collect(lambda settings, names: _add_names(settings, "disable", names)),
+        callback=_collect(lambda settings, names: settings.disable.extend(names)),
         help="Leave a plugin out (distribution name). Repeatable; also CB_DISABLE_PLUGINS.",
     ),
     click.option(
@@ -113,7 +91,7 @@ _OPTIONS = [
         multiple=True,
         metavar="NAME",
         expose_value=False,
-        callback=_collect(lambda settings, names: _add_names(settings, "only", names)),
+        callback=_collect(lambda settings, names: settings.only.extend(names)),
         help="Use no plugins but these. Repeatable; also CB_ONLY_PLUGINS.",
     ),
     click.option(

@@ -274,52 +274,6 @@ def test_list_of_nothing(workplace: Workplace) -> None:
     assert "suites" in done.stderr
 
 
-COMMANDS = """
-import click
-
-from cbcore.cli.kit import shared_options
-
-
-@click.command("list-things")
-@shared_options
-def things():
-    click.echo("the things")
-
-
-@click.group("thing")
-@shared_options
-def thing():
-    click.echo("a thing")
-
-
-@thing.command("show")
-@shared_options
-def show():
-    click.echo("shown")
-"""
-
-
-@pytest.mark.parametrize("command", [["list", "things"], ["list-things"], ["thing", "show"]])
-@pytest.mark.parametrize(
-    "flags",
-    [["--only-plugin", "cb-reporters"], ["--only-plugin=cb-reporters"], ["--no-plugin", "cb-two"]],
-)
-def test_a_flag_behind_a_command_leaves_its_plugin_out(
-    workplace: Workplace, command: list[str], flags: list[str]
-) -> None:
-    """As one in front of it does: nothing of the plugin runs, and the reason is told."""
-    targets = {"list-things": "cb_two:things", "thing": "cb_two:thing"}
-    modules = {"cb_two.py": COMMANDS}
-    write_distribution(workplace.site, "cb-two", {"cb.commands": targets}, modules)
-    assert "thing" in workplace.cb(*command).stdout
-
-    behind, in_front = workplace.cb(*command, *flags), workplace.cb(*flags, *command)
-
-    assert (behind.returncode, behind.stdout) == (3, "")
-    assert "plugin 'cb-two': offers the command" in behind.stderr
-    assert behind.stderr == in_front.stderr
-
-
 @pytest.mark.parametrize(
     ("word", "hint"),
     [("datsets", "did you mean datasets?"), ("zzz", "kinds: datasets, systems, evaluators")],
