@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,11 +10,11 @@ from typing import Any
 
 import attrs
 
-from cbcore import names, provenance
+from cbcore import names, provenance, specs
 from cbcore._build.builder import owner_of
 from cbcore.boundary import at_boundary
 from cbcore.components import Component, Owner
-from cbcore.exceptions import PluginContractError, UsageError
+from cbcore.exceptions import PluginContractError, SpecError, UsageError
 from cbcore.introspection import signature_of, type_path
 from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost
@@ -73,8 +74,9 @@ def by_word(settings: Iterable[Setting]) -> dict[str, Setting]:
 class Extending:
     """An extension that was asked for: by which setting, with what, and what was made of it.
 
-    `options` are those of its plugin that were given, by their names in Python. `component` is
-    what it was made from, `owner` whose it is.
+    `options` are those of its plugin that were given, by their names in Python, and `flags` the
+    flags by which it and they are asked for. `component` is what it was made from, `owner` whose
+    it is.
     """
 
     key: str
@@ -83,6 +85,7 @@ class Extending:
     extension: Any
     component: Component | None = None
     owner: Owner | None = None
+    flags: Mapping[str, str] = attrs.Factory(dict)
 
     def recorded(self) -> dict[str, Any]:
         """What the result says of it."""
@@ -100,6 +103,8 @@ class Extending:
         )
         if self.component is None:
             record["component"] = type_path(self.extension)
+        if self.flags:
+            record["flags"] = dict(self.flags)
         return record
 
 
@@ -128,7 +133,7 @@ def extensions_of(
             host.find(component.kind, component.qualified_name)
             asked[known[word]] = values
     made = [
-        _made(setting, values, _options(setting, asked))
+        _made(setting, values, *_options(setting, asked))
         for setting, values in asked.items()
         if setting.is_extension
     ]
@@ -162,12 +167,14 @@ def remade_extension(
         hints = typing.get_type_hints(getattr(factory, "__init__", factory), include_extras=True)
         for option, value in options.items():
             stranger.may_set(component.name, option, value, hints.get(option, Any))
-    return _made(setting, values, options)
+    return _made(setting, values, options, record.get("flags") or {})
 
 
-def _options(extension: Setting, asked: Mapping[Setting, Sequence[Any]]) -> dict[str, Any]:
-    """The options of an extension's plugin that were given, read."""
-    found = {}
+def _options(
+    extension: Setting, asked: Mapping[Setting, Sequence[Any]]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The options of an extension's plugin that were given, read, and the flag of each."""
+    found, flags = {}, {}
     for setting, values in asked.items():
         if not setting.is_extension and setting.component.plugin == extension.component.plugin:
             option: Any = setting.component.load()
@@ -175,11 +182,14 @@ def _options(extension: Setting, asked: Mapping[Setting, Sequence[Any]]) -> dict
                 raise PluginContractError(
                     setting.component.plugin, f"{setting.component.target} is not an Option"
                 )
-            found[option.name or setting.key] = option.read(values, setting.flag)
-    return found
+            name = option.name or setting.key
+            found[name], flags[name] = option.read(values, setting.flag), setting.flag
+    return found, flags
 
 
-def _made(setting: Setting, values: Sequence[Any], options: dict[str, Any]) -> Extending:
+def _made(
+    setting: Setting, values: Sequence[Any], options: dict[str, Any], flags: Mapping[str, str]
+) -> Extending:
     component = setting.component
     factory = component.load()
     signature = signature_of(factory)
@@ -192,7 +202,8 @@ def _made(setting: Setting, values: Sequence[Any], options: dict[str, Any]) -> E
     with at_boundary(f"making the extension {component.name!r}", broken):
         extension = factory(list(values), **taken)
     checked = _checked(extension, component.plugin)
-    return Extending(setting.key, values, taken, checked, component, component.owner)
+    flags = {setting.key: setting.flag, **{name: flags[name] for name in taken if name in flags}}
+    return Extending(setting.key, values, taken, checked, component, component.owner, flags)
 
 
 def _checked(extension: Any, owner: str | None = None) -> Any:
@@ -229,4 +240,13 @@ def _check_owned(asked: Mapping[Setting, Any], settings: Sequence[Setting]) -> N
 
 
 def _shown(value: Any) -> str:
+    """A value that is no text: one spec with its parameters as a run file has it, or a path."""
+    match value:
+        case {**pair} if len(pair) == 1:
+            ((text, params),) = pair.items()
+            if isinstance(text, str) and (params is None or isinstance(params, Mapping)):
+                with contextlib.suppress(SpecError):
+                    *stages, last = specs.parse_chain(text)
+                    last = attrs.evolve(last, params={**last.params, **(params or {})})
+                    return " | ".join(map(str, [*stages, last]))
     return str(getattr(value, "path", "given in Python"))

@@ -43,13 +43,14 @@ class Point:
     """One point of a sweep: the stages it is made of, and what it has of each swept parameter.
 
     `family` are the stages without what is swept, by which points belong together, and `first`
-    is the number of the stage that is swept first.
+    is the number of the stage that is swept first. `spec` is how all of them were asked for.
     """
 
     stages: list[Spec]
     values: Mapping[str, Any] = attrs.Factory(dict)
     family: tuple[str, ...] = ()
     first: int = 0
+    spec: str = ""
 
     @property
     def told(self) -> str:
@@ -110,7 +111,7 @@ def _called(part: Part, family: str, name: str, point: Point) -> Part:
 
 
 def _recorded(family: str, point: Point) -> dict[str, Any]:
-    return {"name": family, "values": dict(point.values)}
+    return {"name": family, "values": dict(point.values), "spec": point.spec}
 
 
 def _short(point: Point) -> str:
@@ -163,7 +164,7 @@ def _points(builder: Builder, kind: str, wanted: Any) -> list[Point] | None:
         for (number, name, _), value in zip(swept, combination, strict=True):
             made[number] = _with(made[number], name, value)
         values = dict(zip(names, combination, strict=True))
-        points.append(Point(made, values, family, swept[0][0]))
+        points.append(Point(made, values, family, swept[0][0], " | ".join(map(str, stages))))
     return points
 
 

@@ -1,7 +1,7 @@
 """Families: the systems of a run that are one system at several settings.
 
-A sweep writes into the record of each of its points what it belongs to:
-`{"family": {"name": "bm25", "values": {"max_tokens": 150}}}`.
+A sweep writes into the record of each of its points what it belongs to, and how all of them were
+asked for: `{"family": {"name": "bm25", "values": {"max_tokens": 150}, "spec": "bm25:…"}}`.
 """
 
 from __future__ import annotations

@@ -256,6 +256,7 @@ def test_a_result_says_whose_the_extension_and_its_data_are(place: Workplace) ->
     (record,) = result["config"]["extension_plugins"]
     assert (record["plugin"], record["version"]) == ("cb-promptfoo", "1.0")
     assert record["params"] == {"promptfoos": ["tests.json"], "most": 1}
+    assert record["flags"] == {"promptfoos": "--promptfoo", "most": "--promptfoo-most"}
     (dataset,) = result["config"]["datasets"]
     assert (dataset["name"], dataset["plugin"]) == ("tests.json", "cb-promptfoo")
     place.write("result.json", json.dumps(result))
@@ -514,3 +515,19 @@ def test_systems_of_an_extension_are_checked_like_others(
     done = canned.cb("run", *RUN, *arguments)
     assert done.returncode == 2
     assert problem in done.stderr
+
+
+def test_a_spec_with_parameters_in_a_run_file_is_recorded_as_one_text() -> None:
+    """By which it can be asked for again."""
+    from cbcore._build.extending import Extending
+
+    class Named:
+        name = "memories"
+
+    asked = [{"full | extractive": {"name": "all, of it"}}, {"bm25": None}, {"a": 1, "b": 2}]
+    told = Extending("memories", asked, {}, Named()).recorded()
+    assert told["memories"] == [
+        "full | extractive:name='all, of it'",
+        "bm25",
+        "given in Python",
+    ]

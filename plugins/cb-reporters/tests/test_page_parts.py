@@ -201,10 +201,47 @@ def test_the_command_to_run_again():
         "cb run",
         "--system 'truncate:max_tokens=5 | extractive:name=it'\"'\"'s'",
         "--dataset hotpotqa:sample",
-        "--score-field f1",
         "--max-examples 9",
+        "--score-field f1",
         "--seed 0",
     ]
+
+
+def test_every_setting_is_in_the_command():
+    """Each by the flag that takes it, a mapping by its pairs, a share of rows as one."""
+    told = {
+        "fields": {"question": "q", "answer": "a"},
+        "text_fields": ["context", "turns"],
+        "unique_ids": True,
+        "interleave": False,
+        "max_errors": 0.05,
+        "budget_usd": 2.5,
+    }
+    command = command_of(EvalResult([], config=config(**told)))
+    assert command.split(" \\\n  ")[3:] == [
+        *("--field question=q", "--field answer=a", "--unique-ids", "--score-field f1"),
+        *("--max-errors 5%", "--budget-usd 2.5", "--seed 0"),
+        *("--text-field context", "--text-field turns"),
+    ]
+
+
+def test_a_sweep_is_asked_for_as_it_was():
+    """So that its points have their names and are one family again."""
+    spec = "bm25:max_tokens=[50,100] | extractive"
+    points = [
+        {"name": f"bm25 {n}", "spec": f"bm25:max_tokens={n} | extractive",
+         "family": {"name": "bm25", "values": {"max_tokens": n}, "spec": spec}}
+        for n in (50, 100)
+    ]  # fmt: skip
+    command = command_of(EvalResult([], config=config(systems=points)))
+    assert command.split(" \\\n  ")[1:3] == [f"--system '{spec}'", "--dataset hotpotqa:sample"]
+
+
+def test_evaluators_that_joined_the_chosen_ones_do_not_replace_them():
+    """Naming one alone would leave the others out."""
+    evaluators = [{"name": "a", "component": "a"}, {"name": "j", "spec": "judge:model=m"}]
+    command = command_of(EvalResult([], config=config(evaluators=evaluators)))
+    assert command.split(" \\\n  ")[3:5] == ["--evaluator a", "--evaluator judge:model=m"]
 
 
 def test_what_an_extension_was_asked_is_in_the_command():
@@ -213,6 +250,26 @@ def test_what_an_extension_was_asked_is_in_the_command():
     told = config(extensions=["suites"], extension_plugins=[{"name": "suites", "params": asked}])
     command = command_of(EvalResult([], config={**told, "datasets": [{"name": "anatomy"}]}))
     assert command.split(" \\\n  ")[2:5] == ["--suite mmlu", "--suite bbh", "--num-fewshot 0"]
+
+
+def test_an_extension_is_asked_for_by_the_flags_it_records():
+    """Which need not be called like the options, and it may be what brings the systems."""
+    record = {
+        "name": "memories",
+        "params": {"memories": ["bm25:k=6 | extractive"], "gold_errors": ["wrong.json"]},
+        "flags": {"memories": "--memory", "gold_errors": "--memory-gold-errors"},
+    }
+    told = config(systems=[{"name": "m", "component": "bm25"}], extension_plugins=[record])
+    command = command_of(EvalResult([], config=told))
+    assert command.split(" \\\n  ")[1:4] == [
+        "--dataset hotpotqa:sample",
+        "--memory 'bm25:k=6 | extractive'",
+        "--memory-gold-errors wrong.json",
+    ]
+    record["params"] = {"memories": ["given in Python"]}
+    assert command_of(EvalResult([], config=told)) is None
+    beside = {**told, "systems": [{"name": "own", "component": "mine.Own"}]}
+    assert command_of(EvalResult([], config=beside)) is None
 
 
 @pytest.mark.parametrize(

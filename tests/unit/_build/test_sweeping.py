@@ -10,6 +10,7 @@ from cbcore.request import Request
 from cbcore.request._compose import compose
 from cbcore.results.families import Family, families_of
 from cbcore.runfile import read_run_file
+from cbcore.specs import Spec
 
 DATA = [{"id": i, "context": f"one two three four {i}.", "question": "?"} for i in range(3)]
 
@@ -111,6 +112,14 @@ def test_families_that_would_be_called_alike_have_their_whole_names():
         "truncate 5 | extractive",
         "truncate 6 | extractive",
     ]
+
+
+def test_a_point_says_how_its_sweep_was_asked_for():
+    """One text, from which all points can be had again; a list of a run file is written out."""
+    text = "truncate:max_tokens=100..300/100 | extractive"
+    for wanted in (text, [Spec("truncate", None, {"keep": ["head", "tail"]})]):
+        (spec,) = {part.record["family"]["spec"] for part in systems_of(wanted)}
+        assert names(spec) == names(wanted)
 
 
 def test_a_given_name_is_that_of_the_family():

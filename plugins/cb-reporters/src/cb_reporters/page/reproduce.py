@@ -10,7 +10,9 @@ from typing import Any
 import attrs
 
 from cb_reporters.view import components
+from cbcore.names import singular
 from cbcore.plain import json_safe
+from cbcore.request import Request
 from cbcore.results import EvalResult
 
 _KINDS = {
@@ -21,19 +23,17 @@ _KINDS = {
     "tokenizers": "tokenizer",
     "executors": "executor",
 }
-_ASKED = {"systems": "--system", "datasets": "--dataset", "evaluators": "-e", "metrics": "-m"}
-_FLAGS: dict[str, tuple[str, Any]] = {
-    "score_field": ("--score-field", None),
-    "max_examples": ("--max-examples", None),
-    "threshold": ("--threshold", 0.7),
-    "repeats": ("--repeats", 1),
-    "seed": ("--seed", None),
-    "timeout_s": ("--timeout", None),
-    "max_workers": ("--max-workers", None),
-    "cluster_column": ("--cluster-column", None),
-    "tokenizer": ("--tokenizer", "o200k_base"),
+_ASKED = {
+    "systems": "--system",
+    "datasets": "--dataset",
+    "evaluators": "--evaluator",
+    "metrics": "--metric",
+    "tokenizers": "--tokenizer",
+    "executors": "--executor",
 }
-"""The settings that a command repeats, each with its flag and the value that goes without saying."""
+_ALL_OR_NONE = ("evaluators", "metrics")
+"""What is chosen as a whole where none is named: one that is named leaves the others out."""
+_GIVEN_IN_PYTHON = "given in Python"
 
 
 @attrs.frozen(repr=False)
@@ -98,40 +98,87 @@ def _value(value: Any) -> str:
 
 
 def command_of(result: EvalResult) -> str | None:
-    """The command that makes the run again; None where a system was an object of a program."""
+    """The command that makes the run again; None where a part of it was an object of a program."""
     config: Mapping[str, Any] = result.config
-    systems = components(config, "systems")
-    if not systems or not all("spec" in system for system in systems):
-        return None
-    parts: list[tuple[str, ...]] = []
-    for key, flag in _ASKED.items():
-        parts += [(flag, str(one["spec"])) for one in components(config, key) if "spec" in one]
     extended = list(_of_extensions(config))
-    if not extended and not any(flag == "--dataset" for flag, *_ in parts):
+    parts = [
+        part
+        for kind, flag in _ASKED.items()
+        for part in dict.fromkeys((flag, spec) for spec in _specs(config, kind))
+    ]
+    has_data = bool(extended) or any(flag == "--dataset" for flag, _ in parts)
+    systems = components(config, "systems")
+    if not systems or not has_data or not all(_is_asked_for(one, extended) for one in systems):
         return None
-    parts += extended
-    parts += _settings(config)
+    if any(_GIVEN_IN_PYTHON in part for part in extended):
+        return None
+    parts += [*extended, *_settings(config)]
     return " \\\n  ".join(["cb run", *(shlex.join(part) for part in parts)])
 
 
+def _is_asked_for(system: Mapping[str, Any], extended: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a system has a spec of its own, or stands in what an extension was asked."""
+    named = str(system.get("component") or "")
+    return _spec(system) is not None or any(named in "".join(asked) for _, *asked in extended)
+
+
+def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
+    """How the components of a kind were asked for; those of a sweep by what made all of them."""
+    records = components(config, kind)
+    asked = [_spec(record) for record in records]
+    if kind in _ALL_OR_NONE and any(asked):
+        asked = [spec or spelt(record) for spec, record in zip(asked, records, strict=True)]
+    usual = _defaults().get(kind.removesuffix("s"))
+    yield from (spec for spec in asked if spec is not None and spec != usual)
+
+
+def _spec(record: Mapping[str, Any]) -> str | None:
+    family = record.get("family")
+    swept = family.get("spec") if isinstance(family, Mapping) else None
+    spec = swept or record.get("spec")
+    return None if spec is None else str(spec)
+
+
 def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """What extensions and their options were asked; an extension's key is the plural of its flag."""
-    extensions = set(config.get("extensions") or ())
+    """What extensions and their options were asked, by the flags that they record."""
     for record in components(config, "extension_plugins"):
+        flags = record.get("flags")
+        known = flags if isinstance(flags, Mapping) else {}
         for key, asked in dict(record.get("params") or {}).items():
-            flag = f"--{(key.removesuffix('s') if key in extensions else key).replace('_', '-')}"
+            flag = str(known.get(key) or f"--{singular(key).replace('_', '-')}")
             for one in asked if isinstance(asked, list | tuple) else [asked]:
                 if one is not None and one is not False:
                     yield (flag,) if one is True else (flag, str(one))
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for key, (flag, usual) in _FLAGS.items():
-        value = config.get(key)
-        if value is not None and value != usual:
-            yield (flag, str(value))
-    for field in config.get("text_fields") or ():
-        yield ("--text-field", str(field))
+    """Every setting that a command has a flag for, where it is not what goes without saying."""
+    for name, (flag, usual) in _flags().items():
+        value = config.get(name)
+        if value is None or value is False or value == usual:
+            continue
+        if isinstance(value, Mapping):
+            yield from ((flag, f"{key}={one}") for key, one in value.items())
+        elif isinstance(value, list | tuple):
+            yield from ((flag, str(one)) for one in value)
+        elif name == "max_errors" and isinstance(value, float) and value < 1:
+            yield (flag, f"{100 * value:g}%")
+        else:
+            yield (flag,) if value is True else (flag, str(value))
+
+
+def _flags() -> dict[str, tuple[str, Any]]:
+    """The settings of a run that a result records as they were given: flag and default of each."""
+    return {
+        field.name: (option.flags[-1], field.default)
+        for field in attrs.fields(Request)
+        if (option := field.metadata.get("option")) is not None
+        and (option.recorded or field.name == "score_field")
+    }
+
+
+def _defaults() -> dict[str, Any]:
+    return {field.name: field.default for field in attrs.fields(Request)}
 
 
 def environment_of(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
