@@ -99,8 +99,9 @@ def _partial(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
     config: RunConfig = {**run.record.manifest["config"], "state": "interrupted"}
     metrics, problems = metrics_of(config)
     found = sum_up(parts, metrics, config.get("score_field"))
-    so_far = "is still running" if run.state == "running" else "did not end"
-    remark = f"this is partial: the run {so_far}, and {len(rows)} rows of it are kept"
+    remark = f"this is partial: the run did not end, and {len(rows)} rows of it are kept"
+    if run.state == "running":
+        config["state"], remark = "running", f"{len(rows):,} rows of it are kept by now"
     config["state_reason"] = remark
     return EvalResult(
         rows=rows,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict
 ComponentRecords = Sequence[Mapping[str, Any]]
 """What is recorded of components: who made each, in which version, with which parameters."""
 
-RunState = Literal["finished", "interrupted", "failed"]
+RunState = Literal["finished", "interrupted", "failed", "running"]
 
 
 class RunConfig(TypedDict, total=False):
@@ -53,8 +53,8 @@ class RunConfig(TypedDict, total=False):
     seed: Annotated[int | None, "the seed of every component that takes one, or null"]
     text_fields: Annotated[list[str] | None, "the fields whose tokens count, as given, or null"]
     cluster_column: Annotated[str | None, "the field that names an example's cluster, or null"]
-    state: Annotated[RunState, "`finished`, `interrupted` or `failed`"]
-    state_reason: Annotated[str, "why it failed; only then"]
+    state: Annotated[RunState, "`finished`, `interrupted`, `failed`, or `running` of one that still goes on"]
+    state_reason: Annotated[str, "why it did not finish; only then"]
     repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
     sharding: Annotated[

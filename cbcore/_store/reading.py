@@ -133,12 +133,15 @@ class KeptTexts(SearchableTexts):
         }
         start = 0
         for rows, outputs in self._parts:
+            # What is found already by its example need not be read: most of what a common word finds.
             stored = self._shelf(outputs).holding(needle)
-            keys = examples | {key for _, (key, value) in stored if holds(own_part(value))}
-            places = {place for place, _ in rows.written.holding(needle) if holds(rows[place])}
-            for place, key in enumerate(rows.written.keys()):
-                if place in places or key in keys:
-                    yield start + place
+            keys = examples | {
+                key for _, (key, value) in stored if key not in examples and holds(own_part(value))
+            }
+            places = {place for place, key in enumerate(rows.written.keys()) if key in keys}
+            held = (place for place, _ in rows.written.holding(needle) if place not in places)
+            places |= {place for place in held if holds(rows[place])}
+            yield from (start + place for place in sorted(places))
             start += len(rows)
 
     def stored_outputs(self) -> Iterator[Pair]:

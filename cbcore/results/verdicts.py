@@ -72,7 +72,7 @@ class Verdict:
             told = f"{self.system} scores as {self.baseline} does on {each}{cost}"
             if self.unseen is None:
                 return told
-            return f"{told}; up to {_percent(self.unseen)} of others may differ"
+            return f"{told}; up to {_small_percent(self.unseen)} of others may differ"
         if self.kept is not None:
             share = _percent(self.kept) + _bounds(self.kept_low, self.kept_high, 100, 0)
             told = f"{self.system} keeps {share} of {self.baseline}'s {self.score}{cost}"
@@ -281,6 +281,11 @@ def _verdict(
 
 def _percent(share: float) -> str:
     return f"{100 * share:,.0f}%"
+
+
+def _small_percent(share: float) -> str:
+    """As `_percent`, and below one not rounded to none."""
+    return _percent(share) if share >= 0.01 else f"{100 * share:.1g}%"
 
 
 def _number(value: float | None, low: float | None, high: float | None, *, sign: str = "") -> str:

@@ -136,6 +136,13 @@ def test_many_ties_leave_little_unseen_and_clusters_of_them_more():
     assert "up to 26% of others" in summed_up(a=one, b=other).verdicts[1].sentence
 
 
+def test_what_may_be_unseen_is_never_rounded_to_nothing():
+    """However many examples are the same."""
+    scores = [1.0, 0.0] * 10_000
+    told = summed_up(a=rows("a", scores), b=rows("b", scores)).verdicts[1].sentence
+    assert told.endswith("up to 0.01% of others may differ")
+
+
 def test_a_single_tie_is_one():
     """And says next to nothing of others."""
     found = summed_up(a=rows("a", [1.0]), b=rows("b", [1.0]))

@@ -123,7 +123,7 @@ class View:
     the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
     `counts` what all of them rest on. `sections` are the tables of extensions, `verdicts` what
     to make of each system.
-    `status` is empty for a run that finished.
+    `status` is empty for a run that finished, and no alarm where it is `running`.
     """
 
     title: str
@@ -137,6 +137,7 @@ class View:
     notes: tuple[str, ...]
     sections: tuple[SectionView, ...] = ()
     verdicts: tuple[str, ...] = ()
+    running: bool = False
 
     @classmethod
     def of(cls, result: EvalResult, counted: Mapping[str, Counts] | None = None) -> View:
@@ -176,6 +177,7 @@ class View:
             notes=tuple(notes),
             sections=sections_of(result, systems),
             verdicts=tuple(f"{verdict.sentence}." for verdict in result.verdicts),
+            running=result.config.get("state") == "running",
         )
 
     @property
@@ -380,5 +382,7 @@ def _status(config: Mapping[str, Any]) -> str:
     if state == "finished":
         return ""
     reason = config.get("state_reason")
+    if state == "running":
+        return f"The run is still going: {reason}. The numbers cover only these."
     told = f"Run {state}: {reason}" if reason else f"Run {state}"
     return f"{told.rstrip('.')}. The numbers cover only the rows that were done."

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import attrs
 
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
-from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts, sum_up
+from cbcore.results import (
+    NO_TEXTS,
+    ROW_FIELDS,
+    EvalResult,
+    EvalRow,
+    RowsBySystem,
+    SearchableTexts,
+    Texts,
+    sum_up,
+)
 from cbcore.runconfig import RunConfig
 
 _MOST_ROWS = 200_000
@@ -29,20 +38,20 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         {system: f"{system} ({name})" for system in result.systems}
         for result, name in zip(results, names, strict=True)
     ]
-    rows = [_Renamed(result.rows, new) for result, new in zip(results, renamed, strict=True)]
-    grouped = {
-        new[system]: _OfSystem(of_run, new[system])
-        for of_run, new in zip(rows, renamed, strict=True)
-        for system in new
+    grouped = [_by_system(result) for result in results]
+    parts = {
+        new[system]: rows
+        for of_run, new in zip(grouped, renamed, strict=True)
+        for system, rows in of_run.items()
     }
-    found = sum_up(grouped, _metrics(first, second), score)
+    found = sum_up(parts, _metrics(first, second), score)
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
     config: RunConfig = {**first.config, "run_id": " and ".join(names)}
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
     return EvalResult(
-        rows=_Joined(rows),
+        rows=_Rows([_Renamed(rows, system) for system, rows in parts.items()]),
         summary={
             system: {**values, **found.summary.get(system, {})}
             for system, values in summary.items()
@@ -53,7 +62,7 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         estimates={**estimates, **{s: e for s, e in found.estimates.items() if e}},
         undecided=found.undecided,
         verdicts=found.verdicts,
-        texts=_Joined([_texts_of(result) for result in results]),
+        texts=_together([_texts_of(*of_run) for of_run in zip(results, grouped, strict=True)]),
     )
 
 
@@ -90,6 +99,17 @@ def _records(
     return found
 
 
+def _by_system(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
+    """The rows of each system; those of a kept run stay where they are until they are read."""
+    rows = result.rows
+    if isinstance(rows, RowsBySystem):
+        return {part[0].system: part for part in rows.parts if part}
+    found: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        found.setdefault(row.system, []).append(place)
+    return {system: _Picked(rows, places) for system, places in found.items()}
+
+
 class _Lazy(Sequence[Any]):
     """A sequence whose items are made when they are asked for."""
 
@@ -103,9 +123,25 @@ class _Lazy(Sequence[Any]):
 
 
 @attrs.frozen(eq=False)
-class _Renamed(_Lazy):
+class _Picked(_Lazy):
+    """Some of many, by their places."""
+
+    items: Sequence[Any]
+    places: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def _item(self, index: int) -> Any:
+        return self.items[self.places[index]]
+
+
+@attrs.frozen(eq=False)
+class _Renamed(Sequence[Any]):
+    """The rows of one system, under another name."""
+
     rows: Sequence[EvalRow]
-    names: dict[str, str]
+    name: str
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -113,32 +149,15 @@ class _Renamed(_Lazy):
     def __iter__(self) -> Iterator[EvalRow]:
         return map(self._renamed, self.rows)
 
-    def _item(self, index: int) -> EvalRow:
-        return self._renamed(self.rows[index])
+    def __getitem__(self, index: Any) -> Any:
+        found = self.rows[index]
+        return self._renamed(found) if isinstance(found, EvalRow) else [*map(self._renamed, found)]
 
     def _renamed(self, row: EvalRow) -> EvalRow:
-        return attrs.evolve(row, system=self.names.get(row.system, row.system))
+        return EvalRow(self.name, *_others_of(row))
 
 
-@attrs.frozen(eq=False)
-class _OfSystem(_Lazy):
-    """The rows of one system, which stand together in a run."""
-
-    rows: Sequence[EvalRow]
-    system: str
-    _length: list[int] = attrs.Factory(list)
-
-    def __len__(self) -> int:
-        if not self._length:
-            self._length.append(sum(1 for _ in self))
-        return self._length[0]
-
-    def __iter__(self) -> Iterator[EvalRow]:
-        return (row for row in self.rows if row.system == self.system)
-
-    def _item(self, index: int) -> EvalRow:
-        row: EvalRow = next(itertools.islice(self, index, None))
-        return row
+_others_of = attrgetter(*(name for name in ROW_FIELDS if name != "system"))
 
 
 @attrs.frozen(eq=False)
@@ -160,6 +179,26 @@ class _Joined(_Lazy):
         raise IndexError(index)
 
 
+class _Rows(_Joined, RowsBySystem):
+    """All rows, those of each system together."""
+
+
+class _Texts(_Joined, SearchableTexts):
+    """Texts of kept runs, which are searched as they are stored."""
+
+    def places_with(self, term: str, holds: Callable[[Any], bool]) -> Iterator[int]:
+        start = 0
+        for part in self.parts:
+            if isinstance(part, SearchableTexts):
+                yield from (start + place for place in part.places_with(term, holds))
+            start += len(part)
+
+
+def _together(parts: Sequence[Sequence[Texts]]) -> Sequence[Texts]:
+    are_stored = all(isinstance(part, SearchableTexts) for part in parts)
+    return _Texts(parts) if are_stored else _Joined(parts)
+
+
 @attrs.frozen(eq=False)
 class _NoTexts(_Lazy):
     length: int
@@ -171,5 +210,11 @@ class _NoTexts(_Lazy):
         return NO_TEXTS
 
 
-def _texts_of(result: EvalResult) -> Sequence[Texts]:
-    return _NoTexts(len(result.rows)) if result.texts is None else result.texts
+def _texts_of(result: EvalResult, parts: dict[str, Sequence[EvalRow]]) -> Sequence[Texts]:
+    """The texts behind the rows, in the order of the parts."""
+    if result.texts is None:
+        return _NoTexts(len(result.rows))
+    places = [
+        place for part in parts.values() if isinstance(part, _Picked) for place in part.places
+    ]
+    return _Picked(result.texts, places) if places else result.texts

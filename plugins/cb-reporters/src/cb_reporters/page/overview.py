@@ -27,11 +27,12 @@ def headline(view: View) -> Markup:
     facts = (
         tag("div", tag("dt", label), tag("dd", tag("bdi", text))) for label, text in view.facts
     )
+    kind = "status reading" if view.running else "status"
     return join(
         tag("p", "Context benchmark", class_="kicker"),
         tag("h1", tag("bdi", view.title)),
         tag("dl", *facts, class_="facts"),
-        tag("p", view.status, class_="status", role="status") if view.status else None,
+        tag("p", view.status, class_=kind, role="status") if view.status else None,
     )
 
 
