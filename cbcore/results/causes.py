@@ -23,6 +23,10 @@ _VARYING = re.compile(
 )
 
 
+_TELLING = 3
+"""Characters of an id that is not in a reason by chance; a number may be a status."""
+
+
 @attrs.frozen
 class Cause:
     """One reason for which rows failed, in the words of the first of them.
@@ -108,4 +112,7 @@ def _count(
 
 def alike(reason: str, example_id: str | int) -> str:
     """A reason without what differs from row to row."""
-    return _VARYING.sub("…", reason.replace(f"example {example_id!r}", "example"))
+    reason = reason.replace(f"example {example_id!r}", "example")
+    if isinstance(example_id, str) and not example_id.isdigit() and len(example_id) >= _TELLING:
+        reason = re.sub(rf"(?<!\w){re.escape(example_id)}(?!\w)", "…", reason)
+    return _VARYING.sub("…", reason)

@@ -188,6 +188,42 @@ def test_each_verdict_is_one_sentence(pages):
     assert len([found for found in page.attributes("li") if found.get("class") == "worse"]) == 2
 
 
+def test_a_single_system_has_a_verdict_of_its_own(pages):
+    """What it scores, or that nothing could be scored; no baseline is made up."""
+    rows = [EvalRow("<alone>", i, {"f1": 0.5}, 10, 5, dataset="d") for i in range(3)]
+    text = Html().render(pages.result_of(rows))
+    told = "</strong> scores f1 0.500 [0.500, 0.500] on 3 examples. There is no other system"
+    assert f"&lt;alone&gt;</bdi>{told}" in text
+    failed = [EvalRow("alone", i, error="no way") for i in range(3)]
+    text = Html().render(pages.result_of(failed))
+    assert "</strong> has no score: none of its 3 rows could be scored." in text
+
+
+def test_rows_that_nobody_scores_are_told_by_their_dataset(pages):
+    """They are missing for no reason of their own."""
+    rows = [EvalRow("s", i, {"f1" if i % 2 else "acc": 1.0}, dataset="ab"[i % 2]) for i in range(6)]
+    text = Html().render(pages.result_of(rows))
+    assert "3 rows of a have no f1: nothing that gives it applies to them." in text
+    assert "rows of b have no f1" not in text
+
+
+def test_a_run_that_goes_on_is_no_alarm(pages):
+    """Its rows until now are what is shown."""
+    config = {"state": "running", "state_reason": "1 rows of it are kept by now"}
+    text = Html().render(pages.result_of([EvalRow("s", 1, {"f1": 1.0})], config=config))
+    told = "The run is still going: 1 rows of it are kept by now. The numbers cover only these."
+    assert f'<p class="status reading" role="status">{told}' in text
+
+
+def test_many_scores_are_behind_one_more_line(pages):
+    """Up to three others stand by themselves."""
+    for n_others, folded in ((3, False), (4, True)):
+        scores = {"f1": 1.0} | {f"other{i}": 0.5 for i in range(n_others)}
+        text = Html().render(pages.result_of([EvalRow("s", i, dict(scores)) for i in range(3)]))
+        assert (f"<summary>{n_others} other scores</summary>" in text) == folded
+        assert text.count("<summary><bdi>other") == n_others
+
+
 def test_best_values_are_bold(result):
     """The best value of a column is bold, and only that."""
     bold = Page(Html().render(result)).inside("strong")

@@ -38,6 +38,18 @@ def written(pages, tmp_path_factory):
     return address
 
 
+@pytest.fixture
+def written_of(tmp_path):
+    """The page of a result as a file: its address."""
+
+    def address(result, name):
+        file = tmp_path / f"{name}.html"
+        file.write_text(Html().render(result), encoding="utf-8")
+        return file.as_uri()
+
+    return address
+
+
 def test_it_opens_from_disk_and_asks_for_nothing(browser, written):
     """The file alone is loaded, and the console stays empty."""
     browser.open(written("small"))
@@ -208,6 +220,42 @@ def test_a_phone_is_wide_enough(browser, written, name):
         browser.until(IS_OPEN)
         dialog = "const d = document.getElementById('opened'); return d.scrollWidth > d.clientWidth"
         assert not browser.run(dialog)
+
+
+TICKS = """
+const boxes = Array.from(document.querySelectorAll("#latency [aria-label='x-axis tick label'] text"),
+  (text) => text.getBoundingClientRect());
+return [boxes.length, boxes.slice(1).every((box, i) => box.left > boxes[i].right + 4)];
+"""
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_labels_of_the_latency_axis_have_room(browser, written, width):
+    """However narrow it is, there is one and none covers another."""
+    with browser.looking(width=width):
+        browser.open(written("small"))
+        labels, apart = browser.run(TICKS)
+        assert labels >= 2
+        assert apart
+
+
+def test_a_single_row_has_a_point_and_no_bar_across(browser, written_of, pages):
+    """Its latency is one value, which has no spread."""
+    result = pages.small(1)
+    result.rows, result.texts = result.rows[:1], result.texts[:1]
+    browser.open(written_of(result, "single"))
+    width = "return document.querySelector(arguments[0]).getBoundingClientRect().width"
+    assert browser.run(width, "#latency [aria-label=rule] line:last-child") < 2
+    assert browser.run(TICKS)[0] >= 1
+
+
+def test_without_texts_there_is_no_column_for_them(browser, written_of, pages):
+    """A run may keep numbers only."""
+    result = pages.small(3)
+    result.texts = None
+    browser.open(written_of(result, "bare"))
+    heads = browser.texts(".examples thead th")
+    assert heads == ["example", "full context", "bm25 150", "rewriter", "tokens"]
 
 
 def test_print_repeats_headers_and_hides_controls(browser, written):

@@ -181,6 +181,18 @@ def test_a_section_is_drawn_by_its_most_common_metric():
     assert group.lines[0].value[1:] == pytest.approx((0.4, 0.6))
 
 
+def test_a_line_with_several_means_of_a_metric_is_one_point():
+    """The first; two points of one system in one place would say nothing."""
+    scores = [
+        {"metric": "acc", "aggregation": how, "values": {"s": {"value": value}}}
+        for how, value in (("micro", 0.5), ("macro", 0.75))
+    ]
+    lines = [{"name": name, "depth": 0, "scores": scores} for name in ("a", "b")]
+    result = EvalResult([EvalRow("s", 1)], sections={"suite": Section("Suite", lines)})
+    (group,) = charts(result).groups
+    assert [(p.place, p.value[0]) for p in group.lines] == [("a", 0.5), ("b", 0.5)]
+
+
 def test_a_chain_is_spelt_out_with_every_parameter():
     """As one would ask for it; what is empty is left out."""
     stage = {"component": "bm25", "params": {"max_tokens": 150, "none": None, "many": ["a", "b"]}}

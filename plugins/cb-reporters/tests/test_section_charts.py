@@ -47,6 +47,16 @@ def test_curves_have_their_points_and_intervals():
     assert "<i>" not in picture
 
 
+def test_scores_are_drawn_from_zero_to_one():
+    """By round numbers, also where an interval reaches further."""
+    points = [{"x": 5, "y": 0.1, "low": -0.03, "high": 1.2, "label": "a"}]
+    picture = drawn({**CURVES, "series": [{"name": "a", "points": points}]})
+    ticks = re.findall(r'text-anchor="end"[^>]*>([^<]+)<', picture)
+    assert ticks == ["0", "0.25", "0.5", "0.75", "1"]
+    below = drawn({**CURVES, "series": [{"name": "a", "points": [{"x": 5, "y": -0.3}]}]})
+    assert re.findall(r'text-anchor="end"[^>]*>([^<]+)<', below)[0] == "-0.3"
+
+
 def test_what_is_no_picture_is_left_out():
     """Nothing, an unknown kind, and curves without points."""
     assert drawn(None) is None

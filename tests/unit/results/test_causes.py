@@ -43,6 +43,20 @@ def test_what_differs_from_row_to_row_does_not_tell_reasons_apart():
     assert cause.count == 3
 
 
+def test_the_id_of_the_row_does_not_tell_reasons_apart():
+    """Wherever a reason has it, as a word; an id that is a number may be a status."""
+    rows = [
+        EvalRow("s", f"sample-{i}", error=f"ValueError: cannot take sample-{i}: too long")
+        for i in range(3)
+    ]
+    (cause,) = causes_of(rows)
+    assert (cause.count, cause.reason) == (3, "ValueError: cannot take sample-0: too long")
+    words = [EvalRow("s", "cat", error="no category"), EvalRow("s", "x1", error="no category")]
+    assert [cause.count for cause in causes_of(words)] == [2]
+    statuses = [EvalRow("s", str(n), error=f"HTTP {n}") for n in (404, 503)]
+    assert len(causes_of(statuses)) == 2
+
+
 def test_the_status_of_an_endpoint_does():
     """Three digits are mostly a status: what is to be done differs with it."""
     assert len(causes_of([errored(1, "HTTP 429"), errored(2, "HTTP 500")])) == 2

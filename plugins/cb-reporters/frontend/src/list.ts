@@ -22,7 +22,13 @@ export class List {
   }
 
   show(lines: readonly Line[], query: Query): void {
-    const table = h("table", { class: "examples" }, this.#header(query), this.#body(lines, query));
+    const withText = lines.some((line) => line.text !== ""); // it may not have been kept
+    const table = h(
+      "table",
+      { class: "examples" },
+      this.#header(query, withText),
+      this.#body(lines, query, withText),
+    );
     this.element.replaceChildren(table);
   }
 
@@ -40,7 +46,7 @@ export class List {
     return compared ? [compared.mine, compared.theirs] : mine >= 0 ? [mine] : [];
   }
 
-  #header(query: Query): HTMLElement {
+  #header(query: Query, withText: boolean): HTMLElement {
     const column = (text: string, kind = ""): HTMLElement =>
       h("th", { scope: "col", class: kind || null }, bdi(text));
     return h(
@@ -50,7 +56,7 @@ export class List {
         "tr",
         {},
         column("example"),
-        column("question", "text"),
+        withText && column("question", "text"),
         ...this.#columns(query).map((system) =>
           column(this.#head.systems[system] ?? "", "num system"),
         ),
@@ -62,7 +68,7 @@ export class List {
     );
   }
 
-  #body(lines: readonly Line[], query: Query): HTMLElement {
+  #body(lines: readonly Line[], query: Query, withText: boolean): HTMLElement {
     const columns = this.#columns(query);
     const compared = this.#compared(query);
     const focus = this.#head.systems.indexOf(query.system);
@@ -80,7 +86,7 @@ export class List {
             line.repeat > 0 && h("small", {}, ` repeat ${line.repeat}`),
             this.#head.datasets.length > 1 && h("small", {}, bdi(line.dataset)),
           ),
-          h("td", { class: "text", dir: "auto" }, line.text || ABSENT),
+          withText && h("td", { class: "text", dir: "auto" }, line.text || ABSENT),
           ...columns.map((system) => scoreCell(line.cells[system] ?? null)),
           compared && differenceCell(line.cells[compared.mine], line.cells[compared.theirs]),
           this.#head.systems.length > MOST_COLUMNS && this.#strip(line),

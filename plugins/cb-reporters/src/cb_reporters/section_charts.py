@@ -87,7 +87,7 @@ def _curves(chart: Mapping[str, Any]) -> Markup | None:
     xs = [float(p["x"]) for _, points in series for p in points]
     bounds = (p.get(key) for _, points in series for p in points for key in ("y", "low", "high"))
     ys = [y for bound in bounds if (y := formats.finite(bound)) is not None]
-    scale = _Scale(0.0, _round_end(max(xs)), min(0.0, *ys), max(1.0, *ys))
+    scale = _Scale(0.0, _round_end(max(xs)), *_heights(series, ys))
     drawings = [_series(name, points, scale, i) for i, (name, points) in enumerate(series)]
     named = f"{chart.get('y')} against {chart.get('x')}"
     return join(
@@ -100,6 +100,15 @@ def _curves(chart: Mapping[str, Any]) -> Markup | None:
             aria_label=named,
         ),
     )
+
+
+def _heights(
+    series: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], bounds: Sequence[float]
+) -> tuple[float, float]:
+    """Where the axis of scores begins and ends; an interval that leaves 0 to 1 is cut there."""
+    values = [float(point["y"]) for _, points in series for point in points]
+    low = 0.0 if min(values) >= 0 else -_round_end(-min(bounds))
+    return low, 1.0 if max(values) <= 1 else _round_end(max(bounds))
 
 
 def _round_end(largest: float) -> float:
@@ -120,6 +129,7 @@ class _Scale:
         return _MARGIN + (value - self.x0) / (self.x1 - self.x0) * (_WIDTH - 4 * _MARGIN)
 
     def y(self, value: float) -> float:
+        value = min(max(value, self.y0), self.y1)
         return _HEIGHT - _MARGIN - (value - self.y0) / (self.y1 - self.y0) * (_HEIGHT - 2 * _MARGIN)
 
 

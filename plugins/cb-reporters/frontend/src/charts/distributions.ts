@@ -50,7 +50,41 @@ export function drawDistribution({ score, edges, systems }: Distribution, width:
   });
 }
 
+/** What a label of the axis takes, with the room around it. */
+const LABEL = 64;
+
+/** From the lowest to the highest; where that is one value, some room on both sides of it. */
+function domainOf(spreads: readonly Spread[]): [number, number] {
+  const positive = spreads.flatMap(({ p5, p95 }) => [p5, p95]).filter((value) => value > 0);
+  if (positive.length === 0) return [1e-3, 1];
+  const [low, high] = [Math.min(...positive), Math.max(...positive)];
+  return high > low * 1.02 ? [low, high] : [low / 2, high * 2];
+}
+
+/** Round values of a logarithmic axis, as many as have room for their labels. */
+export function roundValues([low, high]: readonly [number, number], width: number): number[] {
+  const decades = Array.from(
+    { length: Math.ceil(Math.log10(high / low)) + 2 },
+    (_, i) => 10 ** (Math.floor(Math.log10(low)) + i),
+  );
+  const inside = (steps: readonly number[]): number[] =>
+    decades
+      .flatMap((decade) => steps.map((step) => step * decade))
+      .filter((value) => value >= low && value <= high);
+  const place = (value: number): number => (Math.log(value / low) / Math.log(high / low)) * width;
+  const fits = (values: readonly number[]): boolean =>
+    values.every((value, i) => i === 0 || place(value) - place(values[i - 1] ?? 0) >= LABEL);
+  const finest = [[1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]];
+  for (const steps of finest) {
+    const values = inside(steps);
+    if (values.length > 0 && fits(values)) return values;
+  }
+  const [first] = inside([1, 2, 5]);
+  return first === undefined ? [Math.sqrt(low * high)] : [first];
+}
+
 export function drawLatency(spreads: readonly Spread[], width: number): Element {
+  const domain = domainOf(spreads);
   const names = nameMargin(
     spreads.map(({ system }) => system),
     width,
@@ -64,10 +98,11 @@ export function drawLatency(spreads: readonly Spread[], width: number): Element 
     style,
     x: {
       type: "log",
+      domain,
       label: "latency",
       labelAnchor: "center",
       grid: true,
-      ticks: width < 560 ? 3 : 6,
+      ticks: roundValues(domain, width - names.margin - 24),
       tickFormat: duration,
     },
     y: {

@@ -194,12 +194,18 @@ def _groups(result: EvalResult) -> Iterator[Group]:
 def _section_scores(section: Section) -> Iterator[tuple[str, Placed]]:
     for line in section.lines:
         name = str(line.get("alias") or line.get("name") or "")
-        for score in line.get("scores") or ():
-            values = score.get("values") if isinstance(score, Mapping) else None
+        # Of a metric that a line has several times, by other means or filters, the first is drawn.
+        scores = {
+            str(score.get("metric") or ""): score
+            for score in reversed(line.get("scores") or ())
+            if isinstance(score, Mapping)
+        }
+        for metric, score in scores.items():
+            values = score.get("values")
             for system, told in values.items() if isinstance(values, Mapping) else ():
                 estimate = _with_stderr(told)
                 if estimate is not None:
-                    yield str(score.get("metric") or ""), Placed(name, str(system), estimate)
+                    yield metric, Placed(name, str(system), estimate)
 
 
 def _with_stderr(told: Any) -> Estimate | None:

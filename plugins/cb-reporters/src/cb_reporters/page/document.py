@@ -92,11 +92,12 @@ def _sections(
 ) -> Iterator[tuple[str, Markup]]:
     is_whole = survey.is_whole(result)
     causes = survey.causes() if is_whole else []
+    unscored = survey.unscored if is_whole else {}
     written = [
         ("verdict", verdict_section(result, view)),
         ("systems", comparison_section(result, view)),
         ("errors", errors_section(causes, survey.n_read)),
-        ("missing", missing_section(causes)),
+        ("missing", missing_section(causes, unscored, survey.index.main_score)),
         *figures(charts, view),
         ("examples", _explorer(held) if survey.index.keys else None),
         ("reproduce", reproduce_section(result, survey.scores)),

@@ -13,6 +13,8 @@ from cb_reporters.page.tables import header, name, number, table
 from cb_reporters.section_charts import drawn
 from cb_reporters.view import View
 
+_MOST_OTHERS = 3
+
 _UNITS = {
     "share": formats.percent,
     "tokens": formats.average,
@@ -126,8 +128,9 @@ def _places(charts: Charts, view: View) -> Iterator[tuple[str, Markup]]:
 
 
 def _distributions(spreads: list[ScoreSpread]) -> Iterator[Markup]:
-    """The score of the run in full, the others to be opened."""
+    """The score of the run in full, the others to be opened, many of them behind one more."""
     drawn = 0
+    others = []
     for position, spread in enumerate(spreads):
         inner = _spread_table(spread)
         label = f"distribution of {spread.score} for each system"
@@ -140,7 +143,12 @@ def _distributions(spreads: list[ScoreSpread]) -> Iterator[Markup]:
             yield join(tag("h2", "Distribution of ", tag("bdi", spread.score)), figure)
         else:
             summary = tag("summary", tag("bdi", spread.score))
-            yield tag("details", summary, figure, class_="more")
+            others.append(tag("details", summary, figure, class_="more"))
+    if len(others) <= _MOST_OTHERS:
+        yield from others
+    else:
+        summary = tag("summary", f"{len(others)} other scores")
+        yield tag("details", summary, tag("div", *others), class_="more")
 
 
 def _spread_table(spread: ScoreSpread) -> Markup:

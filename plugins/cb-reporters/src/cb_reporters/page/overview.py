@@ -41,11 +41,8 @@ def verdict_section(result: EvalResult, view: View) -> Markup | None:
     if not view.systems:
         return tag("p", "The result has no rows and no systems.", class_="lead")
     if not result.verdicts:
-        quality = view.first("mean_score")
-        if quality is None or len(view.systems) != 1:
-            return None
-        told = f"{quality.header}: {quality.cells[0]}"
-        return join(tag("h2", "Verdict"), tag("p", told, class_="single"))
+        told = _alone(result, view)
+        return join(tag("h2", "Verdict"), tag("p", *told, class_="single")) if told else None
     widest = max(1.0, *(v.kept or 0.0 for v in result.verdicts))
     return join(
         tag("h2", "Verdict"),
@@ -57,6 +54,23 @@ def verdict_section(result: EvalResult, view: View) -> Markup | None:
             class_="caption",
         ),
     )
+
+
+def _alone(result: EvalResult, view: View) -> list[Markup | str]:
+    """What can be said of a single system; nothing where there are several, or no score."""
+    quality = view.first("mean_score")
+    if quality is None or len(view.systems) != 1:
+        return []
+    system = tag("strong", tag("bdi", view.systems[0]))
+    if quality.values[0] is None:
+        n_rows = f"{len(result.rows):,} row{'' if len(result.rows) == 1 else 's'}"
+        return [system, f" has no score: none of its {n_rows} could be scored."]
+    score = str(result.config.get("score_field") or quality.header)
+    told = f"{score} {quality.cells[0]}"
+    if view.counts:  # of all rows, once they were read
+        n_scored = int(view.counts[0].values[0] or 0)
+        told += f" on {n_scored:,} example{'' if n_scored == 1 else 's'}"
+    return [system, f" scores {told}. There is no other system to compare it with."]
 
 
 def _verdict(verdict: Verdict, widest: float) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from cb_reporters.markup import Markup, join, tag
@@ -28,16 +28,24 @@ def errors_section(causes: Sequence[Cause], n_rows: int) -> Markup | None:
     )
 
 
-def missing_section(causes: Sequence[Cause]) -> Markup | None:
-    """Each reason for a missing score, likewise."""
+def missing_section(
+    causes: Sequence[Cause], unscored: Mapping[str, int], score: str | None
+) -> Markup | None:
+    """Each reason for a missing score, likewise; and where the main one was not asked for."""
     missing = [cause for cause in causes if cause.kind == "missing"]
-    if not missing:
-        return None
     told = "These rows were processed, but a score could not be given. It is never a zero."
+    beside = [
+        f"{count:,} rows of {dataset or 'the data'} have no {score}: nothing that gives it applies "
+        "to them. They count in no mean of it."
+        for dataset, count in unscored.items()
+    ]
+    if not missing and not beside:
+        return None
     return join(
         tag("h2", "Missing scores"),
-        tag("p", told, class_="lead"),
-        _table("Missing scores by reason", missing),
+        tag("p", told, class_="lead") if missing else None,
+        _table("Missing scores by reason", missing) if missing else None,
+        *(tag("p", text, class_="caption", dir="auto") for text in beside[:_MOST]),
     )
 
 

@@ -48,14 +48,14 @@ def _components(used: list[Used]) -> Markup:
     body = [
         tag("tr", *(_cell(title, columns[title][i]) for title in shown)) for i in range(len(used))
     ]
-    return table("Components", [header(title, number=False) for title in shown], body)
+    head = [header(title, number=False) for title in shown]
+    return table("Components", head, body, kind="sortable components")
 
 
 def _cell(title: str, text: str) -> Markup:
     if title == "name":
         return tag("th", tag("bdi", text), scope="row")
     if title in ("component", "digest"):
-        return tag(
-            "td", tag("code", text, dir="ltr"), class_="text" if title == "component" else None
-        )
+        kind = "text" if title == "component" else "digest"
+        return tag("td", tag("code", text, dir="ltr"), class_=kind)
     return tag("td", tag("bdi", text))

@@ -18,6 +18,9 @@ _AT_ONCE = 512
 class Survey:
     """What is known of the rows of a result that were read.
 
+    `unscored` counts, by dataset, those that lack the main score for no reason of their own:
+    nothing that gives it was asked about them.
+
     `read` goes on where it stopped, some rows of every system in turn, so that the first examples
     are soon there with all their rows. A result to which rows were added since is read on
     likewise; one that has fewer than before needs a survey of its own.
@@ -30,6 +33,7 @@ class Survey:
         self._counts: dict[str, list[int]] = {system: [0, 0, 0, 0] for system in self.index.systems}
         self._costs: dict[str, array[float]] = {}
         self._without_cost: set[str] = set()
+        self.unscored: dict[str, int] = {}
         self._read: list[int] = []
 
     @classmethod
@@ -97,6 +101,8 @@ class Survey:
             counts[2] += 1
         elif main in row.scores if main else row.scores:
             counts[1] += 1
+        elif main and main not in row.missing:
+            self.unscored[row.dataset] = self.unscored.get(row.dataset, 0) + 1
         counts[3] += row.recalled
         cost = row.metadata.get("cost_usd")
         if isinstance(cost, int | float) and math.isfinite(cost):
