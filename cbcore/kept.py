@@ -74,8 +74,12 @@ class KeptRun:
         """Its rows, read when they are asked for; of a run that goes on, those on the disk by now."""
         return JoinedRows(list(kept_rows(Reader(self.path), self.record).values()))
 
-    def result(self) -> EvalResult:
-        """The run as a result. Of one that did not end, what was done until now."""
+    def result(self, *, summed_up: bool = True) -> EvalResult:
+        """The run as a result. Of one that did not end, what was done until now.
+
+        To sum that up takes all of its rows, once for each metric: not `summed_up`, it has rows
+        and texts only, and is there at once.
+        """
         reader = Reader(self.path)
         parts = kept_rows(reader, self.record)
         if not parts:
@@ -88,21 +92,23 @@ class KeptRun:
         if document is not None and self.record.state != "running":
             result = EvalResult.from_parts(document, rows)
         else:
-            result = _partial(self, rows, parts)
+            result = _partial(self, rows, parts, summed_up)
         if not result.config.get("no_examples"):
             result.texts = KeptTexts(reader, parts, self.record.manifest["places"])
         return result
 
 
-def _partial(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
-    """What was done of a run that has not ended, summed up."""
+def _partial(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> EvalResult:
+    """What was done of a run that has not ended."""
     config: RunConfig = {**run.record.manifest["config"], "state": "interrupted"}
-    metrics, problems = metrics_of(config)
-    found = sum_up(parts, metrics, config.get("score_field"))
     remark = f"this is partial: the run did not end, and {len(rows)} rows of it are kept"
     if run.state == "running":
         config["state"], remark = "running", f"{len(rows):,} rows of it are kept by now"
     config["state_reason"] = remark
+    if not summed_up:
+        return EvalResult(rows=rows, summary={system: {} for system in parts}, config=config)
+    metrics, problems = metrics_of(config)
+    found = sum_up(parts, metrics, config.get("score_field"))
     return EvalResult(
         rows=rows,
         summary=found.summary,

@@ -53,7 +53,9 @@ class RunConfig(TypedDict, total=False):
     seed: Annotated[int | None, "the seed of every component that takes one, or null"]
     text_fields: Annotated[list[str] | None, "the fields whose tokens count, as given, or null"]
     cluster_column: Annotated[str | None, "the field that names an example's cluster, or null"]
-    state: Annotated[RunState, "`finished`, `interrupted`, `failed`, or `running` of one that still goes on"]
+    state: Annotated[
+        RunState, "`finished`, `interrupted`, `failed`, or `running` of one that still goes on"
+    ]
     state_reason: Annotated[str, "why it did not finish; only then"]
     repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]

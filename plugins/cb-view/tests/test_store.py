@@ -239,6 +239,47 @@ def test_a_large_run_is_shown_before_all_of_its_rows_are_read(made):
     assert viewed.examples({})["total"] == 1200
 
 
+def test_a_large_run_that_goes_on_is_shown_before_it_is_summed_up(made):
+    """And what is shown stays while it is summed up again; small ones are waited for."""
+    whole = made(n=600, state="running")
+    bare = EvalResult(whole.rows, {system: {} for system in whole.summary}, config=whole.config)
+    allowed, state, clock, reads = threading.Event(), ["1", True], [0.0], []
+
+    def read():
+        reads.append(state[0])
+        assert allowed.wait(60)
+        return whole
+
+    def viewed(**settings):
+        return Viewed(
+            *(read, lambda: tuple(state)), glance=lambda: bare, clock=lambda: clock[0], **settings
+        )
+
+    large = viewed(rows_first=100)
+    assert large.examples({})["total"] == 512
+    until(lambda: "summed up" in large.state()["told"])
+    assert large.state() == {
+        "version": "1 read",
+        "live": True,
+        "told": "1,200 rows are being summed up",
+    }
+    assert large.examples({})["total"] == 600
+    assert "mean_score" not in large.page(wait_s=60)
+    allowed.set()
+    until(lambda: large.state()["version"] == "1")
+    assert "quality (f1)" in large.page(wait_s=60)
+    allowed.clear()
+    clock[0], state[0] = 1000.0, "2"
+    assert large.state()["version"] == "1"
+    until(lambda: reads == ["1", "2"])
+    assert large.examples({})["total"] == 600
+    allowed.set()
+    until(lambda: large.state()["version"] == "2")
+    small = viewed()
+    assert small.examples({})["total"] == 600
+    assert small.state()["version"] == "2"
+
+
 def test_an_example_is_waited_for_whose_rows_are_yet_to_be_read(made):
     """A link leads to it at once, however large the run is; one that is not there is none."""
     result = made(n=1200)

@@ -99,7 +99,11 @@ class Site:
 
     def _run(self, run_id: str) -> Viewed:
         def make() -> Viewed:
-            return Viewed(lambda: self.shelf.open(run_id), lambda: self._version(run_id))
+            return Viewed(
+                lambda: self.shelf.open(run_id),
+                lambda: self._version(run_id),
+                glance=lambda: self.shelf.open(run_id, summed_up=False),
+            )
 
         return self.views.get(run_id, make)
 

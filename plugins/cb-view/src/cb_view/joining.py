@@ -12,7 +12,6 @@ from cbcore import metrics_of
 from cbcore.exceptions import ResultError
 from cbcore.results import (
     NO_TEXTS,
-    ROW_FIELDS,
     EvalResult,
     EvalRow,
     RowsBySystem,
@@ -157,7 +156,7 @@ class _Renamed(Sequence[Any]):
         return EvalRow(self.name, *_others_of(row))
 
 
-_others_of = attrgetter(*(name for name in ROW_FIELDS if name != "system"))
+_others_of = attrgetter(*(field.name for field in attrs.fields(EvalRow)[1:]))
 
 
 @attrs.frozen(eq=False)

@@ -45,8 +45,8 @@ class Shelf(Protocol):
     def entry(self, run_id: str) -> Entry | None:
         """One of them; None where there is none."""
 
-    def open(self, run_id: str) -> EvalResult:
-        """All of one run."""
+    def open(self, run_id: str, *, summed_up: bool = True) -> EvalResult:
+        """All of one run; of one that goes on, its numbers only where it is to be `summed_up`."""
 
 
 @attrs.define
@@ -63,11 +63,11 @@ class StoreShelf:
         found = self._find(run_id)
         return None if found is None else self._entry(found)
 
-    def open(self, run_id: str) -> EvalResult:
+    def open(self, run_id: str, *, summed_up: bool = True) -> EvalResult:
         found = self._find(run_id)
         if found is None:
             raise ResultError(f"there is no run {run_id!r} in {self.cache_dir} any more")
-        return found.result()
+        return found.result(summed_up=summed_up)
 
     def _find(self, run_id: str) -> KeptRun | None:
         runs = kept_runs(self.cache_dir, run_id)
@@ -108,7 +108,7 @@ class FileShelf:
     def entry(self, run_id: str) -> Entry | None:
         return next((entry for _, entry in self._readable() if entry.id == run_id), None)
 
-    def open(self, run_id: str) -> EvalResult:
+    def open(self, run_id: str, *, summed_up: bool = True) -> EvalResult:
         for path, entry in self._readable():
             if entry.id == run_id:
                 return self._read(path)[1]

@@ -34,7 +34,8 @@ class Viewed:
     large run is shown as soon as some of its rows were read, and the rest is read meanwhile. Of a
     run that goes on, only the rows that are new are gone through, where new ones come `at_end`
     of their system's; and it is looked at again only so often that most of the time is left for
-    other things.
+    other things. A `glance` gives it without its numbers, which take long in a large run: those
+    are read meanwhile too, and until then what was shown before stays.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class Viewed:
         read: Callable[[], EvalResult],
         state: Callable[[], tuple[str, bool]],
         *,
+        glance: Callable[[], EvalResult] | None = None,
         at_end: bool = True,
         rows_first: int = _ROWS_FIRST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
         self._state = state
+        self._glance = glance
         self._at_end = at_end
         self._rows_first = rows_first
         self._clock = clock
@@ -55,6 +58,7 @@ class Viewed:
         self._page: _Page | None = None
         self._making: threading.Thread | None = None
         self._reading: threading.Thread | None = None
+        self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
         self._opened: _Opened | None = None
         self._searched: tuple[tuple[Any, ...], set[int]] | None = None
@@ -135,17 +139,26 @@ class Viewed:
         """What a page asks for that follows the run, or whose rows are still being read."""
         _, live = self._now()
         run = self._opened
+        self._renew(run)
         if run is None or run.is_whole:
             return {"version": self._shown(), "live": live, "told": ""}
         told = f"{run.survey.n_read:,} of {len(run.result.rows):,} rows are read"
+        if run.survey.is_whole(run.result):
+            told = f"{run.survey.n_read:,} rows are being summed up"
         return {"version": self._shown(), "live": True, "told": told}
 
     def _now(self) -> tuple[str, bool]:
         """The version to show, and whether the run goes on."""
         version, live = self._state()
-        if live and self._opened is not None and self._clock() < self._rest_until:
-            return self._opened.version, live
+        run = self._opened
+        rests = self._clock() < self._rest_until
+        if live and run is not None and (rests or self._is_large(run)):
+            return run.version, live
         return version, live
+
+    def _is_large(self, run: _Opened) -> bool:
+        """Whether it takes long to sum a run up that goes on, so that nobody is to wait for it."""
+        return self._glance is not None and run.live and len(run.result.rows) > self._rows_first
 
     def _shown(self) -> str:
         """What the page that could be shown now is called."""
@@ -159,19 +172,54 @@ class Viewed:
         run = self._opened
         if run is None or run.version != version:
             began = self._clock()
-            result = self._read()
-            goes_on = run is not None and run.live and self._at_end and run.survey.fits(result)
-            survey = run.survey if run is not None and goes_on else Survey.begun(result)
-            survey.read(result, self._rows_first)
-            run = self._opened = _Opened(version, live, result, survey)
-            self._rest_until = self._clock() + _REST * (self._clock() - began)
+            result, is_summed_up = self._first_look() if live and run is None else (None, True)
+            run = self._taken(version, live, result or self._read(), is_summed_up)
+            self._rest(began)
         if not run.is_whole and (self._reading is None or not self._reading.is_alive()):
             self._reading = threading.Thread(target=self._read_on, daemon=True)
             self._reading.start()
         return run
 
+    def _first_look(self) -> tuple[EvalResult | None, bool]:
+        """A large run that goes on without its numbers, and that they are missing."""
+        result = None if self._glance is None else self._glance()
+        is_large = result is not None and len(result.rows) > self._rows_first
+        return (result, False) if is_large else (None, True)
+
+    def _taken(self, version: str, live: bool, result: EvalResult, is_summed_up: bool) -> _Opened:
+        """The run as it was read just now. Only for who holds the lock."""
+        run = self._opened
+        goes_on = run is not None and run.live and self._at_end and run.survey.fits(result)
+        survey = run.survey if run is not None and goes_on else Survey.begun(result)
+        survey.read(result, self._rows_first)
+        self._opened = _Opened(version, live, result, survey, is_summed_up)
+        return self._opened
+
+    def _rest(self, began: float) -> None:
+        self._rest_until = self._clock() + _REST * (self._clock() - began)
+
+    def _renew(self, run: _Opened | None) -> None:
+        """Look whether there is more of a large run that goes on; what is shown stays until then."""
+        if run is None or not run.is_whole or not self._is_large(run):
+            return
+        is_busy = self._renewing is not None and self._renewing.is_alive()
+        version, live = self._state()
+        if live and version != run.version and self._clock() >= self._rest_until and not is_busy:
+            self._renewing = threading.Thread(target=self._sum_up, daemon=True)
+            self._renewing.start()
+
+    def _sum_up(self) -> None:
+        """Read a run that goes on with its numbers, while others look at it as it was."""
+        with contained():  # what cannot be read now is tried again, and told when the run is over
+            began, (version, live) = self._clock(), self._state()
+            result = self._read()
+            with self._lock:
+                run = self._taken(version, live, result, True)
+                run.survey.read(run.result)
+                self._rest(began)
+
     def _read_on(self) -> None:
-        """Read what is left of the rows, in portions."""
+        """Read what is left of the rows, in portions, and then the numbers where there are none."""
         paused = threading.Event()
         with contained() as tried:
             while True:
@@ -179,7 +227,12 @@ class Viewed:
                     run = self._opened
                     if run is None or run.is_whole:
                         return
-                    run.survey.read(run.result, _ROWS_AT_ONCE)
+                    is_read = run.survey.is_whole(run.result)
+                    if not is_read:
+                        run.survey.read(run.result, _ROWS_AT_ONCE)
+                if is_read:
+                    self._sum_up()
+                    return
                 paused.wait(_PAUSE_S)
         if tried.error is not None:
             self._opened = None  # whoever asks next opens it again, and is told
@@ -193,10 +246,11 @@ class _Opened:
     live: bool
     result: EvalResult
     survey: Survey
+    is_summed_up: bool = True
 
     @property
     def is_whole(self) -> bool:
-        return self.survey.is_whole(self.result)
+        return self.is_summed_up and self.survey.is_whole(self.result)
 
     @property
     def grows(self) -> bool:
@@ -206,7 +260,10 @@ class _Opened:
     @property
     def shown(self) -> str:
         """What its page is called; one of rows that were all read is another."""
-        return self.version if self.is_whole else f"{self.version} reading"
+        if self.is_whole:
+            return self.version
+        is_read = self.survey.is_whole(self.result)
+        return f"{self.version} {'read' if is_read else 'reading'}"
 
     def rendered(self) -> str:
         return render(self.result, self.survey, remote=True, live=self.live, version=self.shown)

@@ -10,7 +10,6 @@ from typing import Any
 import attrs
 
 from cb_reporters.view import components
-from cbcore.names import singular
 from cbcore.plain import json_safe
 from cbcore.request import Request
 from cbcore.results import EvalResult
@@ -140,12 +139,17 @@ def _spec(record: Mapping[str, Any]) -> str | None:
 
 
 def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """What extensions and their options were asked, by the flags that they record."""
+    """What extensions and their options were asked, by the flags that they record.
+
+    One of before they did is called by the singular of its key.
+    """
+    extensions = set(config.get("extensions") or ())
     for record in components(config, "extension_plugins"):
         flags = record.get("flags")
         known = flags if isinstance(flags, Mapping) else {}
         for key, asked in dict(record.get("params") or {}).items():
-            flag = str(known.get(key) or f"--{singular(key).replace('_', '-')}")
+            word = key.removesuffix("s") if key in extensions else key
+            flag = str(known.get(key) or f"--{word.replace('_', '-')}")
             for one in asked if isinstance(asked, list | tuple) else [asked]:
                 if one is not None and one is not False:
                     yield (flag,) if one is True else (flag, str(one))
