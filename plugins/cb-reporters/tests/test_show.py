@@ -112,9 +112,11 @@ def test_errors_can_be_looked_at_alone(saved):
 def test_without_a_choice_examples_are_listed(saved):
     """One line each: the id, a score for each system, how the question begins."""
     out = saved("show", "r.json", "-n", "2").stdout
-    first, second, _, more = out.splitlines()
+    systems, first, second, _, more = out.splitlines()
+    assert systems == "f1 of whole, cut, broken:"
     assert first.split() == ["e0", "1.000", "0.000", "error", "Where", "is", "0?"]
-    assert second.startswith("e1")
+    assert second.index("Where") == first.index("Where"), "a system without a row keeps its place"
+    assert saved("show", "r.json", "--system", "cut").stdout.startswith("e0 ")
     assert more == "2 of 3 examples; -n shows more"
 
 

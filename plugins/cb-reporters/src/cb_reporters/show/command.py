@@ -80,8 +80,11 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
             for line in look.lines(one, shown):
                 paint.echo(line)
     else:
+        systems = names or result.systems
+        if len(systems) > 1:
+            paint.echo(paint(f"{score or 'score'} of {', '.join(systems)}:", "faint"))
         for one in looked_up(result, found.keys):
-            paint.echo(listed(one, score, paint, names))
+            paint.echo(listed(one, score, paint, systems))
     if found.total > len(found.keys):
         option = "--worst" if chosen["worst"] else "-n"
         told = f"{len(found.keys):,} of {found.total:,} examples; {option} shows more"

@@ -16,6 +16,7 @@ from cbcore.results import EvalRow, Example
 from cbcore.results.causes import TRACEBACK
 
 _LABEL = 10
+_SCORE = 5
 _LONGEST_KEPT = 300
 _LONGEST_CHANGED = 1200
 _LONGEST_TEXT = 2000
@@ -112,19 +113,19 @@ class Look:
             yield f"  {' ' * _LABEL} {self.paint(line, kind)}"
 
 
-def listed(
-    example: Example, score: str | None, paint: Paint, systems: Sequence[str] | None = None
-) -> str:
-    """An example in a list: its id, each system's score, and how its question begins."""
-    cells = []
-    for system, row in example.rows.items():
-        if systems is not None and system not in systems:
-            continue
-        value = row.scores.get(score or "")
-        cells.append("error" if row.error is not None else "–" if value is None else f"{value:.3f}")
+def listed(example: Example, score: str | None, paint: Paint, systems: Sequence[str]) -> str:
+    """An example in a list: its id, the score of each of these systems, how its question begins."""
+    cells = [_score(example.rows.get(system), score).rjust(_SCORE) for system in systems]
     reading = Reading.of(example.given)
     text = " ".join((reading.question or reading.context or "")[:300].split())[:60]
     return paint(_one_line(f"{example.example_id!s:<16}  {'  '.join(cells)}  {text}"))
+
+
+def _score(row: EvalRow | None, score: str | None) -> str:
+    if row is None:
+        return ""
+    value = row.scores.get(score or "")
+    return "error" if row.error is not None else "–" if value is None else f"{value:.3f}"
 
 
 def _scores(row: EvalRow, wanted: Callable[[str], bool]) -> str:
