@@ -12,6 +12,7 @@ import pytest
 
 from cb_reporters import Html
 from cb_reporters.page import Query, Survey, find, opened, render
+from cbcore.results import EvalRow, Texts
 from cbcore.texts import visible
 
 AXE = Path(__file__).parents[1] / "frontend/node_modules/axe-core/axe.min.js"
@@ -131,6 +132,43 @@ def test_a_link_shows_the_same_to_somebody_else(browser, written):
     assert browser.find("[name=sort]").get_attribute("value") == "difference"
     browser.find("#close-opened").click()
     assert browser.driver.current_url.endswith("#system=bm25+150&sort=difference")
+
+
+ODD = ("a b", "a&b=c", "ü/ß?#x", "100%", "+plus", "<b>", "日本", "\u202eevil", "", "a\nb", 7)
+
+
+def test_a_link_leads_to_an_example_of_any_id(browser, written_of, pages):
+    """As the list writes it, and as somebody may."""
+    rows = [EvalRow("s", odd, {"f1": 0.5}, dataset="d&e") for odd in ODD]
+    texts = [Texts({"id": odd, "question": f"Which {odd!r}?"}) for odd in ODD]
+    page = written_of(pages.result_of(rows, texts), "odd")
+    browser.open(page)
+    links = "return Array.from(document.querySelectorAll('.examples tbody a'), (a) => a.href)"
+    asked = [*zip(ODD, browser.run(links), strict=True)]
+    asked += [(odd, f"{page}#{urlencode({'example': odd})}") for odd in ODD]
+    for odd, link in asked:
+        browser.open(link)
+        assert browser.run(IS_OPEN), link
+        assert browser.texts("#opened .question") == [f"Which {visible(repr(odd))}?"]
+    assert browser.complaints() == []
+
+
+def test_a_link_to_no_example_says_so_where_it_is_seen(browser, written):
+    """The list is below the first screen."""
+    browser.open(written("small") + "#example=none%E2%80%AE")
+    assert browser.texts(".told") == ["There is no example none\\u202e."]
+    seen = "return document.querySelector('.told').getBoundingClientRect().top < innerHeight"
+    browser.until(seen)
+
+
+def test_a_link_to_a_section_lists_the_examples(browser, written):
+    """Also where the page is loaded by it, and what was asked for stays when it is followed."""
+    browser.open(written("small") + "#examples")
+    assert len(browser.listed()) == 40
+    browser.choose("dataset", "ships")
+    browser.run("location.hash = '#systems'")
+    browser.until("return location.hash === '#systems'")
+    assert browser.texts(".told") == ["20 of 40 examples"]
 
 
 def test_the_keyboard_is_enough(browser, written):

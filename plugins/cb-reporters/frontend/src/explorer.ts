@@ -1,6 +1,6 @@
 // Filters, list and opened example together; the address follows.
 import { keyOf, readPlace, writePlace } from "./address";
-import { button, h } from "./dom";
+import { button, h, visible } from "./dom";
 import { Filters } from "./filters";
 import { count } from "./format";
 import { List } from "./list";
@@ -62,9 +62,9 @@ export class Explorer {
     this.#progress.textContent = text;
   }
 
-  /** Show what the address asks for. */
+  /** Show what the address asks for; that of a section asks for nothing else than is shown. */
   async follow(): Promise<void> {
-    const place = readPlace();
+    const place = readPlace() ?? (this.#asked === 0 ? { query: EVERYTHING, key: null } : null);
     if (place === null) return;
     this.#query = place.query;
     this.#filters.query = place.query;
@@ -148,7 +148,8 @@ export class Explorer {
   async #open(key: Key): Promise<void> {
     const opened = await this.#provider.open(key);
     if (opened === null) {
-      this.#told.textContent = `There is no example ${key.id}.`;
+      this.#told.textContent = visible(`There is no example ${key.id}.`);
+      this.#told.scrollIntoView({ block: "center" });
       return;
     }
     const asStep = this.#key === null;
