@@ -80,8 +80,8 @@ class SyncCaller:
     @property
     def left_behind(self) -> int:
         """How many calls that took too long may still be running in threads of their own."""
-        calls = {id(c): c for c in (self._single, self._conversation, self._likelihood)}
-        return sum(c.abandoned for c in calls.values() if isinstance(c, _TimedCalls))
+        calls = (self._single, self._conversation, self._likelihood)
+        return sum(call.abandoned for call in {c for c in calls if isinstance(c, _TimedCalls)})
 
     def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What is called: the function itself, or one that also returns what it waited."""
