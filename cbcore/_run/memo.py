@@ -15,7 +15,7 @@ from typing import Any
 from cbcore._run.keeping import KeptExamples, Places
 from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.work import Work, private_copy
+from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.outputs import read_output, written_output
 from cbcore._store.shelf import FULL, Shelf
@@ -142,7 +142,7 @@ class Memo:
             output = stored.output()
             if scorer.can_score(work.example, output):
                 unseen.append((work, stored))
-                examples.append(private_copy(work.example))
+                examples.append(work.private_example())
                 outputs.append(output)
         if not unseen:
             return
