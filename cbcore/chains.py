@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
+from cbcore.sent import SENT
+from cbcore.sent._stages import Stages, facts_of
 from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
@@ -154,11 +156,12 @@ class _Passage:
 
     def __init__(self, example: Example) -> None:
         self.current = example
-        self._example = example
+        self._example = dict(example)  # as it was given, whatever a stage does to it
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []
         self._spent: dict[str, Any] = {}
         self._stage_s: dict[str, float] = {}
+        self._sent: Stages | None = None
         self._entered = self._waited = 0.0
 
     def enter(self) -> None:
@@ -176,12 +179,19 @@ class _Passage:
             raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
         before = self.current
         merged = {**before, **output}
-        self._set_usage_aside(stage, output, merged, before)
-        self._add_up(stage, before.get("metadata"), merged)
+        usage = self._set_usage_aside(stage, output, merged, before)
+        cost = self._add_up(stage, before.get("metadata"), merged)
+        told = merged.pop(SENT, None)
+        if self._sent is not None or usage or cost is not None or told is not None:
+            self._sent = self._sent or Stages()
+            self._sent.take(stage.name, output, before, usage, cost)
         self.current = with_rewritten_twin(before, merged)
 
-    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> None:
-        """The facts of the last stage replace those before, but what was paid adds up."""
+    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> Any:
+        """The facts of the last stage replace those before, but what was paid adds up.
+
+        Returns what this one cost; None where it does not say.
+        """
         now = merged.get("metadata")
         told: Mapping[str, Any] | None = (
             now if now is not was and isinstance(now, Mapping) else None
@@ -193,6 +203,7 @@ class _Passage:
         if unknown or (told is not None and self._spent):
             merged["metadata"] = {**(now if isinstance(now, Mapping) else {}), **spent}
         self._spent = spent
+        return cost
 
     def spent_with(self, stage: Any, error: BaseException) -> dict[str, Any]:
         """What all stages took up to one that failed."""
@@ -202,12 +213,19 @@ class _Passage:
         counts = [n for one in self._stage_usage for n in _tokens(one["usage"])]
         if counts:
             spent[_TOKENS] = sum(counts) + (_amount(spent, _TOKENS) or 0)
+        before = self._sent.spent() if self._sent is not None else []
+        asked = [*before, *facts_of(stage.name, spent)]
+        if asked:
+            spent[SENT] = asked
         return {**spent, **_together(self._spent, spent)}
 
     def _set_usage_aside(
         self, stage: Any, output: Output, merged: dict[str, Any], before: Example
-    ) -> None:
-        """Keep a stage's usage from the next, which would hand it on as if it were its own."""
+    ) -> Any:
+        """Keep a stage's usage from the next, which would hand it on as if it were its own.
+
+        Returns it, of each that was asked where it lists several; None where it reports none.
+        """
         reported = {}
         for field in USAGE_FIELDS:
             if field in merged and merged[field] != self._example.get(field):
@@ -226,12 +244,17 @@ class _Passage:
         named = any(field in output for field in _ANSWERS) and not before.keys() <= output.keys()
         if changed or (reported and named):
             self._usage = reported
+        if isinstance(inner, list):
+            return [one.get("usage") for one in inner if isinstance(one, Mapping)]
+        return next(iter(reported.values()), None)
 
     def output(self) -> Output:
         """What the chain returns."""
         passed = Passed(self.current)
         if self._stage_usage:
             passed.update(self._usage, stage_usage=self._stage_usage)
+        if self._sent is not None and (told := self._sent.told(self._example, passed)):
+            passed[SENT] = told
         passed.stage_s = self._stage_s
         return passed
 

@@ -62,8 +62,8 @@ class System(Protocol):
     price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
     cost is told by `ProcessError`. One that limits its calls may have `divide_limits(workers)`,
     called before any other where it is one of so many: all together keep to the limits then.
-    One that puts more into a prompt than context and question tells of it with
-    `cbcore.sent.told`, for what a prompt cache would make of it.
+    One that asks a model tells of its requests with `cbcore.sent.told`: what was in them, to whom
+    they went and what came of them, for what they cost and what a prompt cache would make of them.
     """
 
     @property

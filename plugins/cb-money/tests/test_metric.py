@@ -43,11 +43,12 @@ def test_replies_of_the_system_are_sent_again():
     assert [request.tokens for request in requests_of(metadata)] == [1, 4]
 
 
-def rows(contexts, **more):
+def rows(contexts, **usage):
     found = []
     for i, context in enumerate(contexts):
-        metadata, _ = blocks({"context": context, "question": f"q{i}?"}, {})
-        row = EvalRow("s", i, {"f1": 1.0}, 10, 10, metadata | more, response_tokens=5)
+        output = {"response": "in five words or so", **({"usage": usage} if usage else {})}
+        metadata, _ = blocks({"context": context, "question": f"q{i}?"}, output)
+        row = EvalRow("s", i, {"f1": 1.0}, 10, 10, metadata, response_tokens=5)
         found.append(row)
     return found
 
@@ -71,7 +72,8 @@ def test_the_front_can_be_that_of_net_dollars():
     """A system that rewrites every prompt sends less, and is billed more: it is not on it."""
     same = rows([LONG * 4] * 10)
     rewritten = rows([f"{i} " + LONG * 2 for i in range(10)])
-    worse = [EvalRow("s", r.example_id, {"f1": 0.5}, 10, 10, r.metadata) for r in same]
+    shorter = rows([LONG * 3] * 10)
+    worse = [EvalRow("s", r.example_id, {"f1": 0.5}, 10, 10, r.metadata) for r in shorter]
     found = NetCost(cache="anthropic", price_in=1.0, price_out=10.0).compare(
         {"same": same, "rewritten": rewritten, "worse": worse, "failed": []}
     )
@@ -93,6 +95,17 @@ def test_a_price_of_cached_input_goes_before_the_multiplier():
     given = {"s": rows([LONG], prompt_tokens=100, cached_tokens=40)}
     metric = NetCost(cache="openai", price_in=1.0, price_out=0.0, price_cached=0.25)
     assert metric.compare(given)["s"]["net_usd"] == pytest.approx((60 + 40 * 0.25) / 1e6)
+
+
+def test_rows_that_were_kept_before_say_it_as_a_whole():
+    """Nothing of single requests is in them: their usage is that of the row."""
+    given = rows([LONG])
+    for key in ("asked", "to"):
+        del given[0].metadata["prompt_blocks"][key]
+    metric = NetCost(cache="openai", price_in=1.0, price_out=1.0)
+    assert metric.compare({"s": given})["s"]["raw_usd"] == pytest.approx((361 + 5) / 1e6)
+    given[0].metadata |= {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 2}
+    assert metric.compare({"s": given})["s"]["net_usd"] == pytest.approx((60 + 20 + 2) / 1e6)
 
 
 def test_without_a_price_there_are_tokens_but_no_dollars():

@@ -73,11 +73,8 @@ class CacheModel:
         remembered: list[Sequence[str]] = []
         billed = []
         for request in requests:
-            cached = self._found(request, seen)
-            stored = request.tokens >= self.min_tokens and not self.is_none
-            left = request.tokens - cached
-            billed.append(Billed(cached, left if stored else 0, 0 if stored else left))
-            if not stored:
+            billed.append(self.billed(request.tokens, self._found(request, seen)))
+            if not self._keeps(request.tokens):
                 continue
             if self.capacity is not None:
                 remembered = [*remembered, request.prefixes][-self.capacity :]
@@ -85,6 +82,14 @@ class CacheModel:
                 seen = {prefix: at for prefix, at in seen.items() if prefix in kept}
             seen.update(dict.fromkeys(request.prefixes, request.at_s))
         return billed
+
+    def billed(self, tokens: int, cached: int) -> Billed:
+        """What a prompt is billed of which so many tokens were found."""
+        left = tokens - cached
+        return Billed(cached, left, 0) if self._keeps(tokens) else Billed(cached, 0, left)
+
+    def _keeps(self, tokens: int) -> bool:
+        return tokens >= self.min_tokens and not self.is_none
 
     def _found(self, request: Request, seen: Mapping[str, float]) -> int:
         """The tokens of the longest prefix that is still there."""

@@ -130,7 +130,7 @@ class OpenAI:
         messages = self.prompting.messages(example)
         reply = await self._ask(messages, tools, asked)
         output = _output(reply)
-        output |= sent.told([messages], example, tools=tools)
+        output |= sent.told([messages], example, tools=tools, **self._came([reply]))
         output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
         return output
@@ -160,8 +160,14 @@ class OpenAI:
             )
         output = _output(replies[-1])
         said = output["turn_responses"] = [reply.text or "" for reply in replies]
-        n_opening = self.prompting.n_opening
-        output |= sent.told(requests, example, tools=tools, replies=said, n_opening=n_opening)
+        output |= sent.told(
+            requests,
+            example,
+            tools=tools,
+            replies=said,
+            n_opening=self.prompting.n_opening,
+            **self._came(replies),
+        )
         output["usage"] = [_usage(reply) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
@@ -284,6 +290,22 @@ class OpenAI:
 
     # -- what is told of it --------------------------------------------------------------------
 
+    @property
+    def _asked_of(self) -> dict[str, Any]:
+        """Who is asked; with the price where it is the user's, and not that of a table."""
+        to: dict[str, Any] = {
+            "endpoint": addresses.host_and_port(self.base_url),
+            "model": self.model,
+        }
+        if self._price is not None and self.pricing != Pricing():
+            to["price"] = self._price.rates()
+        return to
+
+    def _came(self, replies: Sequence[Reply]) -> dict[str, Any]:
+        """Who was asked, and what came of each request; see `cbcore.sent`."""
+        came = [{"usage": dict(reply.usage), "lost": reply.lost_attempts} for reply in replies]
+        return {"to": self._asked_of, "came": came}
+
     def _facts(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """What a row keeps of the replies besides their text."""
         facts: dict[str, Any] = {"finish_reason": replies[-1].finish_reason}
@@ -310,11 +332,22 @@ class OpenAI:
         unknown += sum(not _is_whole(reply.usage) for reply in before)
         unknown += error.may_be_billed and not _is_whole(error.usage)
         spent: dict[str, Any] = {"spent_tokens": sum(sum(_counts(usage)) for usage in usages)}
+        spent[sent.SENT] = self._sent_in_vain(error, before)
         if unknown:
             spent["requests_of_unknown_cost"] = unknown
         if self._price is not None:
             spent["cost_usd"] = sum(self._price.cost_usd(usage) or 0.0 for usage in usages)
         return spent
+
+    def _sent_in_vain(self, error: EndpointError, before: Sequence[Reply]) -> list[dict[str, Any]]:
+        """To whom the requests of a failure went, and what is known of each."""
+        attempts = [(reply.usage, reply.lost_attempts) for reply in before]
+        is_lost = error.may_be_billed and not error.usage
+        attempts.append((error.usage, error.lost_attempts + is_lost))
+        facts = [{"usage": dict(usage), "lost": lost} for usage, lost in attempts]
+        told = [{key: value for key, value in one.items() if value} for one in facts]
+        told[0]["to"] = self._asked_of
+        return told
 
     def _cost_usd(self, replies: Sequence[Reply]) -> float | None:
         if self._price is None:
