@@ -160,3 +160,9 @@ def test_a_missing_answer_counts_for_nobody():
         "short": [EvalRow("short", 1, error="failed")],
     }
     assert math.isnan(AnswerAgreement().compare(given)["short"]["answer_agreement"])
+
+
+def test_little_is_not_shown_as_nothing():
+    """A hundredth of a cent has more zeros than four places."""
+    (line,) = NetCost(price_in=1.0, price_out=1.0).section({"s": rows(["a b c"])}, {}).lines
+    assert (line["raw"], line["net"]) == ("9e-06", "9e-06")

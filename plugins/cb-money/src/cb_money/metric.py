@@ -190,8 +190,8 @@ def _line(name: str, bill: Bill | Account, model: CacheModel, price_of: PriceOf)
         "hit_rate": f"{100 * share(bill.cached, bill.tokens):.0f}%" if bill.tokens else ABSENT,
         "billed": f"{bill.input_tokens:,.0f}",
         "lost": f"{bill.lost:,}",
-        "raw": ABSENT if raw is None else f"{raw:.4f}",
-        "net": ABSENT if net is None else f"{net:.4f}",
+        "raw": _dollars(raw),
+        "net": _dollars(net),
         "cached_by": "endpoint" if bill.reported else "model",
         "net_usd": net,
         "n_tokens": bill.tokens,
@@ -223,6 +223,13 @@ def _changes(line: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, str]
         "tokens_change": _change(line["n_tokens"], full["n_tokens"]),
         "bill_change": _change(*amounts),
     }
+
+
+def _dollars(amount: float | None) -> str:
+    """To four places, unless that would make little look like nothing."""
+    if amount is None:
+        return ABSENT
+    return f"{amount:.4f}" if amount >= 0.001 or not amount else f"{amount:.3g}"
 
 
 def _change(now: float, before: float) -> str:
