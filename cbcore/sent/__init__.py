@@ -203,7 +203,10 @@ def _untold(now: Mapping[str, Any], usage: Any) -> list[SentRequest]:
         return [SentRequest(usage=usage, told=False)]
     usages = usage if isinstance(usage, list | tuple) else [usage]
     usages = usages if len(usages) == len(turns) else [None] * len(turns)
+    is_own = len(now.get("turn_responses") or ()) == len(turns)
     return [
-        one._replace(usage=own if isinstance(own, Mapping) else {}, made=True, told=False)
+        one._replace(
+            usage=own if isinstance(own, Mapping) else {}, made=one.made or is_own, told=False
+        )
         for one, own in zip(turns, usages, strict=True)
     ]

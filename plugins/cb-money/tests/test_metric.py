@@ -166,3 +166,27 @@ def test_little_is_not_shown_as_nothing():
     """A hundredth of a cent has more zeros than four places."""
     (line,) = NetCost(price_in=1.0, price_out=1.0).section({"s": rows(["a b c"])}, {}).lines
     assert (line["raw"], line["net"]) == ("9e-06", "9e-06")
+
+
+def test_a_conversation_that_was_made_one_text_is_compared_by_its_end():
+    """Sixty requests against five would be no saving: of both the last is billed."""
+    turns = [
+        {"role": "user", "content": LONG},
+        {"role": "assistant", "content": "well"},
+        {"role": "user", "content": "and now?"},
+    ]
+    example = {"context": f"{LONG}\n\nwell\n\nand now?", "turns": turns}
+    short = {"context": "and now?", "response": "x"}
+
+    def row(system, output, i=1, n_after=9):
+        metadata, _ = blocks(example, output)
+        return EvalRow(system, i, {"f1": 1.0}, 9, n_after, metadata)
+
+    given = {"full": [row("full", {"response": "x"})], "short": [row("short", short, n_after=2)]}
+    section = NetCost(cache="none").section(given, {})
+    assert [line["requests"] for line in section.lines] == ["1", "1"]
+    assert "only the last request of 1 conversations" in section.title
+    both = {name: [row(name, {"response": "x"})] for name in ("full", "same")}
+    section = NetCost(cache="none").section(both, {})
+    assert [line["requests"] for line in section.lines] == ["2", "2"]
+    assert "only" not in section.title

@@ -20,6 +20,7 @@ class Asked:
 
     `prompt_tokens` and `cached_tokens` are there where the endpoint has counted both of them, or
     where nothing is known of the prompt but its size. Nobody knows `reply_tokens` that are None.
+    One that was `held` stands for a turn whose reply the data gives.
     """
 
     request: Request | None = None
@@ -31,6 +32,7 @@ class Asked:
     lost: int = 0
     cost_usd: float | None = None
     told: bool = True
+    held: bool = False
 
 
 def described(sent: Sequence[SentRequest], count: Callable[[str], int]) -> dict[str, Any]:
@@ -69,22 +71,20 @@ def tokens_in(usage: Mapping[str, Any], name: str) -> int | None:
 def asked_of(details: Mapping[str, Any], requests: Sequence[Request]) -> Iterator[Asked]:
     """What `described` kept, beside the prompts."""
     whom, facts = details["to"], details["asked"]
-    # An endpoint that was not asked at the turns before has nothing of them in its cache.
-    held = {one.get("to") for one in facts if one.get("held")}
     for request, one in zip(requests, facts, strict=True):
         to = dict(whom[one["to"]]) if "to" in one else {}
         told = one.get("by") != "example"
-        is_held = one.get("to") in held
         yield Asked(
             request=request if request.tokens else None,
             stage=to.pop("stage", None),
             to=to,
-            prompt_tokens=None if is_held else one.get(PROMPT),
-            cached_tokens=None if is_held else one.get(CACHED),
+            prompt_tokens=one.get(PROMPT),
+            cached_tokens=one.get(CACHED),
             reply_tokens=one.get("reply", None if told else 0),
             lost=one.get("lost", 0),
             cost_usd=one.get("cost_usd"),
             told=told,
+            held=bool(one.get("held")),
         )
 
 

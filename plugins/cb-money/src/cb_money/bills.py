@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -13,6 +13,8 @@ from cb_money.caching import Billed, CacheModel
 from cb_openai import Price
 from cbcore.results import EvalRow
 
+Key: TypeAlias = tuple[str, "str | int", int]
+"""Dataset, example and repeat."""
 PriceOf: TypeAlias = Callable[["Account"], "Price | None"]
 
 
@@ -131,34 +133,46 @@ class Bill:
     scored: int = 0
     total_score: float = 0.0
     whole: bool = False
+    _asked: list[tuple[Key, list[Asked]]] = attrs.Factory(list)
 
     @classmethod
-    def of(
-        cls,
-        rows: Iterable[EvalRow],
-        model: CacheModel,
-        *,
-        gap_s: float,
-        score_field: str,
-        threshold: float,
-    ) -> Bill:
-        """The bill for these rows, their requests in order, `gap_s` apart where no time is told."""
+    def of(cls, rows: Iterable[EvalRow], score_field: str, threshold: float) -> Bill:
+        """What the rows tell, to be settled."""
         bill = cls()
-        before = after = n_requests = 0
+        before = after = 0
         for row in rows:
             if row.error is None:
                 before += row.input_tokens
                 after += row.output_tokens
                 bill.rows += 1
                 bill._score(row.scores.get(score_field), threshold)
-            for asked in _asked(row):
-                at_s = asked.request.at_s if asked.request is not None else 0.0
-                bill._account(asked).take(asked, at_s or n_requests * gap_s)
-                n_requests += 1 + asked.lost
+            if asked := list(_asked(row)):
+                bill._asked.append(((row.dataset, row.example_id, row.repeat), asked))
         bill.whole = after >= before > 0
-        for account in bill.accounts.values():
-            account.settle(model)
         return bill
+
+    def conversations(self, *, in_turns: bool) -> set[Key]:
+        """Examples of which turns before the last are known to be sent, or are not."""
+        return {key for key, asked in self._asked if any(one.held for one in asked) == in_turns}
+
+    def settle(self, model: CacheModel, gap_s: float, rewritten: Container[Key]) -> None:
+        """Replay all requests in order, `gap_s` apart where no time is told.
+
+        Of conversations that were `rewritten`, only the last request.
+        """
+        n_requests = 0
+        for key, asked in self._asked:
+            kept = [one for one in asked if not (one.held and key in rewritten)]
+            # An endpoint that was not asked at the turns before has nothing of them in its cache.
+            held = {_whom(one) for one in kept if one.held}
+            for one in kept:
+                at_s = one.request.at_s if one.request is not None else 0.0
+                counted = attrs.evolve(one, cached_tokens=None) if _whom(one) in held else one
+                self._account(one).take(counted, at_s or n_requests * gap_s)
+                n_requests += 1 + one.lost
+        self._asked = []
+        for account in self.accounts.values():
+            account.settle(model)
 
     def _score(self, score: float | None, threshold: float) -> None:
         if score is not None:
@@ -167,13 +181,10 @@ class Bill:
             self.passing += score >= threshold
 
     def _account(self, asked: Asked) -> Account:
-        price = asked.to.get("price")
-        rates = tuple(sorted(price.items())) if isinstance(price, Mapping) else ()
-        whom = (asked.to.get("endpoint"), asked.to.get("model"), rates)
-        key = (*whom, asked.told, None if asked.to else asked.stage)
-        if key not in self.accounts:
-            self.accounts[key] = Account(asked.to, asked.stage, asked.told)
-        return self.accounts[key]
+        whom = _whom(asked)
+        if whom not in self.accounts:
+            self.accounts[whom] = Account(asked.to, asked.stage, asked.told)
+        return self.accounts[whom]
 
     @property
     def requests(self) -> int:
@@ -221,6 +232,28 @@ class Bill:
 def _sum(amounts: Iterable[float | None]) -> float | None:
     known = list(amounts)
     return None if not known or None in known else sum(one for one in known if one is not None)
+
+
+def settled(bills: Iterable[Bill], model: CacheModel, gap_s: float) -> int:
+    """Settle bills that are to be compared; of how many conversations only the end is in them.
+
+    Those that some system has sent turn by turn, and another as one text: what that one would
+    have sent at the turns before nobody knows.
+    """
+    bills = list(bills)
+    ways = [[bill.conversations(in_turns=way) for bill in bills] for way in (True, False)]
+    in_turns, in_one = (set().union(*found) for found in ways)
+    for bill in bills:
+        bill.settle(model, gap_s, in_turns & in_one)
+    return len(in_turns & in_one)
+
+
+def _whom(asked: Asked) -> tuple[Any, ...]:
+    """Who has the same cache and the same price; of those who do not tell, each stage."""
+    price = asked.to.get("price")
+    rates = tuple(sorted(price.items())) if isinstance(price, Mapping) else ()
+    whom = (asked.to.get("endpoint"), asked.to.get("model"), rates)
+    return (*whom, asked.told, None if asked.to else asked.stage)
 
 
 def _asked(row: EvalRow) -> Iterable[Asked]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from cb_money.bills import Account, Bill, PriceOf
+from cb_money.bills import Account, Bill, PriceOf, settled
 from cb_money.caching import CacheModel, cache_model, share
 from cb_openai import Price, Pricing
 from cb_openai.prices import find_price
@@ -58,7 +58,7 @@ class NetCost:
     ) -> dict[str, dict[str, float]]:
         """The bill of each system."""
         model = cache_model(self.cache)
-        bills = {system: self._bill(rows, model) for system, rows in rows_by_system.items()}
+        bills, _ = self._bills(rows_by_system, model)
         found = {system: _numbers(bill, model, self._price_of()) for system, bill in bills.items()}
         if len(bills) > 1:
             points = {system: bill.point(self._price_of(), model) for system, bill in bills.items()}
@@ -71,7 +71,7 @@ class NetCost:
     ) -> Section | None:
         """The bills side by side; None where nothing is known of what was sent."""
         model = cache_model(self.cache)
-        bills = {system: self._bill(rows, model) for system, rows in rows_by_system.items()}
+        bills, n_rewritten = self._bills(rows_by_system, model)
         bills = {system: bill for system, bill in bills.items() if bill.requests}
         if not bills:
             return None
@@ -92,10 +92,12 @@ class NetCost:
             columns |= {"raw": "raw $", "net": "net $"}
         if full is not None and len(bills) > 1:
             columns |= {"tokens_change": "tokens", "bill_change": "bill"}
-        dated = f", {model.as_of}" if model.as_of else ""
-        return Section(
-            f"Net cost with the prompt cache of {self.cache}{dated}", lines, "system", columns
-        )
+        title = f"Net cost with the prompt cache of {self.cache}"
+        title += f", {model.as_of}" if model.as_of else ""
+        if n_rewritten:
+            title += f"; only the last request of {n_rewritten:,} conversations, which not all "
+            title += "systems sent turn by turn"
+        return Section(title, lines, "system", columns)
 
     def _price_of(self, untold: str | None = None) -> PriceOf:
         """The price of an account: one that was given for all, or that of its model.
@@ -127,14 +129,15 @@ class NetCost:
         )
         return pricing.of(model or "")
 
-    def _bill(self, rows: Iterable[EvalRow], model: CacheModel) -> Bill:
-        return Bill.of(
-            rows,
-            model,
-            gap_s=self.gap_s,
-            score_field=self.score_field,
-            threshold=self.threshold,
-        )
+    def _bills(
+        self, rows_by_system: Mapping[str, Iterable[EvalRow]], model: CacheModel
+    ) -> tuple[dict[str, Bill], int]:
+        """The bill of each system, and of how many conversations only the end is in it."""
+        bills = {
+            system: Bill.of(rows, self.score_field, self.threshold)
+            for system, rows in rows_by_system.items()
+        }
+        return bills, settled(bills.values(), model, self.gap_s)
 
 
 def _as_price(rates: Any) -> Price | None:
