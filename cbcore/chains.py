@@ -15,7 +15,7 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
 from cbcore.sent import SENT
-from cbcore.sent._stages import Stages, facts_of
+from cbcore.sent._stages import Stages, facts_of, usages_by_stage
 from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
@@ -72,6 +72,23 @@ class Chain:
         asking = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
         limits = [stage.most_reply_tokens for stage in asking]
         return sum(limits) if limits and None not in limits else None
+
+    def repriced(self, output: Output) -> Mapping[str, Any]:
+        """The metadata of a stored output with what it costs by now; see `System`.
+
+        As it was, where not all that was asked is known by stage, or a price is not.
+        """
+        metadata: Mapping[str, Any] = output.get("metadata") or {}
+        if SENT not in output:
+            return metadata
+        pricing = {stage.name: getattr(stage, "cost_usd_of", None) for stage in self.stages}
+        costs = [
+            cost_usd_of(usages) if (cost_usd_of := pricing.get(stage)) is not None else None
+            for stage, usages in usages_by_stage(output).items()
+        ]
+        if not costs or None in costs:
+            return metadata
+        return {**metadata, _COST: sum(costs)}
 
     def divide_limits(self, workers: int) -> None:
         """Let the stages that have limits keep to their share of them; see `System`."""

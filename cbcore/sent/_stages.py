@@ -81,6 +81,18 @@ def _without_texts(stage: str, kept: Sequence[Any]) -> list[dict[str, Any]]:
     return [{"stage": stage, **found[0]}, *found[1:]] if found else []
 
 
+def usages_by_stage(output: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What endpoints counted of each request, by the stage that made it; None where nothing."""
+    found: dict[str, list[Any]] = {}
+    stage = ""
+    kept = output.get(SENT)
+    for entry in kept if isinstance(kept, list) else ():
+        stage = str(entry.get("stage", stage))
+        if not entry.get("plain") or "usage" in entry:
+            found.setdefault(stage, []).append(entry.get("usage"))
+    return found
+
+
 class _Note:
     """What one stage told, and the texts that it refers to."""
 

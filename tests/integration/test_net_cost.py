@@ -340,3 +340,33 @@ def test_what_a_stage_says_that_it_cost_is_its_price(books: Books) -> None:
     assert found["raw_usd"] == pytest.approx(0.5 + books.owed_usd())
     assert found["raw_usd"] == pytest.approx(found["cost_usd"])
     assert result.sections["net_cost"].lines[1]["name"] == "costly"
+
+
+def priced_by(file: Any, price: float) -> str:
+    file.write_text(json.dumps({"own-model": {"input": price, "output": 0.0}}), encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_a_price_that_is_learned_later_asks_nobody_again(
+    books: Books, tmp_path: Any, is_chain: bool
+) -> None:
+    """Without a price, with one and with another: asked once, and the dollars are those of now."""
+    kept = {"cache_dir": tmp_path / "store"}
+    spec = f"openai:{books.url},model=own-model,api_key_env=none"
+    second = f"{spec},prompt='{{response}} {{question}}'"
+    spec = f"{spec} | {second}" if is_chain else spec
+    (found,) = run([spec], **kept).summary.values()
+    n_asked = len(books.booked)
+    assert "cost_usd" not in found
+    for price in (2.0, 3.0):
+        file = priced_by(tmp_path / f"{price}.json", price)
+        result = run([spec], prices=file, **kept)
+        (found,) = result.summary.values()
+        owed = price * sum(prompt for _, prompt, _ in books.booked) / 1e6
+        assert found["cost_usd"] == pytest.approx(owed)
+        assert found["raw_usd"] == pytest.approx(owed)
+        file = priced_by(tmp_path / f"{price}.json", 5.0)  # the same file, edited
+        (found,) = run([spec], prices=file, **kept).summary.values()
+        assert found["cost_usd"] == pytest.approx(owed * 5 / price)
+    assert len(books.booked) == n_asked

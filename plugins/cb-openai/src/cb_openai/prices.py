@@ -69,6 +69,8 @@ class Pricing:
     input which the provider had in its cache.
     """
 
+    identity_without = ("prices",)
+
     prices: str | None = None
     price_in: float | None = attrs.field(default=None, validator=attrs.validators.optional(_amount))
     price_out: float | None = attrs.field(

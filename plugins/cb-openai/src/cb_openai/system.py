@@ -51,6 +51,7 @@ class OpenAI:
     """
 
     name_is_label = True
+    identity_without = ("prices",)
 
     @by_field
     def __init__(
@@ -290,6 +291,21 @@ class OpenAI:
 
     # -- what is told of it --------------------------------------------------------------------
 
+    def repriced(self, output: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The metadata of a stored output, with what it costs by the prices of now."""
+        metadata: Mapping[str, Any] = output.get("metadata") or {}
+        told = output.get("usage")
+        cost_usd = self.cost_usd_of(told if isinstance(told, list) else [told])
+        return metadata if cost_usd is None else {**metadata, "cost_usd": cost_usd}
+
+    def cost_usd_of(self, usages: Sequence[Any]) -> float | None:
+        """What requests with these usages cost; None where that is not known of all."""
+        price = self._price
+        if price is None:
+            return None
+        costs = [price.cost_usd(one) if _counts_replies(one) else None for one in usages]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
     @property
     def _asked_of(self) -> dict[str, Any]:
         """Who is asked; with the price where it is the user's, and not that of a table."""
@@ -297,7 +313,7 @@ class OpenAI:
             "endpoint": addresses.host_and_port(self.base_url),
             "model": self.model,
         }
-        if self._price is not None and self.pricing != Pricing():
+        if self._price is not None and self.pricing.price_in is not None:
             to["price"] = self._price.rates()
         return to
 
@@ -421,6 +437,10 @@ def _counts(usage: Mapping[str, int]) -> list[int]:
 def _is_whole(usage: Mapping[str, int]) -> bool:
     """Whether a usage tells what a request took."""
     return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
+
+
+def _counts_replies(usage: Any) -> bool:
+    return isinstance(usage, Mapping) and bool(usage.get("completion_tokens"))
 
 
 def _is_told(reply: Reply) -> bool:
