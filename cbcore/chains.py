@@ -28,6 +28,7 @@ __all__ = ("chain",)
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
 _ANSWERS = ("response", "tool_calls")
+_FREE = object()
 _COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
 
 
@@ -179,6 +180,7 @@ class _Passage:
         self._spent: dict[str, Any] = {}
         self._stage_s: dict[str, float] = {}
         self._sent: Stages | None = None
+        self._unpriced = False
         self._entered = self._waited = 0.0
 
     def enter(self) -> None:
@@ -214,11 +216,19 @@ class _Passage:
             now if now is not was and isinstance(now, Mapping) else None
         )
         cost, unknown = _amount(told or {}, _COST), _amount(told or {}, _UNKNOWN)
-        if cost is None and callable(getattr(stage, "estimate_usd", None)):
-            unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
+        if cost is None:
+            estimate = getattr(stage, "estimate_usd", _FREE)
+            if callable(estimate):
+                unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
+            elif estimate is None:
+                self._unpriced = True  # nobody knows what it costs, so nobody knows the sum
         spent = _together(self._spent, {_COST: cost, _UNKNOWN: unknown})
-        if unknown or (told is not None and self._spent):
-            merged["metadata"] = {**(now if isinstance(now, Mapping) else {}), **spent}
+        if unknown or (told is not None and self._spent) or self._unpriced:
+            known = {**(now if isinstance(now, Mapping) else {}), **spent}
+            if self._unpriced:
+                known.pop(_COST, None)
+            if known or now is not None:
+                merged["metadata"] = known
         self._spent = spent
         return cost
 
@@ -234,7 +244,10 @@ class _Passage:
         asked = [*before, *facts_of(stage.name, spent)]
         if asked:
             spent[SENT] = asked
-        return {**spent, **_together(self._spent, spent)}
+        together = {**spent, **_together(self._spent, spent)}
+        if self._unpriced:
+            together.pop(_COST, None)
+        return together
 
     def _set_usage_aside(
         self, stage: Any, output: Output, merged: dict[str, Any], before: Example

@@ -17,6 +17,7 @@ that has the whole context.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -31,6 +32,8 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 RETENTION = "context_retention"
 """The evaluator that says how much evidence is left, and the key of what it keeps in rows."""
+
+_NAME = re.compile(r"(?<=[:,])name=[^,]*(?:,|$)")
 
 NEARLY_WHOLE = 0.95
 """What passes on so much of its input, and no less of the evidence, has only tidied it up."""
@@ -202,5 +205,7 @@ class _Reader:
 
     def with_all(self) -> str:
         """What to run beside it."""
-        named = self.spec if self.spec and not self.is_alone else ""
+        # Under its name there is a system already.
+        spec = _NAME.sub("", self.spec).rstrip(":,")
+        named = spec if not self.is_alone else ""
         return f'"identity | {named}"' if named else "a system that keeps it"

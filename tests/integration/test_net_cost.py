@@ -203,6 +203,7 @@ def test_a_price_that_nobody_knows_leaves_the_sum_unknown(books: Books) -> None:
     result = run([chain([model(books.url, "small"), unknown])])
     (found,) = result.summary.values()
     assert (found["net_usd"], found["raw_usd"]) == (None, None)
+    assert "cost_usd" not in found
     whole, small, other = result.sections["net_cost"].lines
     assert (whole["net"], other["net"]) == ("–", "–")
     assert float(small["net"]) > 0

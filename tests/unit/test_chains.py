@@ -195,6 +195,19 @@ def test_a_stage_that_has_a_price_and_tells_no_cost_is_of_unknown_cost(cost):
     assert made["metadata"] == {"cost_usd": 0.5, "requests_of_unknown_cost": 1}
 
 
+@pytest.mark.parametrize("stages", [("priced", "unpriced"), ("unpriced", "priced")])
+def test_a_stage_without_a_price_leaves_the_sum_unknown(stages):
+    """What is known of the others is not what the chain costs."""
+    made = {"priced": Priced("priced", 0.5), "unpriced": Priced("unpriced", None)}
+    made["unpriced"].fields = {"metadata": {"finish_reason": "stop"}}
+    output = chain([made[name] for name in stages]).process({"id": 1})
+    assert "cost_usd" not in output["metadata"]
+    failing = chain([*(made[name] for name in stages), Raising(ValueError("no"))])
+    with pytest.raises(ProcessError) as caught:
+        failing.process({"id": 1})
+    assert "cost_usd" not in caught.value.spent
+
+
 @pytest.mark.parametrize(
     ("last", "spent"),
     [

@@ -65,7 +65,7 @@ def test_where_full_context_was_not_run_it_says_what_is_missing():
 
 def test_what_is_missing_is_the_command_that_brings_it():
     """The reader as it was asked for, behind a system that keeps all."""
-    reader = {**READER, "spec": "extractive:top=1"}
+    reader = {**READER, "spec": "extractive:name=mine,top=1"}
     short = {"name": "short", "stages": [{"name": "cut", "digest": "c"}, reader]}
     section = LossAttribution().section(rows(), {"systems": [short]})
     assert 'add "identity | extractive:top=1"' in section.lines[0]["name"]
