@@ -82,11 +82,12 @@ class Chain:
         metadata: Mapping[str, Any] = output.get("metadata") or {}
         if SENT not in output:
             return metadata
-        pricing = {stage.name: getattr(stage, "cost_usd_of", None) for stage in self.stages}
-        costs = [
-            cost_usd_of(usages) if (cost_usd_of := pricing.get(stage)) is not None else None
-            for stage, usages in usages_by_stage(output).items()
-        ]
+        following = iter(self.stages)  # several may have one name, and are in this order
+        costs = []
+        for name, usages in usages_by_stage(output):
+            stage = next((stage for stage in following if stage.name == name), None)
+            cost_usd_of = getattr(stage, "cost_usd_of", None)
+            costs.append(None if cost_usd_of is None else cost_usd_of(usages))
         if not costs or None in costs:
             return metadata
         return {**metadata, _COST: sum(costs)}

@@ -81,16 +81,16 @@ def _without_texts(stage: str, kept: Sequence[Any]) -> list[dict[str, Any]]:
     return [{"stage": stage, **found[0]}, *found[1:]] if found else []
 
 
-def usages_by_stage(output: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What endpoints counted of each request, by the stage that made it; None where nothing."""
-    found: dict[str, list[Any]] = {}
-    stage = ""
+def usages_by_stage(output: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    """What endpoints counted of each request, stage by stage; None where nothing."""
+    found: list[tuple[str, list[Any]]] = []
     kept = output.get(SENT)
     for entry in kept if isinstance(kept, list) else ():
-        stage = str(entry.get("stage", stage))
+        if "stage" in entry or not found:
+            found.append((str(entry.get("stage")), []))
         if not entry.get("plain") or "usage" in entry:
-            found.setdefault(stage, []).append(entry.get("usage"))
-    return found
+            found[-1][1].append(entry.get("usage"))
+    return [(stage, usages) for stage, usages in found if usages]
 
 
 class _Note:

@@ -482,3 +482,32 @@ def test_what_a_stage_tells_wrongly_is_an_error_of_who_reads_it(kept):
     assert output["response"] == "x"
     with pytest.raises(ValueError, match=SENT):
         requests_sent({"id": 1}, output)
+
+
+class Charging(Asking):
+    """A stage that reports what was counted, and knows what a token costs."""
+
+    def __init__(self, name, usd, tokens):
+        super().__init__(name, "{context}", response="x")
+        self.usd = usd
+        self.tokens = tokens
+
+    def process(self, example):
+        output = super().process(example)
+        output[SENT][0]["usage"] = {"prompt_tokens": self.tokens}
+        return output
+
+    def cost_usd_of(self, usages):
+        return None if self.usd is None else self.usd * sum(u["prompt_tokens"] for u in usages)
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"), [((2.0, 5.0), 2.0 * 10 + 5.0 * 100), ((2.0, None), 1.5)]
+)
+def test_a_stored_output_of_a_chain_is_priced_stage_by_stage(prices, cost):
+    """Also where two stages are called alike; as it was, where one price is not known."""
+    first, second = (Charging("same", usd, n) for usd, n in zip(prices, (10, 100), strict=True))
+    whole = chain([Stage("free"), first, second])
+    output = {**whole.process({"id": 1, "context": LONG}), "metadata": {"cost_usd": 1.5, "a": 1}}
+    assert whole.repriced(output) == {"cost_usd": cost, "a": 1}
+    assert whole.repriced({"metadata": {"cost_usd": 1.5}}) == {"cost_usd": 1.5}
