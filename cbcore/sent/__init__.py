@@ -24,6 +24,9 @@ SENT = "sent_requests"
 """The field of an output that tells of the requests, and the key of what a failure tells."""
 
 
+_ANSWERS = ("response", "tool_calls", "loglikelihoods")
+
+
 class SentRequest(NamedTuple):
     """One request to a model, as far as it is known.
 
@@ -101,7 +104,7 @@ def requests_sent(example: Mapping[str, Any], output: Mapping[str, Any]) -> list
         found = [one for stage in _by_stage(kept) for one in _stage_requests(stage, example, now)]
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"what the output says in {SENT!r} cannot be read: {error}") from error
-    if any(output.get(field) is not None for field in ("response", "tool_calls")):
+    if any(output.get(field) is not None for field in _ANSWERS):
         return found
     return [*found, *_untold(now, None)]
 

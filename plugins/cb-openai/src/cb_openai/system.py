@@ -16,7 +16,7 @@ from cb_openai.client import ChatClient
 from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, Pricing
+from cb_openai.prices import PRICES_VARIABLE, Pricing, tell_spent
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
@@ -245,6 +245,7 @@ class OpenAI:
             error.spent = self._spent(error)
             raise
         self._outcomes[reply.outcome] += 1
+        tell_spent(self._price, reply.usage, reply.lost_attempts)
         return tokens
 
     def _asked(self, example: Mapping[str, Any]) -> Generation:
