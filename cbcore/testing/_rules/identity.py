@@ -8,7 +8,8 @@ from typing import Any
 
 import cbcore.testing._samples as samples
 from cbcore.exceptions import CBError
-from cbcore.identity import UnidentifiableError, identity_of, left_out
+from cbcore.identity import UnidentifiableError, identity_of
+from cbcore.identity._descriptions import left_out
 from cbcore.introspection import parameters_of
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
