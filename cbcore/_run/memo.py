@@ -7,7 +7,7 @@ not stored: what went wrong is tried again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -57,8 +57,10 @@ class Memo:
         scorers: Sequence[tuple[Scorer, bytes]],
         *,
         warn: Callable[[str], None],
+        repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         self._store = store
+        self._repriced = repriced
         self._outputs = places.outputs
         self._rows = places.rows
         self._examples = places.examples
@@ -114,7 +116,7 @@ class Memo:
                 latency, payload, told = read_output(value)
                 given = from_bytes(told) if told else {}
                 scores = {s: given[name] for s, name in self._names.items() if name in given}
-                known = StoredOutput(payload, latency, work.example, scores)
+                known = StoredOutput(payload, latency, work.example, scores, self._repriced)
                 recalled[work.key] = known
                 if len(scores) < len(wanted):
                     content = content_key(work.key + payload)
