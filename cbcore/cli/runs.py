@@ -60,7 +60,7 @@ def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         scores = ", ".join(f"{name} {_number(told['scores'].get(name))}" for name in run.systems)
         on = ", ".join(run.datasets) + _part(run)
         when = run.record.started[:16].replace("T", " ")
-        rows.append((run.run_id, when, run.state, shown, f"{scores} on {on}"))
+        rows.append((run.run_id, when, run.state, shown, f"{scores} on {on}" if on else scores))
     echo_columns(("RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"), rows)
 
 

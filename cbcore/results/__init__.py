@@ -320,7 +320,10 @@ class EvalResult:
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise ResultError(f"this is not a saved result: {error}") from error
+            raise ResultError(
+                f"this is not a saved result: {error}",
+                hint="`cb run -o json=FILE` or result.save(FILE) writes one",
+            ) from error
         if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
             raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
         result = cls.from_parts(data, ())

@@ -95,6 +95,7 @@ export class OpenedView {
     const steps = this.#steps;
     const step = (id: string, label: string, sign: string, act: (() => void) | null | undefined) =>
       button(sign, () => act?.(), { id, "aria-label": label, title: label, disabled: !act });
+    const place = steps?.place ?? "";
     const where = this.#head.datasets.length > 1 || opened.dataset !== "" ? opened.dataset : "";
     return h(
       "header",
@@ -107,7 +108,7 @@ export class OpenedView {
         bdi(String(opened.id)),
         opened.repeat > 0 && h("small", {}, ` repeat ${opened.repeat}`),
       ),
-      h("span", { class: "where" }, bdi(where), steps?.place ? ` · ${steps.place}` : ""),
+      h("span", { class: "where" }, bdi(where), where && place && " · ", place),
       this.#copier(),
       button("Close", () => steps?.close(), { id: "close-opened", title: "Close (Esc)" }),
     );

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from urllib.parse import quote
 
+from cb_reporters import formats
 from cb_view.shelves import Entry
 from cbcore.texts import visible
 
@@ -94,7 +95,7 @@ def _document(title: str, body: str, head: str = "") -> str:
 
 def _line(entry: Entry) -> str:
     name, address = _text(entry.id), quote(entry.id, safe="")
-    facts = [entry.started, entry.state, f"{entry.rows:,} rows"]
+    facts = [formats.moment(entry.started), entry.state, f"{entry.rows:,} rows"]
     facts += [f"{entry.errored:,} errored"] if entry.errored else []
     told = " · ".join(filter(None, facts))
     ran = f"{_listed(entry.systems)} on {_listed(entry.datasets) or 'data from Python'}"
