@@ -100,12 +100,12 @@ def command_of(result: EvalResult) -> str | None:
     """The command that makes the run again; None where a part of it was an object of a program."""
     config: Mapping[str, Any] = result.config
     extended = list(_of_extensions(config))
-    parts = [
+    parts: list[tuple[str, ...]] = [
         part
         for kind, flag in _ASKED.items()
         for part in dict.fromkeys((flag, spec) for spec in _specs(config, kind))
     ]
-    has_data = bool(extended) or any(flag == "--dataset" for flag, _ in parts)
+    has_data = bool(extended) or any(flag == "--dataset" for flag, *_ in parts)
     systems = components(config, "systems")
     if not systems or not has_data or not all(_is_asked_for(one, extended) for one in systems):
         return None
