@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 import attrs
+
+from cbcore.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
@@ -16,7 +17,7 @@ __all__ = ("TRACEBACK", "Cause", "Causes", "causes_of")
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""
 
-_VARYING = re.compile(
+_VARYING = lazy_pattern(
     r"0x[0-9a-fA-F]+"  # where an object was
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests
     r"|\d+\.\d+|\d{4,}"  # times, sizes and counts; not the three digits of a status
@@ -77,7 +78,7 @@ class Causes:
         return sorted(causes, key=lambda cause: -cause.count)
 
 
-@attrs.define(repr=False)
+@attrs.define(eq=False, repr=False)
 class _Counted:
     first: Cause
     systems: dict[str, int]
