@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import overload
@@ -12,6 +13,7 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
+@functools.lru_cache(maxsize=4096)  # a start compares the same few hundred names again and again
 def canonical(name: str) -> str:
     """The form in which names are compared: lower case, runs of `-`, `_` and `.` as one hyphen."""
     return _SEPARATORS.sub("-", name).lower()
