@@ -38,7 +38,7 @@ _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})([/*])({_NUMBER})\Z")
 _MANY = (list, tuple, set, frozenset, Sequence, Collection, Iterable, Mapping, dict)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Point:
     """One point of a sweep: the stages it is made of, and what it has of each swept parameter.
 

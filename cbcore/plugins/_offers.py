@@ -31,7 +31,7 @@ _DESCRIPTION = (
 )
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class HookComponent(Component):
     """A component whose target only the hook can give: `live` imports its module and asks it."""
 
@@ -42,7 +42,7 @@ class HookComponent(Component):
         return self.live().load()
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Offers:
     """What the hook modules of a plugin offer and which hooks they have; or why they fail."""
 

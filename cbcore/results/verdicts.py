@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from operator import add
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import attrs
 
@@ -147,8 +147,7 @@ def verdicts_of(
     return verdicts
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Scores:
+class _Scores(NamedTuple):
     """The scores and the tokens of one system, row by row."""
 
     score: Terms
@@ -172,8 +171,7 @@ class _Scores:
         return cls(Terms(scores, kind="score"), tokens, n_output >= n_input, has_any)
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Pair:
+class _Pair(NamedTuple):
     """Where the rows of the same examples stand in each of two systems."""
 
     first: Sequence[int] | None
