@@ -67,8 +67,13 @@ def hint(
 
     At most `most` names are asked about, joined by "or", where `form` has its braces.
     """
-    near = near_matches(word, known, limit=most)
-    return form.format(" or ".join(near)) if near else otherwise
+    return asking(near_matches(word, known, limit=most), form) or otherwise
+
+
+def asking(near: Iterable[str], form: str = "did you mean {}?") -> str:
+    """The question whether one of some names was meant; empty where there is none."""
+    listed = list(near)
+    return form.format(" or ".join(listed)) if listed else ""
 
 
 def with_article(noun: str) -> str:
