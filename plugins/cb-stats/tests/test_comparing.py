@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from cb_stats import Options, compare_runs, compare_systems
+from cb_stats.wording import remarks
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalRow, Section
 
@@ -143,6 +144,7 @@ def test_clusters_widen_the_interval(result_of):
             row.metadata["cluster"] = i // 10
     (found,) = compare_runs(before, after).comparisons
     assert found.clusters == 6
+    assert "examples hang together in 6 clusters; so few make intervals rough" in remarks(found)
     assert found.high - found.low > 2 * (alone.high - alone.low)
     assert found.p_value > alone.p_value
 
@@ -161,6 +163,33 @@ def test_non_inferiority_is_settled_or_says_what_would(
     assert found.non_inferiority.verdict == verdict
     assert found.tokens == pytest.approx(0.36)
     assert (found.non_inferiority.needed is not None) == (verdict == "inconclusive")
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(2, "inconclusive"), (40, "inconclusive"), (150, "yes")])
+def test_that_nothing_was_seen_to_be_lost_does_not_rule_a_loss_out(result_of, n, verdict):
+    """Of 40 equal examples, 2 % that are lost would be among none in every second sample."""
+    run = result_of({"full": [1.0] * n, "cut": [1.0] * n})
+    (found,) = compare_systems(run, Options(non_inferior=0.02)).comparisons
+    assert found.non_inferiority.verdict == verdict
+    assert found.low < 0 < found.high
+    if verdict == "inconclusive":
+        assert 100 < found.non_inferiority.needed < 250
+
+
+def test_one_example_that_was_won_does_not_rule_a_loss_out(result_of):
+    """Rare losses are as likely as the rare gain, and were not seen by chance."""
+    run = result_of({"full": [0.0] + [1.0] * 39, "cut": [1.0] * 40})
+    (found,) = compare_systems(run, Options(non_inferior=0.02)).comparisons
+    assert found.non_inferiority.verdict == "inconclusive"
+    assert found.non_inferiority.needed > 40
+
+
+def test_equal_values_that_can_be_anything_have_no_bounds(result_of):
+    """Neither an interval nor a verdict on a loss."""
+    run = result_of({"full": [7.0] * 9, "cut": [7.0] * 9})
+    (found,) = compare_systems(run, Options(non_inferior=0.02)).comparisons
+    assert (found.low, found.high, found.non_inferiority.lower) == (None, None, None)
+    assert found.non_inferiority.verdict == "inconclusive"
 
 
 def test_examples_for_a_wanted_difference_are_told(before, noise):

@@ -89,6 +89,16 @@ def test_no_loss_keeps_a_margin_of_zero(before):
     assert states(check(before, Rules(max_drop={"f1": 0.0}), before)) == {
         ("max-drop f1=0", "mine"): "kept"
     }
+    (outcome,) = check(before, Rules(max_drop={"f1": 0.0}), before).outcomes
+    assert outcome.told.endswith("every example scores as before")
+
+
+def test_one_example_is_too_few(result_of):
+    """Though it scores as before."""
+    one = result_of({"s": [1.0]})
+    (outcome,) = check(one, Rules(max_drop={"f1": 0.02}), one).outcomes
+    assert outcome.state == "inconclusive"
+    assert outcome.told.endswith("1 example is too few to tell")
 
 
 def test_a_system_that_was_not_run_again_is_told(before, result_of, scores):

@@ -18,7 +18,14 @@ from cb_stats.samples import Key, Pairs, Question, grouped, questions_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult
-from cbcore.stats import examples_needed, holm, mean_of, smallest_effect, t_quantile
+from cbcore.stats import (
+    examples_needed,
+    holm,
+    mean_of,
+    paired_mean_of,
+    smallest_effect,
+    t_quantile,
+)
 
 MOST_EXAMPLES = 5
 """How many of the examples behind a regression are named."""
@@ -193,7 +200,13 @@ def _comparison(
     if estimate is None or estimate.stderr is None:
         return bare
     df = (estimate.clusters or len(differences)) - 1
-    half = t_quantile(1 - options.alpha / 2, df) * estimate.stderr
+    reach = 1.0 if all(0 <= score <= 1 for score in (*first, *second)) else None
+    steady = paired_mean_of(differences, groups, reach=reach)
+    low = high = None
+    if steady is not None and steady.stderr is not None:
+        half = t_quantile(1 - options.alpha / 2, df) * steady.stderr
+        farthest = math.inf if reach is None else reach
+        low, high = max(steady.value - half, -farthest), min(steady.value + half, farthest)
     p_value, test = permutation_p_value(differences, groups, seed=options.seed)
     alpha, power, margin = options.alpha, options.power, options.non_inferior
     needed, to_detect = (
@@ -202,8 +215,8 @@ def _comparison(
     )
     return attrs.evolve(
         bare,
-        low=estimate.value - half,
-        high=estimate.value + half,
+        low=low,
+        high=high,
         stderr=estimate.stderr,
         p_value=p_value,
         test=test,
@@ -213,7 +226,9 @@ def _comparison(
         needed=needed,
         needed_to_detect=to_detect,
         non_inferiority=(
-            None if margin is None else judge(estimate, df, margin, alpha=alpha, power=power)
+            None
+            if margin is None
+            else judge(estimate, steady, df, margin, alpha=alpha, power=power)
         ),
     )
 

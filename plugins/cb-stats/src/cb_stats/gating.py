@@ -10,7 +10,7 @@ import attrs
 
 from cb_stats.comparing import compare_runs
 from cb_stats.records import Comparison, Options, Report
-from cb_stats.wording import lost, numbers
+from cb_stats.wording import examples, lost, numbers
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow
@@ -167,7 +167,7 @@ def _value(
     if estimate is None or estimate.interval is None:
         return value, f"it is {value:.4g}"
     low, high = estimate.interval
-    return value, f"it is {value:.4g} [{low:.4g}, {high:.4g}] on {estimate.n:,} examples"
+    return value, f"it is {value:.4g} [{low:.4g}, {high:.4g}] on {examples(estimate.n)}"
 
 
 def _check_known(result: EvalResult, name: str) -> None:
@@ -191,10 +191,12 @@ def _drop(one: Comparison, margin: float, rules: Rules) -> Outcome:
     elif drop > margin and (rules.strict or one.verdict == "worse"):
         state = "broken"
         told += f"; lost most: {lost(one)}"
+    elif one.n > 1 and one.ties == one.n:
+        told += "; every example scores as before"
     elif one.non_inferiority is None or one.non_inferiority.verdict != "yes":
         needed = one.non_inferiority.needed if one.non_inferiority else None
         state = "inconclusive"
-        told += f"; {one.n:,} examples are too few to tell"
+        told += f"; {examples(one.n)} {'is' if one.n == 1 else 'are'} too few to tell"
         told += f", about {needed:,} would" if needed is not None else ""
     return Outcome(
         rule=f"max-drop {one.metric}={margin:g}",
