@@ -169,7 +169,9 @@ def paired_mean_of(
     apart = [s - value * k for s, k in zip(sums, sizes, strict=True)]
     apart += [extra - value * size, -extra - value * size]
     stderr = math.sqrt(math.fsum(map(mul, apart, apart))) / (n + 2 * size)
-    return attrs.evolve(plain, value=value, stderr=stderr, interval=around(value, stderr, count - 1))
+    return attrs.evolve(
+        plain, value=value, stderr=stderr, interval=around(value, stderr, count - 1)
+    )
 
 
 def _two_more(differences: Sequence[float]) -> float:

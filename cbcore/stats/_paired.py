@@ -107,7 +107,7 @@ def difference_of(
 
 def _reach(*scores: Sequence[float]) -> float | None:
     """How far scores can differ: 1 where all are between 0 and 1, else nobody knows."""
-    return 1.0 if all(0 <= min(some) and max(some) <= 1 for some in scores) else None
+    return 1.0 if all(min(some) >= 0 and max(some) <= 1 for some in scores) else None
 
 
 def lower_bound_of(

@@ -15,6 +15,7 @@ from cbcore._store.sweeping import remove_runs
 from cbcore.exceptions import DataError, ResultError, RunStoppedError, StoreError, UsageError
 from cbcore.kept import find_kept, kept_runs
 from cbcore.merging import merge
+from tests.stores import values_in
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 N = 3
@@ -579,6 +580,22 @@ def test_what_others_remove_meanwhile_is_told(store, monkeypatch):
     with pytest.raises(StoreError, match=r"removed from .* meanwhile"):
         merge(ids, cache_dir=store)
     assert len(kept_runs(store)) == 2
+    monkeypatch.undo()
+    assert len(merge(ids, cache_dir=store).rows) == 20
+
+
+def test_a_merge_that_fails_leaves_nothing_behind(store, monkeypatch):
+    """Its rows are nobody's, and would lie there until something is removed."""
+    ids = [sharded(store, number) for number in (1, 2)]
+    before = values_in(store / "store.sqlite3", "rows")
+
+    def failing(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(merging, "tables_of", failing)
+    with pytest.raises(KeyboardInterrupt):
+        merge(ids, cache_dir=store)
+    assert values_in(store / "store.sqlite3", "rows") == before
     monkeypatch.undo()
     assert len(merge(ids, cache_dir=store).rows) == 20
 

@@ -165,7 +165,9 @@ def test_non_inferiority_is_settled_or_says_what_would(
     assert (found.non_inferiority.needed is not None) == (verdict == "inconclusive")
 
 
-@pytest.mark.parametrize(("n", "verdict"), [(2, "inconclusive"), (40, "inconclusive"), (150, "yes")])
+@pytest.mark.parametrize(
+    ("n", "verdict"), [(2, "inconclusive"), (40, "inconclusive"), (150, "yes")]
+)
 def test_that_nothing_was_seen_to_be_lost_does_not_rule_a_loss_out(result_of, n, verdict):
     """Of 40 equal examples, 2 % that are lost would be among none in every second sample."""
     run = result_of({"full": [1.0] * n, "cut": [1.0] * n})
