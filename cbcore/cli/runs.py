@@ -166,7 +166,7 @@ def _told(run: KeptRun) -> dict[str, Any]:
     """What is to be said of a run, line by line."""
     manifest, summary = run.record.manifest, _summary(run)
     config = manifest["config"]
-    lines = {
+    lines: dict[str, Any] = {
         "run": run.run_id,
         "state": f"{run.state} {manifest.get('reason', '')}".strip(),
         "started": run.record.started,
