@@ -89,20 +89,27 @@ class KeptRun:
         if document is not None and self.record.state != "running":
             result = EvalResult.from_parts(document, rows)
         else:
-            result = _partial(self, rows, parts)
+            result = _summed_up(self, rows, parts)
         if not result.config.get("no_examples"):
             result.texts = KeptTexts(reader, parts, self.record.manifest["places"])
         return result
 
 
-def _partial(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
-    """What was done of a run that has not ended, summed up."""
-    config: RunConfig = {**run.record.manifest["config"], "state": "interrupted"}
+def _summed_up(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
+    """What was done of a run that has not ended, or whose end was damaged in the store."""
+    config: RunConfig = {**run.record.manifest["config"]}
     metrics, problems = metrics_of(config)
     found = sum_up(parts, metrics, config.get("score_field"))
-    so_far = "is still running" if run.state == "running" else "did not end"
-    remark = f"this is partial: the run {so_far}, and {len(rows)} rows of it are kept"
-    config["state_reason"] = remark
+    if run.record.state == "finished":
+        config["state"] = "finished"
+        problems.append(
+            "what came of this run was damaged in the store: its numbers are made anew from its rows"
+        )
+    else:
+        so_far = "is still running" if run.state == "running" else "did not end"
+        config["state"] = "interrupted"
+        remark = f"this is partial: the run {so_far}, and {len(rows)} rows of it are kept"
+        config["state_reason"] = remark
     return EvalResult(
         rows=rows,
         summary=found.summary,

@@ -139,14 +139,14 @@ def read_rows(data: Any) -> list[EvalRow]:
             made.latency = math.nan if made.latency is None else made.latency
             for name, types in _TYPES.items():
                 if not isinstance(value := getattr(made, name), types):
-                    raise TypeError(f"{name!r} of row {number} is {value!r:.80}")  # noqa: TRY301
+                    raise TypeError(f"{name!r} of row {number} is {value!r:.80}")
             scores: dict[str, Any] = made.scores
             for name, score in list(scores.items()):
                 if score is None:
                     made.missing.setdefault(name, "it was no finite number")
                     del scores[name]
                 elif not isinstance(score, int | float):
-                    raise TypeError(f"the score {name!r} of row {number} is {score!r:.80}")  # noqa: TRY301
+                    raise TypeError(f"the score {name!r} of row {number} is {score!r:.80}")
             rows.append(made)
     except TypeError as error:
         raise ResultError(f"a row of this result cannot be read: {error}") from error

@@ -99,7 +99,7 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
         for name in rules.systems:
             if name not in result.systems:
                 raise UsageError(
-                    f"the run has no system {name!r}", hint=hint(name, result.systems, "see above")
+                    f"the run has no system {name!r}", hint=hint(name, result.systems, "it has these")
                 )
         kept = set(rules.systems)
         result = attrs.evolve(
