@@ -8,7 +8,7 @@ import pytest
 from cb_stats import Options, compare_runs, compare_systems
 from cb_stats.wording import remarks
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.results import EvalRow, Section
+from cbcore.results import EvalRow, Section, Texts
 
 
 def test_a_planted_loss_is_found_and_noise_is_not(before, noise, worse):
@@ -256,3 +256,27 @@ def test_a_run_that_was_not_finished_is_told(before):
     assert compare_runs(part, before).remarks == [
         "r is interrupted: only the rows that were done count"
     ]
+
+
+@pytest.mark.parametrize(("column", "is_told"), [("question", True), ("note", False)])
+def test_examples_of_the_same_id_that_differ_are_told(before, noise, column, is_told):
+    """What was kept of them is looked at; a column that was added is no other example."""
+    for run in (before, noise):
+        run.texts = [Texts({"question": f"Which is {i}?"}) for i in range(len(run.rows))]
+    changed = {"question": "Which is 4?", column: "Why?"}
+    noise.texts[4] = Texts(changed)
+    report = compare_runs(before, noise)
+    assert report.other_data is is_told
+    assert len(report.remarks) == is_told
+    if is_told:
+        assert report.remarks[0].startswith("1 of 60 examples that were looked at have the same id")
+        assert "q4 first" in report.remarks[0]
+
+
+def test_of_many_examples_some_are_looked_at(result_of):
+    """Evenly spread: data that was put in another order shows in any of them."""
+    runs = [result_of({"mine": [0.5] * 1050}) for _ in range(2)]
+    for shift, run in enumerate(runs):
+        run.texts = [Texts({"question": f"Which is {i + shift}?"}) for i in range(1050)]
+    (told,) = compare_runs(*runs).remarks
+    assert told.startswith("96 of 96 examples")

@@ -14,7 +14,8 @@ import attrs
 from cb_stats.noninferiority import judge
 from cb_stats.records import Comparison, Options, Report, Verdict
 from cb_stats.resampling import front_shares, permutation_p_value
-from cb_stats.samples import Key, Pairs, Question, grouped, questions_of
+from cb_stats.sameness import other_data
+from cb_stats.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult
@@ -40,7 +41,7 @@ def compare_systems(
     """
     options = options or Options()
     metric = metric_of(result, options.metric)
-    sides = {system: questions_of(rows, metric) for system, rows in result.rows_by_system().items()}
+    sides = sides_of(result, metric)
     if baseline is not None and baseline not in sides:
         raise UsageError(
             f"the run has no system {baseline!r}", hint=hint(baseline, sides, "it has these")
@@ -74,8 +75,7 @@ def compare_runs(before: EvalResult, after: EvalResult, options: Options | None 
     options = options or Options()
     metric = metric_of(after, options.metric)
     metric_of(before, metric)
-    old = {s: questions_of(rows, metric) for s, rows in before.rows_by_system().items()}
-    new = {s: questions_of(rows, metric) for s, rows in after.rows_by_system().items()}
+    old, new = sides_of(before, metric), sides_of(after, metric)
     same = [(system, system) for system in new if system in old]
     if not same and len(old) == len(new) == 1:
         same = [(next(iter(new)), next(iter(old)))]
@@ -95,8 +95,12 @@ def compare_runs(before: EvalResult, after: EvalResult, options: Options | None 
         *(metric, _parts(after), options),
         names=("the second run", "the first run"),
     )
-    remarks += [*_remarks(before), *_remarks(after)]
-    return Report(f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)))
+    one, other = same[0]
+    changed = other_data((before, old[other]), (after, new[one]))
+    remarks += [*_remarks(before), *_remarks(after), *changed]
+    return Report(
+        f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)), other_data=bool(changed)
+    )
 
 
 def metric_of(result: EvalResult, asked: str | None) -> str:

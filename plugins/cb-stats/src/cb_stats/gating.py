@@ -99,7 +99,8 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
         for name in rules.systems:
             if name not in result.systems:
                 raise UsageError(
-                    f"the run has no system {name!r}", hint=hint(name, result.systems, "it has these")
+                    f"the run has no system {name!r}",
+                    hint=hint(name, result.systems, "it has these"),
                 )
         kept = set(rules.systems)
         result = attrs.evolve(
@@ -108,11 +109,13 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
             summary={s: values for s, values in result.summary.items() if s in kept},
         )
     outcomes = [*_unfinished(result), *_bounds(result, rules)]
-    reports = []
+    reports: list[Report] = []
     for metric, margin in rules.max_drop.items():
         assert baseline is not None  # noqa: S101 - refused above
         options = Options(metric=metric, alpha=rules.alpha, non_inferior=margin)
         report = compare_runs(baseline, result, options)
+        if report.other_data and not reports:
+            outcomes.append(_changed(report))
         reports.append(report)
         outcomes += [_drop(one, margin, rules) for one in report.overall]
         outcomes += _gone(baseline, report, metric, margin, rules)
@@ -125,6 +128,12 @@ def _unfinished(result: EvalResult) -> Iterator[Outcome]:
     if state != "finished":
         told = f"the run is {state}: only the rows that were done count"
         yield Outcome(rule="finished", system="every system", state="inconclusive", told=told)
+
+
+def _changed(report: Report) -> Outcome:
+    """What was lost on other data is no drop."""
+    told = next(told for told in report.remarks if "other data" in told)
+    return Outcome(rule="same examples", system="every system", state="inconclusive", told=told)
 
 
 def _bounds(result: EvalResult, rules: Rules) -> Iterator[Outcome]:
