@@ -21,7 +21,7 @@ import signal
 from cbcore._run import memo
 from cbcore._store import store as stores
 
-memo.MOST_VALUES, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
+memo.FULL, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
 
 
 class Cut:
