@@ -44,7 +44,8 @@ def compare_systems(
     sides = sides_of(result, metric)
     if baseline is not None and baseline not in sides:
         raise UsageError(
-            f"the run has no system {baseline!r}", hint=hint(baseline, sides, "it has these")
+            f"the run has no system {baseline!r}",
+            hint=hint(baseline, sides, f"it has {', '.join(sides)}"),
         )
     if len(sides) < 2:
         raise ResultError(

@@ -100,7 +100,7 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
             if name not in result.systems:
                 raise UsageError(
                     f"the run has no system {name!r}",
-                    hint=hint(name, result.systems, "it has these"),
+                    hint=hint(name, result.systems, f"it has {', '.join(result.systems)}"),
                 )
         kept = set(rules.systems)
         result = attrs.evolve(

@@ -34,7 +34,9 @@ def other_data(
             example = example or str(key[1])
     if not changed:
         return []
-    told = f"{changed:,} of {looked_at:,} examples that were looked at have the same id in both runs"
+    told = (
+        f"{changed:,} of {looked_at:,} examples that were looked at have the same id in both runs"
+    )
     return [f"{told} and other data, {example} first: what differs may be the data"]
 
 
