@@ -706,7 +706,9 @@ def test_a_row_that_was_damaged_is_told(tmp_path, changed):
     told = json.loads(result.to_json())
     told["rows"][1] |= changed
     (tmp_path / "shard.json").write_text(json.dumps(told))
-    with pytest.raises(ResultError, match=r"shard.json: (its rows cannot|the row of|a row of this result cannot)"):
+    with pytest.raises(
+        ResultError, match=r"shard.json: (its rows cannot|the row of|a row of this result cannot)"
+    ):
         merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
 
 
