@@ -186,7 +186,9 @@ class ProcessError(RunError):
 
     `spent` is what the call took all the same, for the row's metadata and the budget: dollars
     as `cost_usd`, tokens as `spent_tokens`, and as `requests_of_unknown_cost` the number of
-    requests that may have been billed and told neither. Empty when nothing is known.
+    requests that may have been billed and told neither. `sent_requests` may list all requests
+    with `to` whom each went, its `usage` and how many attempts at it were `lost`, as outputs do;
+    see `cbcore.sent`. Empty when nothing is known.
     """
 
     def __init__(

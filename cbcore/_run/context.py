@@ -88,7 +88,8 @@ class RunContext:
             if (known := self.identity(scorer.part)) is not None
         ]
         places = self.keeping.places(system.name, identity, source.tag)
-        return Memo(self.store, places, scorers, warn=self.warn)
+        repriced = getattr(system.value, "repriced", None)
+        return Memo(self.store, places, scorers, warn=self.warn, repriced=repriced)
 
     def works(
         self,

@@ -21,6 +21,8 @@ __all__ = ("Verdict",)
 ALPHA = 0.05
 """How often chance alone may be called a difference."""
 
+_MOST_DIGITS = 6
+
 Outcome = Literal["baseline", "better", "worse", "undecided"]
 
 
@@ -290,7 +292,11 @@ def _number(value: float | None, low: float | None, high: float | None, *, sign:
 def _bounds(low: float | None, high: float | None, scale: float, digits: int) -> str:
     if low is None or high is None:
         return ""
-    return f" [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+    while True:
+        shown = f"{low * scale:.{digits}f}", f"{high * scale:.{digits}f}"
+        if shown[0] != shown[1] or low == high or digits >= _MOST_DIGITS:
+            return f" [{shown[0]}, {shown[1]}]"
+        digits += 1  # of many examples: two bounds that look alike would tell nothing
 
 
 def _about(count: int) -> str:
