@@ -19,7 +19,7 @@ import attrs
 __all__ = ("spent",)
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Spent:
     """What was told: dollars, tokens, and how many calls did not say what they cost."""
 

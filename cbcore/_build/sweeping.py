@@ -40,7 +40,7 @@ _HOW = "write 50..400/50, or 1000..8000*2"
 _MANY = (list, tuple, set, frozenset, Sequence, Collection, Iterable, Mapping, dict)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Point:
     """One point of a sweep: the stages it is made of, and what it has of each swept parameter.
 

@@ -96,7 +96,7 @@ class _At:
         return _At(self.depth, True, self.public_only, self.seen, self.classes)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Seen:
     """An object, with how and as what its attributes were described."""
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from cbcore.lazy import lazy_pattern
+
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
@@ -16,7 +18,7 @@ __all__ = ("TRACEBACK", "Cause", "Causes", "causes_of")
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""
 
-_VARYING = re.compile(
+_VARYING = lazy_pattern(
     r"(?P<code>\b(?:status|code|errno|http|signal|version)\b[^\w\s]*\s?[^\w\s]*\d+)"
     r"|0x[0-9a-f]+"  # where an object was
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests
@@ -86,7 +88,7 @@ class Causes:
         return sorted(causes, key=lambda cause: -cause.count)
 
 
-@attrs.define(repr=False)
+@attrs.define(eq=False, repr=False)
 class _Counted:
     first: Cause
     systems: dict[str, int]

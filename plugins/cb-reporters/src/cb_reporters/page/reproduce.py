@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -35,8 +35,7 @@ _ALL_OR_NONE = ("evaluators", "metrics")
 _GIVEN_IN_PYTHON = "given in Python"
 
 
-@attrs.frozen(repr=False)
-class Used:
+class Used(NamedTuple):
     """A component of the run: what it is, spelt out with every parameter, and whose."""
 
     kind: str
