@@ -114,7 +114,7 @@ class Sleeper:
 
     is_spent = False
 
-    def open(self, workers: int) -> Sleeper:
+    def open(self, workers: int, after: Any = None) -> Sleeper:
         return self
 
     def work(self, payload: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """The process that speaks with Ray for a run; see `cb_ray.link` for the run's side.
 
 It gets messages on its standard input and answers on its standard output: `Place` first, then
-`open`, `send`, `abandon` and `close` for crews by their number. It ends when the input ends, that
+`open`, `send`, `abandon`, `reopen` and `close` for crews by their number. It ends when the input ends, that
 is also when the run was killed, and takes a Ray that it started with it.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import select
 import shutil
@@ -91,9 +92,13 @@ class _Desk:
             self._crews[number] = Actors(
                 self._place,
                 *rest,
-                tell=lambda *said: self._tell(number, *said),
+                tell=functools.partial(self._tell, number),
                 is_crowded=lambda: any(crew.has_workers for crew in self._crews.values()),
             )
+        elif word == "reopen" and (crew := self._crews.pop(number, None)) is not None:
+            other, recipe = rest  # another number, so that nothing said before is taken for its own
+            self._crews[other] = crew
+            crew.reopen(recipe, tell=functools.partial(self._tell, other))
         elif word == "close":
             self._closing = asyncio.ensure_future(self._close(number))
         elif (crew := self._crews.get(number)) is not None:
