@@ -13,9 +13,11 @@ import functools
 import os
 import select
 import shutil
+import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from cb_ray import frames
@@ -117,14 +119,44 @@ class _Desk:
 
 
 def _leave(place: Place) -> None:
-    """End, whatever Ray thinks of it."""
+    """End, whatever Ray thinks of it; with a Ray of our own, that has nothing to say any more."""
     import ray
 
     clock = threading.Timer(_LONG_S, os._exit, (1,))
     clock.daemon = True
     clock.start()
-    ray.shutdown()
+    if place.folder is None or not _end_all_others():
+        ray.shutdown()
     if place.folder is not None:
         shutil.rmtree(place.folder, ignore_errors=True)
     sys.stdout.flush()
     os._exit(0)  # threads of Ray may be left that wait for a head that is gone
+
+
+def _end_all_others() -> bool:
+    """End the other processes of our session, which is all of a Ray that we started.
+
+    Ray itself asks each of them to leave, one after another, and waits for more than a second.
+    Whether that can be done here.
+    """
+    found = _session()
+    while found:
+        for number in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        found = _session()
+    return Path("/proc/self/stat").exists()
+
+
+def _session() -> list[int]:
+    """The processes of our session that have not ended, but for this one."""
+    session, own, found = os.getsid(0), os.getpid(), []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, _, _, of, *_ = path.read_text().rpartition(")")[2].split()
+            if int(of) == session and state != "Z" and int(path.parent.name) != own:
+                found.append(int(path.parent.name))
+    return found
