@@ -11,7 +11,7 @@ import io
 import os
 import pickle
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -79,7 +79,10 @@ def recipe_for(part: Part, scorers: Sequence[Scorer], options: RunOptions) -> Re
     asked = [_asked(judge, own) for judge, own in of_part.items()]
     kit = Kit(
         system_name=part.name,
-        versions=dict(_versions([one.record for one in (part, *of_part)])),
+        versions={
+            **dict(_versions([one.record for one in (part, *of_part)])),
+            **_versions_of_objects((part, *of_part)),
+        },
         parts=_pickled(_sent(part), asked),
         timeout_s=options.timeout_s,
         in_flight=calls_at_once(part.value, options.max_workers),
@@ -112,6 +115,21 @@ def _versions(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]
         if record.get("version") is not None:
             yield record["plugin"], record["version"]
         yield from _versions(record.get("stages") or ())
+
+
+def _versions_of_objects(parts: Iterable[Part]) -> dict[str, str]:
+    """The plugins whose objects are sent as they are, of which no record tells."""
+    packages = {
+        type(part.value).__module__.partition(".")[0]
+        for part in parts
+        if part.making is None and part.record.get("version") is None
+    }
+    found = {}
+    for dist in _metadata.scan() if packages - {"__main__"} else ():
+        offered = {entry.value.partition(":")[0].partition(".")[0] for entry in dist.declared}
+        if packages & offered:
+            found[dist.name] = dist.version
+    return found
 
 
 class _Pickler(pickle.Pickler):
