@@ -71,7 +71,11 @@ def test_a_file_of_variables_is_read_as_shells_write_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("written", "told"),
-    [("ONE=a\nsk-hush-hush\n", "line 2 is not NAME=value"), (b"\xff\xfe", "not UTF-8"), (None, "No")],
+    [
+        ("ONE=a\nsk-hush-hush\n", "line 2 is not NAME=value"),
+        (b"\xff\xfe", "not UTF-8"),
+        (None, "No"),
+    ],
 )
 def test_what_is_wrong_with_a_file_of_variables_is_said_without_what_is_in_it(
     written, told, tmp_path

@@ -139,7 +139,9 @@ def run(folder, *names, **how):
 
 
 def told(result):
-    rows = [(r.dataset, r.example_id, r.response, r.scores, r.missing, r.error) for r in result.rows]
+    rows = [
+        (r.dataset, r.example_id, r.response, r.scores, r.missing, r.error) for r in result.rows
+    ]
     return rows, {key: section.lines for key, section in result.sections.items()}
 
 
@@ -148,7 +150,12 @@ def test_tasks_are_scored_by_workers_as_by_the_run(folder):
     names = ("sums", "choices", "own_results")
     here = run(folder, *names)
     assert len(here.rows) == 18
-    assert {name for row in here.rows for name in row.scores} >= {"exact_match", "near", "hit", "acc"}
+    assert {name for row in here.rows for name in row.scores} >= {
+        "exact_match",
+        "near",
+        "hit",
+        "acc",
+    }
     assert told(run(folder, *names, executor="processes:workers=1")) == told(here)
 
 
