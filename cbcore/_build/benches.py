@@ -91,6 +91,8 @@ class WorkBench:
 
     def close(self) -> None:
         """Let the system close what it holds open, end the event loop, and let go of both."""
+        if self._system is None:
+            return
         if self._loop is not None:
             if hasattr(self._system, "aclose"):
                 with contained():

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 from cb_ray import frames
 from cb_ray.settings import Place
 
+_MOMENT_S = 0.01
 _LONG_S = 10.0
 """How long Ray may take to shut down, once the run is over."""
 
@@ -147,6 +148,7 @@ def _end_all_others() -> bool:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+        time.sleep(_MOMENT_S)
         found = _session()
     return Path("/proc/self/stat").exists()
 
