@@ -319,6 +319,7 @@ class Dispatch:
             cause += ", which is what a call may take without --timeout"
         self.crews.ledger.lose("it did not answer in time", counts=False)
         if len(sent.examples) > 1:
+            cause = "it did not answer in time"
             for one in sent.examples:  # at once: to halve them would take the limit every time
                 self._send_again([one], cause)
             return

@@ -14,7 +14,7 @@ MOST_BYTES = 1_000_000
 LONGEST_BATCH_S = 1.0
 """A worker that has worked on a batch for so long begins no other example of it."""
 LONGEST_CALL_S = 3600.0
-"""How long a batch is waited for where nobody said how long a call may take."""
+"""How long an example is waited for where nobody said how long a call may take."""
 
 _GROWS = 4
 _RECENT = 0.3
@@ -55,7 +55,9 @@ class Patience:
     A worker ends a call that takes longer than `timeout_s` itself where it can, and begins no
     other behind it. What is left is the call that cannot be ended, which holds its whole process,
     and scoring, for which nobody gave a limit: what it took so far, several times over. Where
-    calls have no limit either, a batch has `LONGEST_CALL_S`: nothing is waited for for ever.
+    calls have no limit either, one has `LONGEST_CALL_S`: nothing is waited for for ever. Several
+    are sent together only if they are quick, so that they have until it is unusual, and are then
+    sent one by one; those that overlap in a worker are dear, and have the time of one.
     """
 
     timeout_s: float | None
@@ -79,7 +81,11 @@ class Patience:
 
     def is_unusual(self, waited_s: float) -> bool:
         """Whether a reply is out for so long that the user should know of it."""
-        return waited_s >= max(self._silent_s, _UNUSUAL * self._longest_reply_s)
+        return waited_s >= max(self._silent_s, self._unusual_s)
+
+    @property
+    def _unusual_s(self) -> float:
+        return max(_SILENT_S, _UNUSUAL * self._longest_reply_s)
 
     def told(self) -> None:
         """The user knows: the next time is when it took twice as long."""
@@ -87,7 +93,8 @@ class Patience:
 
     def for_batch(self, n_examples: int) -> float:
         if self.timeout_s is None:
-            return max(LONGEST_CALL_S, 4 * self._longest_scoring_s * n_examples)
+            alone_s = LONGEST_CALL_S if n_examples == 1 or self.width > 1 else self._unusual_s
+            return max(alone_s, 4 * self._longest_scoring_s * n_examples)
         # One call at a time: what was begun before the worker would stop, and the last. Several
         # at a time: as many rounds of them as are begun at once; see `executors`.
         rounds = 1 if self.width == 1 else min(math.ceil(n_examples / self.width), 5)

@@ -115,7 +115,7 @@ def test_an_example_that_hangs_is_ended_at_its_deadline_and_alone():
 def test_without_a_time_limit_a_call_may_take_most_of_an_hour():
     """Whatever others took before it."""
     long = iter([None] * int(LONGEST_CALL_S - 10))
-    crew = ScriptedCrew(lambda n: next(long, len(n)) if 2 in n else len(n), size=1)
+    crew = ScriptedCrew(lambda n: next(long, len(n)) if 2 in n else len(n), size=1, call_s=1.0)
     outcomes = list(dispatch(crew).outcomes(works(3)))
     assert [o.error for o in outcomes] == [None] * 3
     assert crew.abandoned == []
@@ -130,7 +130,30 @@ def test_without_a_time_limit_nothing_is_waited_for_for_ever():
         "timed out after 3600 s, which is what a call may take without --timeout: "
         "its worker did not answer, and was ended"
     )
-    assert LONGEST_CALL_S <= crew.clock.now <= 2 * LONGEST_CALL_S + 10
+    assert LONGEST_CALL_S <= crew.clock.now <= LONGEST_CALL_S + 80
+
+
+def test_quick_examples_that_hang_together_are_sent_one_by_one_after_a_minute():
+    """All but one are answered then, and that one is named, instead of all for an hour."""
+    told = []
+    crew = ScriptedCrew(lambda n: None if 9 in n else len(n), size=2)
+    running = dispatch(crew)
+    running.crews.ledger.warn = told.append
+    outcomes = running.outcomes(works(200))
+    first = [next(outcomes) for _ in range(9)]
+    assert [o.error for o in first] == [None] * 9
+    assert 60 <= crew.clock.now <= 70
+    rest = list(outcomes)
+    assert [o.work.index for o in rest if o.error] == [9]
+    assert all("the worker that has example 9:" in text for text in told)
+    assert 60 + LONGEST_CALL_S <= crew.clock.now <= 80 + LONGEST_CALL_S
+
+
+def test_calls_that_overlap_in_a_worker_are_not_sent_again_before_their_time():
+    """They wait for something, which may be paid for."""
+    overlapping = Patience(None, width=8)
+    assert overlapping.for_batch(8) == LONGEST_CALL_S
+    assert Patience(None).for_batch(8) < LONGEST_CALL_S
 
 
 @pytest.mark.parametrize("timeout_s", [None, 300.0])
@@ -376,7 +399,7 @@ def test_large_examples_go_in_small_batches():
 
 def test_a_deadline_follows_the_time_limit_and_leaves_time_to_score():
     """A call has its limit; who scores has none, and so gets what it took before and more."""
-    assert Patience(None).for_batch(100) == LONGEST_CALL_S
+    assert Patience(None).for_batch(1) == LONGEST_CALL_S
     alone = Patience(10.0).for_batch(1)
     assert 10.0 < alone <= 10.0 + LONGEST_BATCH_S + 5.0
     assert Patience(10.0).for_batch(100) == alone
