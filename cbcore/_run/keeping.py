@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import attrs
 
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.reading import Reader
-from cbcore._store.rows import GrowingRows
+from cbcore._store.rows import GrowingRows, each_encoded, each_encoded_as_numbers
 from cbcore._store.shelf import OWNER_BYTES, Shelf
 from cbcore._store.store import Store
 from cbcore.identity import content_key
@@ -66,7 +67,7 @@ class KeptExamples:
                 place = self.kept(place, address, content)
             return place
         order += joined
-        self._shelf.put_all(zip(addresses, contents, strict=True))
+        self._shelf.put([*chain.from_iterable(zip(addresses, contents, strict=True))])
         return len(order)
 
     def kept(self, place: int, address: bytes, content: bytes) -> int:
@@ -124,7 +125,8 @@ class Keeping:
         return GrowingRows(system, self._shelf_of_rows(system), Reader(self._store.path))
 
     def _shelf_of_rows(self, system: str) -> Shelf:
-        return self._store.shelf("rows", self._rows.setdefault(system, _new_owner()))
+        encode = each_encoded if self._texts else each_encoded_as_numbers
+        return self._store.shelf("rows", self._rows.setdefault(system, _new_owner()), encode)
 
     def _kept_examples(self, tag: str) -> KeptExamples | None:
         if not self._texts:

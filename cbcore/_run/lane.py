@@ -20,6 +20,7 @@ from cbcore._run.calls import AsyncCaller, SyncCaller, calls_at_once, is_async
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds
 from cbcore._run.judges import NOBODY, Judges
+from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, asked_for_scores, is_awaited, score
@@ -96,7 +97,9 @@ class Lane:
             self._outcomes = self._pooled(self._outcomes)
         if self._budget is not None:
             self._outcomes = self._judges_paid(self._budget, self._outcomes)
-        return map(self._make_row if self._memo is None else self._finished, self._outcomes)
+        if self._memo is None:
+            return map(self._make_row, self._outcomes)
+        return map(functools.partial(self._remembered, self._memo), self._outcomes)
 
     def _paid_judges(self) -> Judges:
         """Those that may ask for money: they wait for something."""
@@ -143,13 +146,12 @@ class Lane:
         self._context.warm_up(self._part)
         return True
 
-    def _finished(self, outcome: Outcome) -> EvalRow:
-        if self._memo is not None:
-            try:
-                self._memo.remember(outcome)
-            except StoreError:  # which ends the run, but costs no row
-                self._unclaimed.insert(0, outcome)
-                raise
+    def _remembered(self, memo: Memo, outcome: Outcome) -> EvalRow:
+        try:
+            memo.remember(outcome)
+        except StoreError:  # which ends the run, but costs no row
+            self._unclaimed.insert(0, outcome)
+            raise
         return self._recorded(outcome)
 
     def _recorded(self, outcome: Outcome) -> EvalRow:

@@ -12,23 +12,21 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
-import attrs
-
 from cbcore._run.keeping import KeptExamples, Places
 from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, private_copy
-from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE, MOST_VALUES
+from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.outputs import read_output, written_output
-from cbcore._store.rows import encoded, encoded_numbers
-from cbcore._store.shelf import Shelf
+from cbcore._store.shelf import FULL, Shelf
 from cbcore._store.store import Store
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
+from cbcore.plain._bytes import each_as_bytes
 from cbcore.results import EvalRow, Scored
-from cbcore.secrets import hide, is_shown_in, visible
+from cbcore.secrets import are_known, hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
@@ -166,21 +164,18 @@ class Memo:
     def _address_all(self, batch: Sequence[Work], examples: KeptExamples | None) -> bool:
         """As `_address`, for many at once; whether that could be done."""
         try:
-            contents = [
-                canonical_bytes(work.example)
-                for work in batch
-                if not work.repeat and work.problem is None
-            ]
+            contents = each_as_bytes(
+                (w.example for w in batch if not w.repeat and w.problem is None), canonical=True
+            )
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - one by one it is found which it was
             return False
         if len(contents) != len(batch):
             return False
-        addresses = [content_key(content) for content in contents]
+        addresses = [*map(content_key, contents)]
         for work, address in zip(batch, addresses, strict=True):
             work.address = work.key = address
-            work.recalled = None
         self._fingerprint.update(b"".join(addresses))
         if examples is not None:
             self._example_place = examples.all_kept(self._example_place, addresses, contents)
@@ -223,9 +218,7 @@ class Memo:
         Otherwise, as with a secret or a failure in it, it is left to `keep`.
         """
         work, output = outcome.work, outcome.output
-        if not outcome.was_quick or outcome.payload or output is None or not work.key:
-            return False
-        if work.recalled is not None or self._examples is None:
+        if output is None or not work.key or outcome.payload or self._examples is None:
             return False
         given = {}
         for scorer, scores in outcome.scores:
@@ -239,9 +232,10 @@ class Memo:
             raise
         except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
             return False
-        text = payload + told
-        if b"null" in told or is_shown_in(text) or len(text) > LARGEST_VALUE:
+        if told.find(b"null") >= 0 or len(payload) + len(told) > LARGEST_VALUE:
             return False  # null is what JSON makes of NaN
+        if are_known() and is_shown_in(payload + told):
+            return False
         self._outputs.put((work.key, written_output(outcome.latency, payload, told)))
         return True
 
@@ -295,29 +289,24 @@ class Memo:
         Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
         that makes the rows.
         """
-        if len(self._rows.waiting) >= MOST_VALUES or len(self._outputs.waiting) >= MOST_VALUES:
+        if len(self._rows.waiting) >= FULL or len(self._outputs.waiting) >= FULL:
             self._store.pack()
         known = outcome.work.recalled
         if known is not None and len(known.scores) == len(self._scorers):
             return outcome  # nothing is new
-        if not self._keep_together(outcome) and (
-            not outcome.payload or outcome.n_kept != len(outcome.scores)
-        ):
-            self.keep(outcome)
-        if outcome.had_secret:
-            # The row is made of what is stored, so that a resumed run has the same.
-            outcome.output = hide(outcome.output)
+        if not (known is None and outcome.was_quick and self._keep_together(outcome)):
+            if not outcome.payload or outcome.n_kept != len(outcome.scores):
+                self.keep(outcome)
+            if outcome.had_secret:
+                # The row is made of what is stored, so that a resumed run has the same.
+                outcome.output = hide(outcome.output)
         if self._store.is_due:
             self._store.keep_up()
         return outcome
 
     def keep_row(self, work: Work, row: EvalRow) -> None:
         """Store a finished row, behind those before it."""
-        write = encoded if self._examples is not None else encoded_numbers
-        value = write(row)
-        if is_shown_in(value):
-            value = write(attrs.evolve(row, **hide(row.to_dict())))
-        self._rows.put((work.address or _NO_ADDRESS, value))
+        self._rows.put((work.address or _NO_ADDRESS, row))
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

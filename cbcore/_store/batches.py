@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 from zlib import compress, crc32, decompressobj, error
@@ -68,28 +68,33 @@ class Batch:
         return ((self.key(place), self.value(place)) for place in range(len(self)))
 
 
-def packed(shelf: bytes, pairs: Sequence[Pair]) -> Iterator[Packed]:
-    """Pairs of key and value as batches of a size that is quick to read back."""
-    for some in _portions(pairs):
-        keys, values = zip(*some, strict=True)
-        all_keys, lengths = b"".join(keys), array(_LENGTH, map(len, values))
-        data = compress(b"".join((lengths.tobytes(), *values)), _QUICK)
-        yield shelf, len(some), all_keys, data, _checksum(shelf, all_keys, data)
+def packed_values(shelf: bytes, keys: Sequence[bytes], values: Sequence[bytes]) -> Iterator[Packed]:
+    """Keys and their values as batches of a size that is quick to read back."""
+    for start, stop in _portions([*map(len, values)]):
+        of_these, some = b"".join(keys[start:stop]), values[start:stop]
+        lengths = array(_LENGTH, map(len, some))
+        data = compress(b"".join((lengths.tobytes(), *some)), _QUICK)
+        yield shelf, len(some), of_these, data, _checksum(shelf, of_these, data)
 
 
-def _portions(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-    for start in range(0, len(pairs), MOST_VALUES):
-        some = pairs[start : start + MOST_VALUES]
-        if sum([len(value) for _, value in some]) <= _MOST_BYTES:
-            yield some
-            continue
-        begin = size = 0
-        for place, (_, value) in enumerate(some):
-            if place > begin and size + len(value) > _MOST_BYTES:
-                yield some[begin:place]
-                begin, size = place, 0
-            size += len(value)
-        yield some[begin:]
+def packed(shelf: bytes, pairs: Iterable[Pair]) -> Iterator[Packed]:
+    """As `packed_values`, of pairs of key and value."""
+    some = list(pairs)
+    return packed_values(shelf, [key for key, _ in some], [value for _, value in some])
+
+
+def _portions(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where batches of values of these lengths begin and end."""
+    for start in range(0, len(lengths), MOST_VALUES):
+        some = lengths[start : start + MOST_VALUES]
+        begin, size = start, 0
+        if sum(some) > _MOST_BYTES:
+            for place, length in enumerate(some, start):
+                if place > begin and size + length > _MOST_BYTES:
+                    yield begin, place
+                    begin, size = place, 0
+                size += length
+        yield begin, start + len(some)
 
 
 def inflated(data: bytes, most: int) -> bytes | None:

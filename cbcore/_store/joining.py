@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from cbcore._store.batches import MOST_VALUES
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import RunRecord
-from cbcore._store.rows import encoded
-from cbcore._store.shelf import OWNER_BYTES
+from cbcore._store.rows import each_encoded
+from cbcore._store.shelf import FULL, OWNER_BYTES
 from cbcore._store.store import Store
 from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
@@ -20,11 +20,11 @@ from cbcore.results import EvalRow
 def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally) -> str:
     """Keep rows of a new run, in this order, and count them. Returns the owner of their shelf."""
     owner = os.urandom(OWNER_BYTES)
-    shelf = store.shelf("rows", owner)
+    shelf = store.shelf("rows", owner, each_encoded)
     for key, row in rows:
         tally.add(row)
-        shelf.put((key, encoded(row)))
-        if len(shelf.waiting) >= MOST_VALUES:
+        shelf.put((key, row))
+        if len(shelf.waiting) >= FULL:
             store.pack()
             if store.is_due:
                 store.keep_up()
@@ -73,6 +73,6 @@ def _together(store: Store, system: str, records: Sequence[RunRecord]) -> str:
         rows = kept_rows(reader, record)
         if system in rows:
             texts = KeptTexts(reader, {system: rows[system]}, record.manifest["places"])
-            shelf.put_all(list(texts.stored_outputs()))
+            shelf.put(list(chain.from_iterable(texts.stored_outputs())))
             store.commit()
     return owner.hex()

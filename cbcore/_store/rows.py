@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, overload
 
@@ -14,7 +14,9 @@ from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.plain import from_bytes, json_safe, plain_bytes
+from cbcore.plain._bytes import each_as_bytes
 from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
+from cbcore.secrets import are_known, hide, is_shown_in
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
@@ -40,6 +42,31 @@ def encoded(row: EvalRow) -> bytes:
         reason = f"the row cannot be written: {describe_exception(error)}"
         bare = attrs.evolve(row, scores={}, metadata={}, missing={}, response=None, error=reason)
         return plain_bytes(_fields_of(bare))
+
+
+def each_encoded(rows: Sequence[EvalRow]) -> list[bytes]:
+    """Rows as they are stored, without known secrets."""
+    try:
+        values = each_as_bytes(map(_fields_of, rows))
+    except TypeError:
+        values = [encoded(row) for row in rows]
+    return _without_secrets(encoded, rows, values)
+
+
+def each_encoded_as_numbers(rows: Sequence[EvalRow]) -> list[bytes]:
+    """As `each_encoded`, with neither what a model said nor what was noted beside."""
+    return _without_secrets(encoded_numbers, rows, [encoded_numbers(row) for row in rows])
+
+
+def _without_secrets(
+    encode: Callable[[EvalRow], bytes], rows: Sequence[EvalRow], values: list[bytes]
+) -> list[bytes]:
+    if not are_known():
+        return values
+    return [
+        encode(attrs.evolve(row, **hide(row.to_dict()))) if is_shown_in(value) else value
+        for row, value in zip(rows, values, strict=True)
+    ]
 
 
 def encoded_numbers(row: EvalRow) -> bytes:

@@ -12,11 +12,19 @@ import threading
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cbcore._store.batches import KEY_BYTES, Batch, Packed, Pair, packed, unpacked
+from cbcore._store.batches import (
+    KEY_BYTES,
+    MOST_VALUES,
+    Batch,
+    Packed,
+    Pair,
+    packed_values,
+    unpacked,
+)
 from cbcore.exceptions import StoreError
 
 if TYPE_CHECKING:
@@ -29,6 +37,10 @@ SORTS = {"outputs": OUTPUTS, "scores": SCORES, "examples": EXAMPLES, "rows": ROW
 OWNER_BYTES = 8
 """Of an identity. Two owners could be taken for each other only if 64 bits of theirs were equal:
 not to be expected before a store holds the results of billions of them."""
+
+FULL = 2 * MOST_VALUES
+"""As long as what is waiting on a shelf is when a batch can be made of it."""
+Encode: TypeAlias = "Callable[[Sequence[Any]], list[bytes]]"
 
 _OPEN_BATCHES = 4
 _START = "Q"
@@ -187,17 +199,19 @@ class Written:
 class Shelf:
     """What one owner keeps of one sort. May be used from any thread.
 
-    What is put waits in memory, where it is found at once, until the store commits. `put` takes a
-    pair of key and value. It never waits, and never fails.
+    What is put waits in memory, where it is found at once, until the store commits. `put` takes
+    keys and their values, one behind the other, as a list or a tuple. It never waits, and never
+    fails. With `encode`, values become bytes when they are packed, many at once.
     """
 
-    def __init__(self, store: Store, name: bytes) -> None:
+    def __init__(self, store: Store, name: bytes, encode: Encode | None = None) -> None:
         self._store = store
         self.name = name
-        # Filled by whoever puts, without a lock, and emptied from the other end by who packs.
-        self.waiting: list[Pair] = []
-        self.put = self.waiting.append
-        self.put_all = self.waiting.extend
+        # Filled by whoever puts, without a lock, and emptied from the other end by who packs. No
+        # pairs: a tuple for each would be gone through by the garbage collector again and again.
+        self.waiting: list[Any] = []
+        self.put: Callable[[Sequence[Any]], None] = self.waiting.extend
+        self._encode = encode
         self.written: Written | None = None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -212,11 +226,17 @@ class Shelf:
 
         Only for who holds the lock of packing.
         """
-        pairs = self.waiting[:]
-        made, n = list(packed(self.name, pairs)), len(pairs)
+        keys, values = self.taken_out()
+        made = list(packed_values(self.name, keys, values))
         # All that takes time is done: an interrupt before this finds everything still waiting.
         batches += made
-        del self.waiting[:n]
+        del self.waiting[: 2 * len(keys)]
+
+    def taken_out(self) -> tuple[list[bytes], list[bytes]]:
+        """The keys of what is waiting, and the values as they will be written."""
+        waiting = self.waiting[:]
+        values = waiting[1::2]
+        return waiting[::2], values if self._encode is None else self._encode(values)
 
     def left_waiting(self) -> list[Pair]:
         """What is in memory only, after all was brought to the disk that could be."""

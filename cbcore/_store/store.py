@@ -30,7 +30,7 @@ from cbcore._store.database import (
     transaction,
 )
 from cbcore._store.records import Manifest, RunRecord
-from cbcore._store.shelf import OWNER_BYTES, SORTS, Shelf, Written
+from cbcore._store.shelf import OWNER_BYTES, SORTS, Encode, Shelf, Written
 from cbcore.exceptions import StoreError
 from cbcore.plain import from_bytes, json_safe, plain_bytes
 from cbcore.secrets import hide
@@ -92,11 +92,11 @@ class Store:
 
     # -- values --------------------------------------------------------------------------------
 
-    def shelf(self, sort: str, owner: bytes) -> Shelf:
+    def shelf(self, sort: str, owner: bytes, encode: Encode | None = None) -> Shelf:
         """The shelf of an owner for one sort of values; the same one each time."""
         name = SORTS[sort] + owner[:OWNER_BYTES].ljust(OWNER_BYTES, b"\0")
         with self._packing:
-            shelf = self._shelves.setdefault(name, Shelf(self, name))
+            shelf = self._shelves.setdefault(name, Shelf(self, name, encode))
         if self._committer is None:
             self._start_committing()
         return shelf
@@ -130,10 +130,13 @@ class Store:
     def uncommitted(self, shelf: Shelf) -> list[Pair]:
         """What was put on a shelf and is not on the disk yet."""
         with self._packing:
-            waiting = shelf.waiting[:]
+            keys, values = shelf.taken_out()
             mine = [batch for batch in (*self._writing, *self._packed) if batch[0] == shelf.name]
         packed_before = [batch for values in mine if (batch := unpacked(*values)) is not None]
-        return [*(pair for batch in packed_before for pair in batch.pairs()), *waiting]
+        return [
+            *(pair for batch in packed_before for pair in batch.pairs()),
+            *zip(keys, values, strict=True),
+        ]
 
     def count_of(self, shelf: Shelf) -> int:
         """How many values are on the disk of a shelf, now."""

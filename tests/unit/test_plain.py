@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
+from cbcore.plain._bytes import each_as_bytes
 from cbcore.plain._values import CUT, MAX_DEPTH
 
 WHOLE = (dict, list, str, int, float, bool, type(None))
@@ -342,6 +343,16 @@ def test_equal_content_has_equal_bytes_whatever_holds_it():
     """Subclasses are what they hold."""
     plain, odd = {"é": [1]}, collections.OrderedDict({"é": (1,)})
     assert canonical_bytes(plain) == canonical_bytes(odd) == '{"é":[1]}'.encode()
+
+
+@pytest.mark.parametrize("odd", [{"b": 1, "a": 2}, collections.OrderedDict(b=1), "\ud800", 2**70])
+def test_many_values_are_written_as_each_alone(odd):
+    """An odd one among them makes no difference to the others, and what cannot be is refused."""
+    values = [{"b": 1.5, "a": None}, odd, "é"]
+    assert each_as_bytes(values) == [plain_bytes(value) for value in values]
+    assert each_as_bytes(iter(values), canonical=True) == [*map(canonical_bytes, values)]
+    with pytest.raises(TypeError, match="a value is of type set"):
+        each_as_bytes([*values, {1}])
 
 
 def test_an_exhausted_stack_is_a_type_error():

@@ -460,7 +460,8 @@ def test_keys_in_another_order_are_found_with_little_memory(store):
     """What is searched among is put in order a part at a time."""
     n, shelf = 100_000, store.shelf("outputs", b"o" * 8)
     keys = [bytes(key) for key in batched(addresses(n))]
-    shelf.put_all((key, b"%d" % place) for place, key in enumerate(keys))
+    for place, key in enumerate(keys):
+        shelf.put((key, b"%d" % place))
     store.commit()
     store.find(shelf, [])
     _, peak = taken(lambda: store.find(shelf, keys[::-1000]))

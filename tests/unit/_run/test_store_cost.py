@@ -44,7 +44,17 @@ def counted(monkeypatch):
 
         return called
 
+    def counting_each(function):
+        def called(values, *, canonical=False):
+            made = function(values, canonical=canonical)
+            calls["canonical_bytes" if canonical else "plain_bytes"] += len(made)
+            return made
+
+        return called
+
     for module in (memo, keeping, outputs, rows):
+        if hasattr(module, "each_as_bytes"):
+            monkeypatch.setattr(module, "each_as_bytes", counting_each(module.each_as_bytes))
         for name in ("canonical_bytes", "plain_bytes", "content_key"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, counting(name, getattr(module, name)))
