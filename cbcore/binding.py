@@ -24,7 +24,7 @@ __all__ = ("make",)
 _TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, {"none", "null"}
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Bound:
     """A factory with what it is to be called with, found once: by it the component is made and told.
 

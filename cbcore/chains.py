@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
+from cbcore.sent import SENT
+from cbcore.sent._stages import Stages, facts_of, usages_by_stage
 from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
@@ -26,6 +28,7 @@ __all__ = ("chain",)
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
 _ANSWERS = ("response", "tool_calls")
+_FREE = object()
 _COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
 
 
@@ -70,6 +73,24 @@ class Chain:
         asking = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
         limits = [stage.most_reply_tokens for stage in asking]
         return sum(limits) if limits and None not in limits else None
+
+    def repriced(self, output: Output) -> Mapping[str, Any]:
+        """The metadata of a stored output with what it costs by now; see `System`.
+
+        As it was, where not all that was asked is known by stage, or a price is not.
+        """
+        metadata: Mapping[str, Any] = output.get("metadata") or {}
+        if SENT not in output:
+            return metadata
+        following = iter(self.stages)  # several may have one name, and are in this order
+        costs = []
+        for name, usages in usages_by_stage(output):
+            stage = next((stage for stage in following if stage.name == name), None)
+            cost_usd_of = getattr(stage, "cost_usd_of", None)
+            costs.append(None if cost_usd_of is None else cost_usd_of(usages))
+        if not costs or None in costs:
+            return metadata
+        return {**metadata, _COST: sum(costs)}
 
     def divide_limits(self, workers: int) -> None:
         """Let the stages that have limits keep to their share of them; see `System`."""
@@ -154,11 +175,13 @@ class _Passage:
 
     def __init__(self, example: Example) -> None:
         self.current = example
-        self._example = example
+        self._example = dict(example)  # as it was given, whatever a stage does to it
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []
         self._spent: dict[str, Any] = {}
         self._stage_s: dict[str, float] = {}
+        self._sent: Stages | None = None
+        self._unpriced = False
         self._entered = self._waited = 0.0
 
     def enter(self) -> None:
@@ -176,23 +199,39 @@ class _Passage:
             raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
         before = self.current
         merged = {**before, **output}
-        self._set_usage_aside(stage, output, merged, before)
-        self._add_up(stage, before.get("metadata"), merged)
+        usage = self._set_usage_aside(stage, output, merged, before)
+        cost = self._add_up(stage, before.get("metadata"), merged)
+        told = merged.pop(SENT, None)
+        if self._sent is not None or usage or cost is not None or told is not None:
+            self._sent = self._sent or Stages()
+            self._sent.take(stage.name, output, before, usage, cost)
         self.current = with_rewritten_twin(before, merged)
 
-    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> None:
-        """The facts of the last stage replace those before, but what was paid adds up."""
+    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> Any:
+        """The facts of the last stage replace those before, but what was paid adds up.
+
+        Returns what this one cost; None where it does not say.
+        """
         now = merged.get("metadata")
         told: Mapping[str, Any] | None = (
             now if now is not was and isinstance(now, Mapping) else None
         )
         cost, unknown = _amount(told or {}, _COST), _amount(told or {}, _UNKNOWN)
-        if cost is None and callable(getattr(stage, "estimate_usd", None)):
-            unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
+        if cost is None:
+            estimate = getattr(stage, "estimate_usd", _FREE)
+            if callable(estimate):
+                unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
+            elif estimate is None:
+                self._unpriced = True  # nobody knows what it costs, so nobody knows the sum
         spent = _together(self._spent, {_COST: cost, _UNKNOWN: unknown})
-        if unknown or (told is not None and self._spent):
-            merged["metadata"] = {**(now if isinstance(now, Mapping) else {}), **spent}
+        if unknown or (told is not None and self._spent) or self._unpriced:
+            known = {**(now if isinstance(now, Mapping) else {}), **spent}
+            if self._unpriced:
+                known.pop(_COST, None)
+            if known or now is not None:
+                merged["metadata"] = known
         self._spent = spent
+        return cost
 
     def spent_with(self, stage: Any, error: BaseException) -> dict[str, Any]:
         """What all stages took up to one that failed."""
@@ -202,12 +241,22 @@ class _Passage:
         counts = [n for one in self._stage_usage for n in _tokens(one["usage"])]
         if counts:
             spent[_TOKENS] = sum(counts) + (_amount(spent, _TOKENS) or 0)
-        return {**spent, **_together(self._spent, spent)}
+        before = self._sent.spent() if self._sent is not None else []
+        asked = [*before, *facts_of(stage.name, spent)]
+        if asked:
+            spent[SENT] = asked
+        together = {**spent, **_together(self._spent, spent)}
+        if self._unpriced:
+            together.pop(_COST, None)
+        return together
 
     def _set_usage_aside(
         self, stage: Any, output: Output, merged: dict[str, Any], before: Example
-    ) -> None:
-        """Keep a stage's usage from the next, which would hand it on as if it were its own."""
+    ) -> Any:
+        """Keep a stage's usage from the next, which would hand it on as if it were its own.
+
+        Returns it, of each that was asked where it lists several; None where it reports none.
+        """
         reported = {}
         for field in USAGE_FIELDS:
             if field in merged and merged[field] != self._example.get(field):
@@ -226,12 +275,17 @@ class _Passage:
         named = any(field in output for field in _ANSWERS) and not before.keys() <= output.keys()
         if changed or (reported and named):
             self._usage = reported
+        if isinstance(inner, list):
+            return [one.get("usage") for one in inner if isinstance(one, Mapping)]
+        return next(iter(reported.values()), None)
 
     def output(self) -> Output:
         """What the chain returns."""
         passed = Passed(self.current)
         if self._stage_usage:
             passed.update(self._usage, stage_usage=self._stage_usage)
+        if self._sent is not None and (told := self._sent.told(self._example, passed)):
+            passed[SENT] = told
         passed.stage_s = self._stage_s
         return passed
 

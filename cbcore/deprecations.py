@@ -11,14 +11,12 @@ A test fails when an entry outlives the release it names.
 from __future__ import annotations
 
 import warnings
-
-import attrs
+from typing import NamedTuple
 
 __all__ = ("REMOVALS",)
 
 
-@attrs.frozen
-class Removal:
+class Removal(NamedTuple):
     """When something goes, and what replaces it."""
 
     since: str

@@ -8,7 +8,7 @@ from cbcore.results import EvalResult, EvalRow
 from cbcore.runconfig import RunConfig
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class RunStarted:
     """A run is about to process its first example.
 
@@ -22,7 +22,7 @@ class RunStarted:
     total: int | None = None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class RowFinished:
     """One row is complete: processed and scored, or errored."""
 
@@ -31,7 +31,7 @@ class RowFinished:
     index: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class RunFinished:
     """The run is over, whole or not; `state` is `finished`, `interrupted` or `failed`."""
 

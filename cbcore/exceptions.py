@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.names import plural
+from cbcore.names import asking, plural
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class UnknownComponentError(UsageError):
         self, kind: str, name: str, near: Sequence[str] = (), *, hint: str | None = None
     ) -> None:
         if hint is None:
-            hint = f"did you mean {' or '.join(near)}? " if near else ""
+            hint = asking(near, "did you mean {}? ")
             hint += f"`cb list {plural(kind)}` shows what is installed"
         super().__init__(f"no {kind} is called {name!r}", hint=hint)
         self.kind = kind
@@ -186,7 +186,9 @@ class ProcessError(RunError):
 
     `spent` is what the call took all the same, for the row's metadata and the budget: dollars
     as `cost_usd`, tokens as `spent_tokens`, and as `requests_of_unknown_cost` the number of
-    requests that may have been billed and told neither. Empty when nothing is known.
+    requests that may have been billed and told neither. `sent_requests` may list all requests
+    with `to` whom each went, its `usage` and how many attempts at it were `lost`, as outputs do;
+    see `cbcore.sent`. Empty when nothing is known.
     """
 
     def __init__(
@@ -225,7 +227,7 @@ class ColumnError(MissingScoreError):
         near: Sequence[str] = (),
     ) -> None:
         where = "an example without id" if example_id is None else f"example {example_id!r}"
-        suggestion = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        suggestion = asking(map(repr, near), "; did you mean {}?")
         there = f" (columns: {columns})" if columns else ""
         super().__init__(
             f"{evaluator}: {parameter}={column} does not fit {where}: {reason}{suggestion}{there}"

@@ -7,6 +7,7 @@ it is read without its dataset, its plugins or a network.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import attrs
 
 from cbcore._build.remaking import metrics_of
-from cbcore._store.database import FILE_NAME
+from cbcore._store.database import FILE_NAME, opened_as_it_is
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
@@ -88,20 +89,27 @@ class KeptRun:
         if document is not None and self.record.state != "running":
             result = EvalResult.from_parts(document, rows)
         else:
-            result = _partial(self, rows, parts)
+            result = _summed_up(self, rows, parts)
         if not result.config.get("no_examples"):
             result.texts = KeptTexts(reader, parts, self.record.manifest["places"])
         return result
 
 
-def _partial(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
-    """What was done of a run that has not ended, summed up."""
-    config: RunConfig = {**run.record.manifest["config"], "state": "interrupted"}
+def _summed_up(run: KeptRun, rows: Sequence[Any], parts: Any) -> EvalResult:
+    """What was done of a run that has not ended, or whose end was damaged in the store."""
+    config: RunConfig = {**run.record.manifest["config"]}
     metrics, problems = metrics_of(config)
     found = sum_up(parts, metrics, config.get("score_field"))
-    so_far = "is still running" if run.state == "running" else "did not end"
-    remark = f"this is partial: the run {so_far}, and {len(rows)} rows of it are kept"
-    config["state_reason"] = remark
+    if run.record.state == "finished":
+        config["state"] = "finished"
+        problems.append(
+            "what came of this run was damaged in the store: its numbers are made anew from its rows"
+        )
+    else:
+        so_far = "is still running" if run.state == "running" else "did not end"
+        config["state"] = "interrupted"
+        remark = f"this is partial: the run {so_far}, and {len(rows)} rows of it are kept"
+        config["state_reason"] = remark
     return EvalResult(
         rows=rows,
         summary=found.summary,
@@ -134,7 +142,15 @@ def _runs_of(folder: Path, file_name: str, prefix: str = "") -> list[KeptRun]:
 
 
 def find_kept(text: str, cache_dir: str | Path) -> KeptRun:
-    """The kept run that is meant: by its id, the beginning of one, `latest`, or `latest~1`."""
+    """The kept run that is meant: by its id, the beginning of one, `latest`, or `latest~1`.
+
+    A file is refused, with what can be done with it.
+    """
+    if is_file(text):
+        hint = "`cb report`, `cb show` and `cb compare` read it"
+        if is_exported(Path(text)):
+            hint = f"`cb runs import {shlex.quote(text)}` makes it one"
+        raise UsageError(f"{text!r} is a file, and no run of {cache_dir}", hint=hint)
     if meant := _LATEST.fullmatch(text):
         back = int(meant[1] or 0)
         found = kept_runs(cache_dir)
@@ -161,15 +177,23 @@ def find_kept(text: str, cache_dir: str | Path) -> KeptRun:
 
 def open_run(text: str, cache_dir: str | Path) -> EvalResult:
     """The result that is meant: a kept run as of `find_kept`, or the path of a saved one."""
-    path = Path(text)
-    if not path.is_file():
-        if path.suffix or "/" in text:
-            raise ResultError(
-                f"there is no file {text!r}",
-                hint="name a saved result, or a run: `cb runs` lists them",
-            )
+    if not is_file(text):
         return find_kept(text, cache_dir).result()
+    path = Path(text)
     return exported_run(path).result() if is_exported(path) else EvalResult.load(path)
+
+
+def is_file(text: str) -> bool:
+    """Whether a `RUN` is a file. Raises `ResultError` where it can only be one and is not there."""
+    path = Path(text)
+    if path.is_file():
+        return True
+    if path.suffix or "/" in text:
+        raise ResultError(
+            f"there is no file {text!r}",
+            hint="name a saved result, or a run: `cb runs` lists them",
+        )
+    return False
 
 
 def is_exported(path: Path) -> bool:
@@ -183,6 +207,14 @@ def is_exported(path: Path) -> bool:
 
 def exported_run(path: Path) -> KeptRun:
     """The run in a file that `cb runs export` wrote."""
+    # Before it is taken for a store: what else there is in such files is not to be changed.
+    database = opened_as_it_is(path.absolute())
+    if database is None:
+        raise ResultError(
+            f"{path} is not a run that `cb runs export` wrote, or it is damaged",
+            hint="export the run again",
+        )
+    database.close()
     runs = _runs_of(path.parent, path.name)
     if len(runs) != 1:
         raise ResultError(f"{path} holds {len(runs)} runs, where an exported one holds one")

@@ -20,7 +20,7 @@ __all__ = ("KINDS", "Kind", "kind_of")
 _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False)
 class Kind:
     """A kind of component.
 

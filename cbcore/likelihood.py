@@ -3,17 +3,20 @@
 An example may hold `loglikelihood_requests`, a list of `[context, continuation]`. A system with
 the method `loglikelihood` is asked for them in the place of `process`; its output then has
 `loglikelihoods`, one `[logarithm, is_greedy]` for each request in order. All other systems see
-the question of the example, as always.
+the question of the example, as always. What an awaited system pays for it is told by
+`cbcore.spending.spent`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, TypeAlias
 
 from cbcore.exceptions import ProcessError
+from cbcore.sent import SENT
+from cbcore.spending import added, metered
 
 __all__ = ("LIKELIHOODS", "REQUESTS")
 
@@ -50,10 +53,26 @@ def awaited_likelihood_call(system: Any) -> Callable[[dict[str, Any]], Awaitable
 
     async def call(example: dict[str, Any]) -> dict[str, Any]:
         requests = _requests(example)
-        given = system.loglikelihood(requests)
-        return _output(system, requests, await given if isawaitable(given) else given)
+        with metered() as meter:
+            try:
+                given = system.loglikelihood(requests)
+                given = await given if isawaitable(given) else given
+            except ProcessError as error:
+                error.spent = added(meter.facts(), error.spent)
+                raise
+        return {**_output(system, requests, given), **_told(meter.facts())}
 
     return call
+
+
+def _told(spent: Mapping[str, Any]) -> dict[str, Any]:
+    """What was paid, as outputs tell it: of the requests only how long they were is known."""
+    if not spent:
+        return {}
+    request: dict[str, Any] = {"usage": {"prompt_tokens": spent["spent_tokens"]}}
+    if "cost_usd" in spent:
+        request["cost_usd"] = spent["cost_usd"]
+    return {"metadata": dict(spent), SENT: [request]}
 
 
 def _requests(example: dict[str, Any]) -> list[Request]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import overload
@@ -12,6 +13,7 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
+@functools.lru_cache(maxsize=4096)  # a start compares the same few hundred names again and again
 def canonical(name: str) -> str:
     """The form in which names are compared: lower case, runs of `-`, `_` and `.` as one hyphen."""
     return _SEPARATORS.sub("-", name).lower()
@@ -65,8 +67,13 @@ def hint(
 
     At most `most` names are asked about, joined by "or", where `form` has its braces.
     """
-    near = near_matches(word, known, limit=most)
-    return form.format(" or ".join(near)) if near else otherwise
+    return asking(near_matches(word, known, limit=most), form) or otherwise
+
+
+def asking(near: Iterable[str], form: str = "did you mean {}?") -> str:
+    """The question whether one of some names was meant; empty where there is none."""
+    listed = list(near)
+    return form.format(" or ".join(listed)) if listed else ""
 
 
 def with_article(noun: str) -> str:

@@ -43,7 +43,7 @@ def describe(
     }
     described["digest"] = digest({k: v for k, v in described.items() if k != "name"})
     if owner is not None:
-        origin = origin_of(owner.distribution)
+        origin = origin_of(owner.distribution, owner.version)
         described["record_digest"] = origin.record_digest
         described["source_commit"] = origin.commit
     return described

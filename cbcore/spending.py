@@ -2,14 +2,15 @@
 
 A client that asks for money calls `spent` after each call, whoever made it. While an awaited
 evaluator scores an output, the run adds up what is told and keeps it with the scores: in the
-row's `metadata` as `scoring_usd`, and in the budget. Elsewhere nobody listens, and nothing
-happens: what a system spends it says in its own output.
+row's `metadata` as `scoring_usd`, and in the budget. While an awaited system is asked for
+likelihoods, which have no output to say it in, it is kept as what the system spends. Elsewhere
+nobody listens, and nothing happens: what a system spends it says in its own output.
 """
 
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +19,7 @@ import attrs
 __all__ = ("spent",)
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Spent:
     """What was told: dollars, tokens, and how many calls did not say what they cost."""
 
@@ -53,6 +54,13 @@ def spent(usd: float | None, tokens: int = 0) -> None:
         meter.unknown += 1
     else:
         meter.usd += usd
+
+
+def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Both amounts as one: what either tells of tokens, dollars and requests of unknown cost."""
+    names = ("spent_tokens", "cost_usd", "requests_of_unknown_cost")
+    told = [name for name in names if name in one or name in other]
+    return {**one, **other, **{name: one.get(name, 0) + other.get(name, 0) for name in told}}
 
 
 @contextmanager

@@ -132,28 +132,27 @@ class WorkBench:
     ) -> Iterator[bytes]:
         assert self._loop is not None  # noqa: S101 - who is awaited has one
         asked_of: dict[int, Sequence[int]] = {}
-        places: dict[int, int] = {}
-
-        def works() -> Iterator[Work]:
-            for place, task in tasks:
-                work, asked_of[place] = _read(task)
-                places[id(work)] = place
-                kept.append(work)
-                yield work
-
-        kept: list[Work] = []  # so that no two of them have had the same address
         attempt = AwaitedAttempt(self._awaited)
 
-        async def call(work: Work) -> Outcome:
-            self._said.begin(places[id(work)])
+        def works() -> Iterator[tuple[int, Work]]:
+            for place, task in tasks:
+                work, asked_of[place] = _read(task)
+                yield place, work
+
+        async def call(placed: tuple[int, Work]) -> Outcome:
+            place, work = placed
+            self._said.begin(place)
             return await attempt(work)
+
+        def give_up(placed: tuple[int, Work]) -> Outcome | None:
+            return self._awaited.give_up(placed[1])
 
         outcomes = executors.run_async(
             call,
             works(),
             in_flight=self._in_flight,
             loop=self._loop,
-            give_up=self._awaited.give_up,
+            give_up=give_up,
         )
         for place, outcome in enumerate(outcomes):
             self._said.begin(place)
@@ -171,10 +170,12 @@ class WorkBench:
     def _divide(self, workers: int, besides: Iterable[Any]) -> None:
         """Let components keep to their share of what they may do in a minute."""
         components = [self._system, *(scorer.evaluator for scorer in self._scorers.values())]
-        known = {id(one) for one in besides}
-        for component in {id(one): one for one in components}.values():  # one may score twice
-            if workers > 1 and id(component) not in known and hasattr(component, "divide_limits"):
+        divided = list(besides)
+        for component in components if workers > 1 else ():
+            is_done = any(component is one for one in divided)  # one may score twice
+            if not is_done and hasattr(component, "divide_limits"):
                 component.divide_limits(workers)
+                divided.append(component)
 
     def _warm_up(self) -> None:
         if not hasattr(self._system, "warm_up"):

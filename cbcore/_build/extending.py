@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import typing
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -22,8 +22,7 @@ from cbcore.secrets import notice_parameters, visible
 from cbcore.trust import Stranger
 
 
-@attrs.frozen(repr=False)
-class Setting:
+class Setting(NamedTuple):
     """A flag of `cb run` that a plugin brings: an extension, or an option of its extensions.
 
     `key` is its name in run files, in Python and in results. An extension takes a list of

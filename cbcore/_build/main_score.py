@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from cbcore import names
 from cbcore._run.parts import Part
@@ -21,8 +19,7 @@ from cbcore.exceptions import UsageError
 DEFAULT_SCORE_FIELD = "f1"
 
 
-@attrs.frozen(repr=False)
-class Emitted:
+class Emitted(NamedTuple):
     """The score names that evaluators declare; `complete` if every one of them does."""
 
     scores: tuple[str, ...]

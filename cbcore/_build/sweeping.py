@@ -35,10 +35,12 @@ MOST_POINTS = 1_000
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})([/*])({_NUMBER})\Z")
+_LIKE_A_RANGE = re.compile(rf"\s*{_NUMBER}\.\.")
+_HOW = "write 50..400/50, or 1000..8000*2"
 _MANY = (list, tuple, set, frozenset, Sequence, Collection, Iterable, Mapping, dict)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Point:
     """One point of a sweep: the stages it is made of, and what it has of each swept parameter.
 
@@ -116,7 +118,7 @@ def _recorded(family: str, point: Point) -> dict[str, Any]:
 def _short(point: Point) -> str:
     first = point.stages[point.first]
     own = (first.config or "").rpartition(":")[2] if first.name == "py" else first.name
-    return str(point.stages[-1].params.get("name", own))
+    return str(point.stages[-1].params.get("name", first.params.get("name", own)))
 
 
 def _family_name(point: Point, is_long: bool) -> str:
@@ -149,7 +151,7 @@ def _points(builder: Builder, kind: str, wanted: Any) -> list[Point] | None:
     n_points = math.prod(len(values) for _, _, values in swept)
     if n_points > MOST_POINTS:
         raise UsageError(
-            f"{' | '.join(map(str, stages))} has {n_points:,} points, more than {MOST_POINTS:,}",
+            f"{' | '.join(map(str, stages))} has more than {MOST_POINTS:,} points",
             hint="take larger steps",
         )
     family = tuple(
@@ -190,7 +192,7 @@ def _may_be_swept(stage: Spec) -> bool:
 def _is_several(value: Any) -> bool:
     if isinstance(value, str):
         text = value.strip()
-        return bool(_RANGE.match(text)) or (text.startswith("[") and text.endswith("]"))
+        return bool(_LIKE_A_RANGE.match(text)) or (text.startswith("[") and text.endswith("]"))
     return isinstance(value, list)
 
 
@@ -242,12 +244,20 @@ def _values(stage: Spec, value: Any, annotation: Any) -> list[Any] | None:
     is_open = inspect.Parameter.empty in kinds or Any in kinds
     if isinstance(value, str) and (match := _RANGE.match(value.strip())):
         return _range(stage, value, *match.groups()) if is_open or kinds & {int, float} else None
+    if isinstance(value, str) and _LIKE_A_RANGE.match(value):
+        if not is_open and kinds & {int, float} and str not in kinds:
+            raise SpecError(str(stage), f"{value} is a range without its step", hint=_HOW)
+        return None
     if is_open or kinds & set(_MANY):
         return None
     values = value if isinstance(value, list) else specs.split_list(value)
     if not values:
         raise SpecError(str(stage), "a list of values is empty", hint="write [a,b]")
-    return list(values)
+    return list(dict.fromkeys(values)) if all(map(_is_plain, values)) else list(values)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float)
 
 
 def _kinds(annotation: Any) -> set[Any]:
@@ -269,9 +279,7 @@ def _range(
     first, last, by = float(start), float(stop), float(step)
     grows = by > 1 and first > 0 if sign == "*" else by > 0
     if not grows or last < first:
-        raise SpecError(
-            str(stage), f"{text} has no values", hint="write 50..400/50, or 1000..8000*2"
-        )
+        raise SpecError(str(stage), f"{text} has no values", hint=_HOW)
     slack = 1e-9 * max(1.0, abs(last))
     if sign == "/":
         n = int((last - first + slack) / by) + 1

@@ -16,7 +16,7 @@ from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
 from cbcore._run.tracebacks import Raised
-from cbcore._run.work import Work, private_copy
+from cbcore._run.work import Work
 from cbcore.chains import Passed
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError, RunError
@@ -80,8 +80,8 @@ class SyncCaller:
     @property
     def left_behind(self) -> int:
         """How many calls that took too long may still be running in threads of their own."""
-        calls = {id(c): c for c in (self._single, self._conversation, self._likelihood)}
-        return sum(c.abandoned for c in calls.values() if isinstance(c, _TimedCalls))
+        calls = (self._single, self._conversation, self._likelihood)
+        return sum(call.abandoned for call in {c for c in calls if isinstance(c, _TimedCalls)})
 
     def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What is called: the function itself, or one that also returns what it waited."""
@@ -94,7 +94,7 @@ class SyncCaller:
     def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
             return settled(work)
-        example = private_copy(work.example)
+        example = work.private_example()
         call = self._conversation if "turns" in example else self._single
         if REQUESTS in example:
             call = self._likelihood
@@ -138,7 +138,7 @@ class AsyncCaller:
     async def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
             return settled(work)
-        example = private_copy(work.example)
+        example = work.private_example()
         call = self._conversation if "turns" in example else self._single
         if REQUESTS in example:
             call = self._likelihood

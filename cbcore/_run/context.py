@@ -14,7 +14,6 @@ from cbcore._run.ids import SeenIds
 from cbcore._run.keeping import Keeping
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
-from cbcore._run.sharding import Sharding
 from cbcore._run.sources import Source
 from cbcore._run.work import Work, number
 from cbcore._store.store import Store
@@ -25,9 +24,10 @@ from cbcore.tokens import TokenCounter
 if TYPE_CHECKING:
     from cbcore._run.crews import Crews
     from cbcore._run.event_loop import LoopThread
+    from cbcore._run.sharding import Sharding
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class RunOptions:
     """How a run is carried out. None of it changes what a score means."""
 
@@ -88,7 +88,8 @@ class RunContext:
             if (known := self.identity(scorer.part)) is not None
         ]
         places = self.keeping.places(system.name, identity, source.tag)
-        return Memo(self.store, places, scorers, warn=self.warn)
+        repriced = getattr(system.value, "repriced", None)
+        return Memo(self.store, places, scorers, warn=self.warn, repriced=repriced)
 
     def works(
         self,

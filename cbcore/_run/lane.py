@@ -26,7 +26,7 @@ from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, asked_for_scores, is_awaited, score
 from cbcore._run.sources import Source
 from cbcore._run.tracebacks import FailedScoring, Raised
-from cbcore._run.work import Work, private_copy
+from cbcore._run.work import Work
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
@@ -377,7 +377,7 @@ class Lane:
             for scorer in self._source.pooled:
                 if not scorer.can_score(last.work.example, last.output or {}):
                     continue
-                evaluator, example = scorer.evaluator, private_copy(last.work.example)
+                evaluator, example = scorer.evaluator, last.work.private_example()
                 with contained() as tried:
                     if hasattr(evaluator, "ascore_all"):
                         ask = functools.partial(evaluator.ascore_all, example, outputs)

@@ -7,7 +7,7 @@ not stored: what went wrong is tried again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from cbcore._run.keeping import KeptExamples, Places
 from cbcore._run.outputs import StoredOutput, packed
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.work import Work, private_copy
+from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.outputs import read_output, written_output
 from cbcore._store.shelf import FULL, Shelf
@@ -57,8 +57,10 @@ class Memo:
         scorers: Sequence[tuple[Scorer, bytes]],
         *,
         warn: Callable[[str], None],
+        repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         self._store = store
+        self._repriced = repriced
         self._outputs = places.outputs
         self._rows = places.rows
         self._examples = places.examples
@@ -114,7 +116,7 @@ class Memo:
                 latency, payload, told = read_output(value)
                 given = from_bytes(told) if told else {}
                 scores = {s: given[name] for s, name in self._names.items() if name in given}
-                known = StoredOutput(payload, latency, work.example, scores)
+                known = StoredOutput(payload, latency, work.example, scores, self._repriced)
                 recalled[work.key] = known
                 if len(scores) < len(wanted):
                     content = content_key(work.key + payload)
@@ -142,7 +144,7 @@ class Memo:
             output = stored.output()
             if scorer.can_score(work.example, output):
                 unseen.append((work, stored))
-                examples.append(private_copy(work.example))
+                examples.append(work.private_example())
                 outputs.append(output)
         if not unseen:
             return

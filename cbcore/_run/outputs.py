@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
 from cbcore._run.work import private_copy
+from cbcore.boundary import contained
 from cbcore.plain import canonical_bytes, from_bytes
 
 _ABSENT = object()
@@ -22,11 +23,20 @@ class StoredOutput:
     example: Mapping[str, Any]
     # By the key of their scorer. Those of examples with equal content are one object, shared.
     scores: dict[int, Any] = attrs.Factory(dict)
+    repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None
 
     def output(self) -> dict[str, Any]:
-        """The output, as the system returned it; nothing in it is the example's."""
+        """The output, as the system returned it; nothing in it is the example's.
+
+        But for what it cost, which is said by the prices of now.
+        """
         own, handed_back = from_bytes(self.payload)
-        return {**{key: private_copy(self.example[key]) for key in handed_back}, **own}
+        output = {**{key: private_copy(self.example[key]) for key in handed_back}, **own}
+        if callable(self.repriced):
+            with contained():
+                if metadata := self.repriced(output):
+                    output["metadata"] = dict(metadata)
+        return output
 
 
 def packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:

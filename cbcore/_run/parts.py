@@ -31,7 +31,7 @@ class StoredSystem:
         raise ProcessError("no output is stored for this example")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class _Identified:
     """What came of looking for an identity: one, or the reason why there is none.
 

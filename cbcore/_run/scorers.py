@@ -12,7 +12,7 @@ import attrs
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.tracebacks import Raised, noted
-from cbcore._run.work import Work, private_copy
+from cbcore._run.work import Work
 from cbcore.results import Scored
 from cbcore.spending import Spent, metered
 
@@ -137,7 +137,7 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:
-                    scores = scorer.part.value.score(private_copy(example), output.copy())
+                    scores = scorer.part.value.score(work.private_example(), output.copy())
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # noqa: BLE001 - the plugin boundary
@@ -188,7 +188,8 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
-                ask = partial(scorer.part.value.ascore, private_copy(example), output.copy())
+                given = outcome.work.private_example(), output.copy()
+                ask = partial(scorer.part.value.ascore, *given)
                 scores = await asked_for_scores(outcome, scorer, ask)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))

@@ -12,7 +12,7 @@ from cbcore._run.scorers import Scorer
 from cbcore._run.work import Replayable
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Source:
     """A dataset with the scorers of its outputs.
 

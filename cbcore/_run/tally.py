@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from cbcore._store.tally import Tally
 from cbcore.events import RunStarted
@@ -17,8 +15,7 @@ _WINDOW_S = 30.0
 """What the rate is taken over: rows that came from the store say nothing of those to come."""
 
 
-@attrs.frozen(repr=False)
-class Standing:
+class Standing(NamedTuple):
     """How far a run is. `total` and `left_s` are None where nobody can tell."""
 
     tally: Tally

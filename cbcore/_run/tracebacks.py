@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import attrs
 
@@ -54,7 +55,7 @@ def noted(error: BaseException) -> BaseException:
     return error
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Raised:
     """What a call raised. To another process goes only what is to be read of it."""
 
@@ -74,8 +75,7 @@ class Raised:
         return self.error or (RaisedElsewhereError(self.traceback) if self.traceback else None)
 
 
-@attrs.frozen(eq=False, repr=False)
-class FailedScoring:
+class FailedScoring(NamedTuple):
     """An evaluator that raised where it should have scored a row, and how the row tells it."""
 
     evaluator: str

@@ -49,6 +49,15 @@ class Work:
     reserved_tokens: int = 0
     reserved_usd: float = 0.0
     reserved_for_judges: float | None = None
+    # `private_example` writes it, when it is first asked; who asks at the same time finds the same.
+    _is_flat: bool | None = attrs.field(default=None, init=False)
+
+    def private_example(self) -> dict[str, Any]:
+        """A copy of the example that shares nothing mutable with it, for whoever may change it."""
+        example = self.example
+        if self._is_flat is None:
+            self._is_flat = _ATOMS.issuperset(map(type, example.values()))
+        return example.copy() if self._is_flat else private_copy(example)
 
 
 @attrs.frozen(repr=False)
@@ -108,8 +117,9 @@ def number(
             warn(f"an example{of} cannot be used, and its row is errored: {work.problem}")
             warn = None
         yield work
-        for repeat in range(1, repeats):
-            yield attrs.evolve(work, repeat=repeat)
+        if repeats > 1:
+            for repeat in range(1, repeats):
+                yield attrs.evolve(work, repeat=repeat)
         index += 1
 
 

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import each_encoded
-from cbcore._store.shelf import FULL, OWNER_BYTES
+from cbcore._store.shelf import FULL, OWNER_BYTES, Shelf
 from cbcore._store.store import Store
 from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 
 
-def put_rows(store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally) -> str:
+@contextlib.contextmanager
+def new_shelves(store: Store) -> Iterator[list[Shelf]]:
+    """A list for the shelves that a run is made on. They are given up where it comes to nothing."""
+    made: list[Shelf] = []
+    try:
+        yield made
+    except BaseException:  # whatever it is: nobody else knows of them
+        with contextlib.suppress(StoreError), store.changed() as database:
+            names = [(shelf.name,) for shelf in made]
+            database.executemany("DELETE FROM batches WHERE shelf = ?", names)
+        raise
+
+
+def put_rows(
+    store: Store, rows: Iterable[tuple[bytes, EvalRow]], tally: Tally, made: list[Shelf]
+) -> str:
     """Keep rows of a new run, in this order, and count them. Returns the owner of their shelf."""
     owner = os.urandom(OWNER_BYTES)
     shelf = store.shelf("rows", owner, each_encoded)
+    made.append(shelf)
     for key, row in rows:
         tally.add(row)
         shelf.put((key, row))
@@ -48,7 +65,7 @@ def check_still_there(store: Store, record: RunRecord, origins: Sequence[RunReco
         )
 
 
-def shared_places(store: Store, records: Sequence[RunRecord]) -> dict[str, Any]:
+def shared_places(store: Store, records: Sequence[RunRecord], made: list[Shelf]) -> dict[str, Any]:
     """Where the outputs and examples of runs of this store are, for a run that has their rows.
 
     Outputs are on the shelf of their system, which all runs share. A system without an identity
@@ -60,14 +77,15 @@ def shared_places(store: Store, records: Sequence[RunRecord]) -> dict[str, Any]:
         owners = dict.fromkeys(p["outputs"][system] for p in of_runs if system in p["outputs"])
         outputs[system] = next(iter(owners))
         if len(owners) > 1:
-            outputs[system] = _together(store, system, records)
+            outputs[system] = _together(store, system, records, made)
     examples = dict.fromkeys(owner for places in of_runs for owner in places["examples"])
     return {"outputs": outputs, "examples": list(examples), "earlier": []}
 
 
-def _together(store: Store, system: str, records: Sequence[RunRecord]) -> str:
+def _together(store: Store, system: str, records: Sequence[RunRecord], made: list[Shelf]) -> str:
     owner = os.urandom(OWNER_BYTES)
     shelf = store.shelf("outputs", owner)
+    made.append(shelf)
     reader = Reader(store.path)
     for record in records:
         rows = kept_rows(reader, record)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any, TypedDict
 
 import attrs
 
+from cbcore.lazy import lazy_pattern
 from cbcore.runconfig import RunConfig
 
-_OWNER = re.compile("[0-9a-f]{16}")
+_OWNER = lazy_pattern("[0-9a-f]{16}")
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 
 
@@ -43,7 +43,7 @@ class Manifest(TypedDict, total=False):
     untrusted: bool
 
 
-@attrs.define(repr=False)
+@attrs.define(eq=False, repr=False)
 class RunRecord:
     """One run: when, in what state, and a manifest of all that is needed to repeat it."""
 

@@ -14,7 +14,7 @@ from cbcore._store.batches import packed
 from cbcore._store.database import INSERT_BATCH
 from cbcore._store.outputs import read_output
 from cbcore._store.reading import kept_rows, row_shelves
-from cbcore._store.records import RunRecord
+from cbcore._store.records import RESUMABLE_STATES, RunRecord
 from cbcore._store.rows import StoredRows
 from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, SCORES, Written
 from cbcore._store.store import Store
@@ -75,7 +75,10 @@ class _FromDatabase:
 
 
 class _Sweep:
-    """What the runs that stay refer to is kept, all else goes."""
+    """What the runs that stay refer to is kept, all else goes.
+
+    But for what one of them may have put before it was stopped, and no row tells of.
+    """
 
     def __init__(
         self, database: sqlite3.Connection, records: Sequence[RunRecord], gone: set[str]
@@ -86,31 +89,37 @@ class _Sweep:
         running = [record for record in self._staying if _may_run(record)]
         # A run that is going on has put outputs that no row of it tells of yet.
         self._untouched = {name for record in running for name in _shared_shelves(record)}
-        self._examples: dict[bytes, set[bytes]] = {}
-        self._outputs: dict[bytes, set[bytes]] = {}
+        # And so has one that was killed or stopped, which may be continued.
+        stopped = [record for record in self._staying if record.state in RESUMABLE_STATES]
+        self._continued = {name for record in stopped for name in _shared_shelves(record)}
+        self._wanted: dict[bytes, set[bytes]] = {}
+        self._given_up: dict[bytes, set[bytes]] = {}
 
     def sweep(self) -> None:
         for record in self._gone:
+            if self._continued.intersection(_shared_shelves(record)):
+                self._note(record, self._given_up)
             for table in ("runs", "results"):
                 statement = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 - one of two
                 self._database.execute(statement, (record.run_id,))
         for record in self._staying:
-            self._note(record)
+            self._note(record, self._wanted)
         of_rows = {n for r in self._staying for a in row_shelves(r) for n in a.values()}
         for name in self._shelves(ROWS):
             if name not in of_rows:
                 self._delete(name)
         for name in self._shelves(EXAMPLES):
-            self._thin_out(name, self._examples.get(name, set()))
+            self._thin_out(name)
         scored: set[bytes] = set()
         for name in self._shelves(OUTPUTS):
-            self._thin_out(name, self._outputs.get(name, set()))
+            self._thin_out(name)
             scored.update(_keys_of_scores(Written(self._database, name)))
         for name in self._shelves(SCORES):
-            self._thin_out(name, scored)
+            self._wanted[name] = scored
+            self._thin_out(name)
 
-    def _note(self, record: RunRecord) -> None:
-        """Note what a run that stays refers to."""
+    def _note(self, record: RunRecord, noted: dict[bytes, set[bytes]]) -> None:
+        """Note what the rows of a run refer to, by its shelf."""
         places = record.manifest.get("places")
         if places is None:
             return
@@ -122,11 +131,11 @@ class _Sweep:
         for system, rows in kept_rows(reader, record).items():
             keys = {key for many in rows.written.all_keys() for key in _split(many)}
             for name in names:
-                self._examples.setdefault(name, set()).update(keys)
+                noted.setdefault(name, set()).update(keys)
             outputs = OUTPUTS + bytes.fromhex(places["outputs"][system])
             if repeated:
                 keys |= set(self._keys_of_repeats(rows, names))
-            self._outputs.setdefault(outputs, set()).update(keys)
+            noted.setdefault(outputs, set()).update(keys)
 
     def _keys_of_repeats(self, rows: StoredRows, names: Sequence[bytes]) -> Iterable[bytes]:
         shelves = [Written(self._database, name) for name in names]
@@ -147,20 +156,26 @@ class _Sweep:
     def _delete(self, name: bytes) -> None:
         self._database.execute("DELETE FROM batches WHERE shelf = ?", (name,))
 
-    def _thin_out(self, name: bytes, wanted: set[bytes]) -> None:
-        """Leave on a shelf only what is wanted."""
-        if not wanted:
+    def _thin_out(self, name: bytes) -> None:
+        """Leave on a shelf only what is wanted, and what a run may have put that can go on."""
+        wanted, given_up = self._wanted.get(name, set()), self._given_up.get(name, set())
+        may_be_anybodys = name in self._continued
+        if not wanted and not may_be_anybodys:
             self._delete(name)
             return
+
+        def stays(key: bytes) -> bool:
+            return key in wanted or (may_be_anybodys and key not in given_up)
+
         query = "SELECT id, keys FROM batches WHERE shelf = ?"
         written = Written(self._database, name)
         for number, (identifier, keys) in enumerate(
             self._database.execute(query + " ORDER BY id", (name,)).fetchall()
         ):
-            if all(key in wanted for key in _split(keys)):
+            if all(map(stays, _split(keys))):
                 continue
             batch = written.batch(number)
-            pairs = [] if batch is None else [p for p in batch.pairs() if p[0] in wanted]
+            pairs = [] if batch is None else [p for p in batch.pairs() if stays(p[0])]
             self._database.execute("DELETE FROM batches WHERE id = ?", (identifier,))
             self._database.executemany(INSERT_BATCH, packed(name, pairs))
 

@@ -7,7 +7,7 @@ import attrs
 from cbcore.results import EvalRow
 
 
-@attrs.define(repr=False)
+@attrs.define(eq=False, repr=False)
 class Tally:
     """What rows add up to."""
 

@@ -10,7 +10,7 @@ import click
 
 from cbcore.texts import visible, visible_json
 
-_LEAST_ROOM = 24
+LEAST_ROOM = 24
 """Characters; text in a narrower column would be harder to read than lines that run over."""
 
 _BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
@@ -48,7 +48,7 @@ def echo_indented(label: str, text: str) -> None:
     import shutil
 
     room = shutil.get_terminal_size().columns - len(label)
-    if not sys.stdout.isatty() or room < _LEAST_ROOM or len(text) <= room:
+    if not sys.stdout.isatty() or room < LEAST_ROOM or len(text) <= room:
         echo(f"{label}{text}".rstrip())
         return
     import textwrap

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +61,7 @@ def _part_beside(path: Path) -> tuple[Path, int] | None:
                     left.unlink(missing_ok=True)
     while True:
         # The name ends alike: a reporter may go by the suffix.
-        part = path.with_name(f"{_PREFIX}{secrets.token_hex(4)}-{path.name}")
+        part = path.with_name(f"{_PREFIX}{os.urandom(4).hex()}-{path.name}")
         try:
             descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         except OSError as error:

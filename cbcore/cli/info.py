@@ -62,7 +62,7 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
     """Components of that name; several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
     from cbcore.kinds import kind_of
-    from cbcore.names import near_matches
+    from cbcore.names import asking, near_matches
     from cbcore.registry import registry
 
     found = []
@@ -75,9 +75,9 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
         if kind:
             raise host.unknown(kind_of(kind, host.kinds), name)
         near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        meant = asking(near, "did you mean {}? ")
         raise UnknownComponentError(
-            "component", name, near, hint=hint + "`cb list` shows what is installed"
+            "component", name, near, hint=f"{meant}`cb list` shows what is installed"
         )
     return found
 

@@ -61,12 +61,10 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
 
 def _config(run: str, cache_dir: str) -> RunConfig:
     """What the result says of itself, from a file or from the store."""
-    from pathlib import Path
-
     from cbcore.exceptions import ResultError
-    from cbcore.kept import find_kept, open_run
+    from cbcore.kept import find_kept, is_file, open_run
 
-    if Path(run).is_file():
+    if is_file(run):
         config = open_run(run, cache_dir).config
     else:
         config = find_kept(run, cache_dir).record.manifest["config"]

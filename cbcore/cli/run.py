@@ -39,12 +39,22 @@ class RunCommand(click.Command):
         ctx.meta[_READY] = ctx.with_resource(preparing())
         with ExitStack() as unless_parsed:
             unless_parsed.callback(ctx.close)  # which click does only for a context that it made
-            # What click hands over is sorted by flag; systems stay in the order they were typed.
-            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            ctx.meta[_ORDER] = [p.name for p in order if p.name in _GIVING_SYSTEMS]
             left = super().parse_args(ctx, args)
             unless_parsed.pop_all()
         return left
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        # What click hands over is sorted by flag; systems stay in the order they were typed.
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_and_note(args: list[str]) -> Any:
+            values, left, order = parse(args)
+            ctx.meta[_ORDER] = [p.name for p in order if p.name in _GIVING_SYSTEMS]
+            return values, left, order
+
+        parser.parse_args = parse_and_note  # type: ignore[method-assign]
+        return parser
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         from cbcore.cli._brought import with_brought

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from cbcore.cli._text import echo
 from cbcore.request import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cbcore.kept import KeptRun
 
@@ -26,7 +27,6 @@ cache_option = click.option(
 )
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_WIDEST_SCORES = 60
 
 
 @click.group("runs", invoke_without_command=True, short_help="List earlier runs, or show one.")
@@ -40,7 +40,7 @@ def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
     Wherever a command takes a RUN, that is an id, the beginning of only one, `latest`, `latest~1`
     for the one before it, or the path of a saved result.
     """
-    from cbcore.cli._text import echo_columns, echo_json
+    from cbcore.cli._text import echo_json
     from cbcore.kept import kept_runs
 
     if ctx.invoked_subcommand is not None:
@@ -61,7 +61,37 @@ def command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         on = ", ".join(run.datasets) + _part(run)
         when = run.record.started[:16].replace("T", " ")
         rows.append((run.run_id, when, run.state, shown, f"{scores} on {on}"))
-    echo_columns(("RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"), rows)
+    _echo_runs([("RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"), *rows])
+
+
+def _echo_runs(table: Sequence[Sequence[str]]) -> None:
+    """Print what fits: where a terminal is narrow, without when, which the id begins with.
+
+    Where it is narrower still, scores stand below their run.
+    """
+    import shutil
+    import sys
+
+    from cbcore.cli._text import LEAST_ROOM, clean, echo_columns, echo_indented
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
+
+    def room() -> float:
+        return width - sum(
+            max(len(cell) for cell in column) + 2 for column in zip(*before, strict=True)
+        )
+
+    before = [row[:-1] for row in table]
+    if room() < LEAST_ROOM:
+        before = [(run, *others) for run, _, *others in before]
+    if room() >= LEAST_ROOM:
+        lines = [(*cells, row[-1]) for cells, row in zip(before, table, strict=True)]
+        echo_columns(lines[0], lines[1:])
+        return
+    widths = [max(map(len, column)) for column in zip(*before, strict=True)]
+    for cells, row in zip(before, table, strict=True):
+        echo("  ".join(cell.ljust(n) for cell, n in zip(cells, widths, strict=True)).rstrip())
+        echo_indented("    ", clean(row[-1]))
 
 
 def _part(run: KeptRun) -> str:
@@ -90,9 +120,8 @@ def _inherited(ctx: click.Context, cache_dir: str) -> str:
 def show(ctx: click.Context, run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
     from cbcore.cli._text import clean, echo_json
-    from cbcore.kept import find_kept
 
-    found = find_kept(run, _inherited(ctx, cache_dir))
+    found = _found(run, _inherited(ctx, cache_dir))
     if as_json or (ctx.parent is not None and ctx.parent.params["as_json"]):
         echo_json({**_summary(found), "manifest": found.record.manifest})
         return
@@ -100,22 +129,58 @@ def show(ctx: click.Context, run: str, as_json: bool, cache_dir: str) -> None:
         echo(f"{label:<13} {clean(text)}")
 
 
+def _found(run: str, cache_dir: str) -> KeptRun:
+    """The run that is meant, of the store, of a file that was exported, or of a saved result."""
+    from pathlib import Path
+
+    from cbcore._store.records import RunRecord
+    from cbcore.exceptions import ResultError
+    from cbcore.kept import KeptRun, exported_run, find_kept, is_exported, is_file
+    from cbcore.results import EvalResult
+
+    if not is_file(run):
+        return find_kept(run, cache_dir)
+    path = Path(run)
+    if is_exported(path):
+        return exported_run(path)
+    result = EvalResult.load(path)
+    config = result.config
+    record = RunRecord(
+        str(config.get("run_id") or "–"), str(config.get("started") or "–"), {"config": config}
+    )
+    if not record.is_whole:
+        raise ResultError(f"{run} does not say what made it", hint="was it written by `cb run`?")
+    errored = sum(row.error is not None for row in result.rows)
+    recalled = sum(row.recalled for row in result.rows)
+    reason = str(config.get("state_reason") or "")
+    record.finish(
+        str(config.get("state") or "finished"), reason, len(result.rows), errored, recalled
+    )
+    record.ended = ""
+    scores = {system: values.get("mean_score") for system, values in result.summary.items()}
+    record.manifest["scores"] = scores
+    return KeptRun(record, path.absolute())
+
+
 def _told(run: KeptRun) -> dict[str, Any]:
     """What is to be said of a run, line by line."""
     manifest, summary = run.record.manifest, _summary(run)
     config = manifest["config"]
-    lines = {
+    lines: dict[str, Any] = {
         "run": run.run_id,
         "state": f"{run.state} {manifest.get('reason', '')}".strip(),
         "started": run.record.started,
         "ended": run.record.ended or "–",
-        "rows": summary["rows"] or "–",
-        "command": _command(manifest["argv"]),
-        "folder": manifest["cwd"],
-        "commit": manifest["git_commit"] or "–",
-        "machine": f"{manifest['host']['platform']}, Python {manifest['host']['python']}",
-        "seed": config["seed"],
+        "rows": _counts(summary["rows"]),
     }
+    if "argv" in manifest:  # which saved results do not tell
+        lines |= {
+            "command": _command(manifest["argv"]),
+            "folder": manifest["cwd"],
+            "commit": manifest["git_commit"] or "–",
+            "machine": f"{manifest['host']['platform']}, Python {manifest['host']['python']}",
+        }
+    lines["seed"] = config.get("seed")
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
     if shard := config.get("shard"):
@@ -128,12 +193,20 @@ def _told(run: KeptRun) -> dict[str, Any]:
         lines[f"score {len([k for k in lines if k.startswith('score')]) + 1}"] = (
             f"{system} {_number(score)} ({config.get('score_field')})"
         )
+    kinds: Mapping[str, Any] = config
     for kind in ("systems", "datasets", "evaluators", "metrics"):
-        for position, part in enumerate(config[kind]):
+        for position, part in enumerate(kinds.get(kind) or ()):
             owner = f"{part['plugin']} {part['version'] or ''}".strip()
             params = "".join(f" {key}={value}" for key, value in part["params"].items())
             lines[f"{kind} {position + 1}"] = f"{part['name']} ({owner}){params}"
     return lines
+
+
+def _counts(rows: Mapping[str, Any] | None) -> str:
+    if not rows:
+        return "–"
+    told = f"{rows['total']:,}, of which {rows['errored']:,} errored"
+    return f"{told} and {rows.get('recalled', 0):,} are from the store"
 
 
 def _command(argv: Sequence[str] | None) -> str:
@@ -259,9 +332,12 @@ def export(ctx: click.Context, run: str, file: str, cache_dir: str) -> None:
 
     from cbcore._store.carrying import export_run
     from cbcore.exceptions import UsageError
-    from cbcore.kept import find_kept
+    from cbcore.kept import exported_run, find_kept, is_exported, is_file
 
-    found = find_kept(run, _inherited(ctx, cache_dir))
+    if is_file(run) and is_exported(Path(run)):
+        found = exported_run(Path(run))
+    else:
+        found = find_kept(run, _inherited(ctx, cache_dir))
     target = Path(file).absolute()
     try:
         export_run(found.path, found.record, target)

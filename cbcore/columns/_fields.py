@@ -10,7 +10,7 @@ from cbcore.columns._paths import ColumnPath, NoSuchError, shown
 from cbcore.columns._reader import SUFFIX, Column, Row, resolved
 from cbcore.components import describe_exception
 from cbcore.exceptions import DataError, MissingScoreError, UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 
 _TO_WORK_ON = ("context", "question", "turns")
 _ROWS_LOOKED_AT = 5
@@ -76,8 +76,7 @@ class Fielded:
         wanted: str = "",
         there: Any = (),
     ) -> DataError:
-        near = near_matches(wanted, there, limit=1) if wanted else []
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+        meant = hint(wanted, there, "", form="; did you mean {!r}?") if wanted else ""
         column = self.fields[field]
         told = repr(column) if isinstance(column, str) else "a function"
         return DataError(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-import attrs
+from cbcore.lazy import lazy_pattern
 
 Side: TypeAlias = Literal["original", "processed"]
 
@@ -14,20 +13,18 @@ SYSTEM = "{system}"
 """Stands in a path for the name of the system under test."""
 
 _MOST_NAMES, _LONGEST_NAME = 20, 40
-_INDEX = re.compile(r"-?\d+\Z")
-_SEGMENT = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([^.]+)""")
+_INDEX = lazy_pattern(r"-?\d+\Z")
+_SEGMENT = lazy_pattern(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([^.]+)""")
 
 
-@attrs.frozen(repr=False)
-class Segment:
+class Segment(NamedTuple):
     """One step of a path. A quoted one is a name, even if it looks like an index or a `*`."""
 
     name: str
     quoted: bool = False
 
 
-@attrs.frozen(repr=False)
-class ColumnPath:
+class ColumnPath(NamedTuple):
     """A path into a row. `ColumnPath.parse` raises ValueError for what is none."""
 
     text: str
@@ -63,9 +60,7 @@ class ColumnPath:
             return self
         return ColumnPath(
             self.text.replace(SYSTEM, name),
-            tuple(
-                attrs.evolve(step, name=step.name.replace(SYSTEM, name)) for step in self.segments
-            ),
+            tuple(step._replace(name=step.name.replace(SYSTEM, name)) for step in self.segments),
         )
 
     @property

@@ -5,11 +5,12 @@ version, its parameters, its attributes, and its code. Of somebody's own code th
 of the class and every own module it imports; private attributes count as well. It never holds a
 secret.
 
-Three attributes let an object say more of itself:
+Attributes let an object say more of itself:
 
 - `identity`: plain data that stands for all of the above.
 - `identity_files`: files it reads, whose content counts too.
 - `name_is_label`: True where its name changes nothing of what it returns.
+- `identity_without`: parameters and attributes that change nothing of it, such as a file of prices.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hashlib import blake2b
 from typing import Any
 
 from cbcore.chains import Chain, Renamed
-from cbcore.identity._descriptions import Seen, described
+from cbcore.identity._descriptions import Seen, described, left_out
 from cbcore.identity._sources import UnidentifiableError, digest_of_maker
 from cbcore.plain import canonical_bytes
 
@@ -55,6 +56,9 @@ def identify(obj: Any, record: Mapping[str, Any] | None) -> tuple[bytes, list[Se
     told: dict[str, Any] = {"scheme": _SCHEME, "object": facts}
     if record is not None:
         told |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
+        if without := left_out(type(obj)):
+            params = record.get("params") or {}
+            told["params"] = {key: value for key, value in params.items() if key not in without}
         told["maker"] = digest_of_maker(str(record.get("component")))
     return content_key(canonical_bytes(told)), parts
 

@@ -96,7 +96,7 @@ class _At:
         return _At(self.depth, True, self.public_only, self.seen, self.classes)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Seen:
     """An object, with how and as what its attributes were described."""
 
@@ -133,13 +133,15 @@ def _described(obj: Any, at: _At, record: Mapping[str, Any] | None = None) -> An
 
 def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str, Any]:
     """What an object keeps, described; where that cannot tell how it was made, an error."""
-    kept = instance_attributes(obj)
+    kept, without = instance_attributes(obj), left_out(type(obj))
     parameters = [p.name for p in parameters_of(type(obj))]
     users_own = not at.public_only and _is_own_class(type(obj))
     described: dict[str, Any] = {}
     opaque: dict[str, Any] = {}
     for key, value in kept.items():
         if key == "identity_files" or (key == "name" and _is_label(type(obj))):
+            continue
+        if key in without:
             continue
         is_public = not key.startswith("_") or key[1:] in parameters
         if not is_public and (not users_own or key.startswith("__")):
@@ -163,6 +165,11 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
 def _is_label(cls: type) -> bool:
     """Whether a class says that its name changes nothing; for its subclasses it cannot."""
     return vars(cls).get("name_is_label") is True
+
+
+def left_out(cls: type) -> tuple[str, ...]:
+    """What a class says that changes nothing; for its subclasses it cannot."""
+    return tuple(vars(cls).get("identity_without") or ())
 
 
 def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) -> None:
@@ -195,7 +202,9 @@ def _class_members(cls: type, at: _At) -> dict[str, Any]:
     described: dict[str, Any] = {}
     inside = attrs.evolve(at, classes=(*at.classes, cls), own_only=not _is_local(cls))
     for name, value in members(cls):
-        if name in ("identity_files", "name_is_label") or (name == "name" and _is_label(cls)):
+        if name in ("identity_files", "identity_without", "name_is_label") or (
+            name == "name" and _is_label(cls)
+        ):
             continue
         try:
             described[name] = _plain(name, value, inside)

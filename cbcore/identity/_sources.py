@@ -16,12 +16,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 import cbcore
-from cbcore.identity._imports import written_imports
 
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -95,8 +92,7 @@ def _digest_as_of(path: str, *_: int) -> str:
     return digest.hexdigest()
 
 
-@attrs.frozen(repr=False)
-class _Content:
+class _Content(NamedTuple):
     """What a file held when it was read: for a loaded module, when it was first looked at.
 
     `imports` are the own modules that it imports, with their files.
@@ -131,6 +127,8 @@ def _read(module: str, path: str, as_of: Any) -> _Content:
     source = Path(path).read_bytes()
     if not path.endswith(".py"):
         return _Content(as_of, digest_of(source))
+    from cbcore.identity._imports import written_imports
+
     package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
     written, computes_imports = written_imports(source, package)
     own = dict.fromkeys(pair for name in written for pair in _own_modules(name))

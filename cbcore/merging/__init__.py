@@ -19,7 +19,7 @@ import attrs
 from cbcore._build.sameness import MAY_DIFFER
 from cbcore._store.carrying import import_run
 from cbcore._store.database import FILE_NAME
-from cbcore._store.joining import check_still_there, put_rows, shared_places
+from cbcore._store.joining import check_still_there, new_shelves, put_rows, shared_places
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.rows import JoinedRows
@@ -112,22 +112,23 @@ class _Joining:
         records = [cast(KeptRun, given.kept).record for given in shards]
         store = Store(cache_dir)
         try:
-            tally = Tally()
-            owners = {
-                system: put_rows(store, self._rows_with_keys(shards, system), tally)
-                for system in self._systems
-            }
-            record = self._record(records, argv)
-            record.manifest["places"] = {**shared_places(store, records), "rows": owners}
-            reader = Reader(store.path)
-            parts = kept_rows(reader, record)
-            self._check_whole()
-            tables = self._tables(parts)
-            result = self._result(JoinedRows(list(parts.values())), tables)
-            self._finish(record, result, tally)
-            with store.changed() as database:
-                check_still_there(store, record, records)
-                store.write_run(database, record, result.without_rows())
+            with new_shelves(store) as made:
+                tally = Tally()
+                owners = {
+                    system: put_rows(store, self._rows_with_keys(shards, system), tally, made)
+                    for system in self._systems
+                }
+                record = self._record(records, argv)
+                record.manifest["places"] = {**shared_places(store, records, made), "rows": owners}
+                reader = Reader(store.path)
+                parts = kept_rows(reader, record)
+                self._check_whole()
+                tables = self._tables(parts)
+                result = self._result(JoinedRows(list(parts.values())), tables)
+                self._finish(record, result, tally)
+                with store.changed() as database:
+                    check_still_there(store, record, records)
+                    store.write_run(database, record, result.without_rows())
         finally:
             store.close()
         if not self._config.get("no_examples"):

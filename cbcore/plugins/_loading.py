@@ -239,10 +239,10 @@ class Loader:
     def _implementations(self, hook: str) -> list[_Implementation]:
         """Who implements a hook here, with whether it wants to be before or behind the others."""
         found = []
+        offers = hook in map(hook_of, self._kinds)
         for implementation in getattr(self._hooks.hook, hook).get_hookimpls():
             plugin = self._by_registration[implementation.plugin_name]
             call = called_by_name(implementation.function, self._specs[hook])
-            offers = hook in map(hook_of, self._kinds)
             place = implementation.trylast - implementation.tryfirst
             found.append((place, plugin, traced(plugin.name, hook, call, offers=offers)))
         return found
@@ -338,6 +338,8 @@ def called_by_name(function: Callable[..., Any], spec: Callable[..., Any]) -> Ca
     It is given those that it names, by name: it may take fewer, and in any order.
     """
     given = list(inspect.signature(spec).parameters)
+    if not given:
+        return function
     taken = [name for name in inspect.signature(function).parameters if name in given]
 
     def call(*arguments: Any) -> Any:

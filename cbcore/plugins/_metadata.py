@@ -13,9 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
@@ -40,8 +38,7 @@ _BARE = ("cb", CORE)
 _EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
 
 
-@attrs.frozen(repr=False)
-class EntryPoint:
+class EntryPoint(NamedTuple):
     """One line of a manifest."""
 
     group: str
@@ -49,8 +46,7 @@ class EntryPoint:
     value: str
 
 
-@attrs.frozen(repr=False)
-class Requirement:
+class Requirement(NamedTuple):
     """One requirement without a marker; those under one are the installer's business."""
 
     name: str
@@ -184,10 +180,11 @@ class Distribution:
 
     def _manifest_bytes(self) -> bytes:
         """The whole of its entry_points.txt, which is read at every start: one too large is not."""
-        if self.folder is None:
+        folder = self.folder
+        if folder is None:
             return (self._installed.read_text("entry_points.txt") or "").encode()
         try:
-            with open(self.folder / "entry_points.txt", "rb") as file:  # noqa: PTH123 - faster
+            with open(os.path.join(folder, "entry_points.txt"), "rb") as file:  # noqa: PTH118, PTH123 - faster
                 content = file.read(_MOST_BYTES + 1)
         except (FileNotFoundError, NotADirectoryError):
             return b""

@@ -31,7 +31,7 @@ _DESCRIPTION = (
 )
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class HookComponent(Component):
     """A component whose target only the hook can give: `live` imports its module and asks it."""
 
@@ -42,7 +42,7 @@ class HookComponent(Component):
         return self.live().load()
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Offers:
     """What the hook modules of a plugin offer and which hooks they have; or why they fail."""
 
@@ -169,14 +169,17 @@ def offers_of(host: Any) -> Offers:
     (plugin,) = host.plugins
     entries = {(c.kind, c.name) for c in plugin.entries}
     mine = [c for c in offered or plugin.components if (c.kind, c.name) not in entries]
-    first: dict[tuple[str, int], str] = {}
-    for component in mine:
-        first.setdefault((component.kind, id(component.target)), component.name)
-    told = [_told(c, first[c.kind, id(c.target)]) for c in mine]
+    told = [_told(c, _first_name(c, mine)) for c in mine]
     if plugin.error is not None:
         failed = failure_of(plugin.error)
         return Offers(told, [], failed, plugin.error.reason, plugin.error.hint)
     return Offers(told, [hook for hook, owners in host.implemented().items() if owners])
+
+
+def _first_name(component: Component, offered: Iterable[Component]) -> str:
+    """The first name that its target is offered under."""
+    same = (c for c in offered if c.kind == component.kind and c.target is component.target)
+    return next(same).name
 
 
 def failure_of(error: PluginError) -> str:

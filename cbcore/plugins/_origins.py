@@ -6,10 +6,8 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
-
-import attrs
 
 from cbcore.boundary import contained
 from cbcore.plugins._folders import Installed, by_name
@@ -19,8 +17,7 @@ from cbcore.secrets import redact
 _INSTALLERS_NOTES = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json")
 
 
-@attrs.frozen(repr=False)
-class Origin:
+class Origin(NamedTuple):
     """What the metadata of a distribution says of its source.
 
     `record_digest` sums up RECORD: every installed file with its hash. It is the same on every
@@ -36,7 +33,7 @@ class Origin:
 
     def to_dict(self) -> dict[str, str | None]:
         """The origin as plain data."""
-        return {key: value or None for key, value in attrs.asdict(self).items()}
+        return {key: value or None for key, value in self._asdict().items()}
 
     def __str__(self) -> str:
         if self.editable:
@@ -45,19 +42,17 @@ class Origin:
 
 
 @functools.lru_cache(maxsize=1024)
-def origin_of(distribution: str) -> Origin:
+def origin_of(distribution: str, version: str = "") -> Origin:
     """The origin of an installed distribution; empty where nothing is known of it."""
     with contained():  # metadata of any package may be broken in any way
-        return read_origin(by_name(distribution))
+        return read_origin(by_name(distribution, version))
     return Origin()
 
 
 def read_origin(installed: Installed) -> Origin:
     """The origin of a distribution that was found."""
-    import csv
-
     record = installed.read_text("RECORD")
-    digest = _digest_of(csv.reader(record.splitlines())) if record else None
+    digest = _digest_of(_entries(record)) if record else None
     direct = _direct_url(installed)
     url = direct.get("url") if isinstance(direct.get("url"), str) else ""
     vcs, folder = direct.get("vcs_info"), direct.get("dir_info")
@@ -79,6 +74,13 @@ def _direct_url(installed: Installed) -> dict[str, Any]:
     return direct if isinstance(direct, dict) else {}
 
 
+def _entries(record: str) -> Iterable[list[str]]:
+    """The lines of a RECORD: path, hash and size, of which a path may be quoted."""
+    for line in record.splitlines():
+        path, quote, rest = line[1:].rpartition('",') if line.startswith('"') else ("", "", line)
+        yield [path.replace('""', '"'), *rest.split(",")] if quote else line.split(",")
+
+
 def _digest_of(record: Iterable[list[str]]) -> str | None:
     """A digest of the files a wheel brought, whoever installed it and wherever.
 
@@ -87,7 +89,7 @@ def _digest_of(record: Iterable[list[str]]) -> str | None:
     lines = sorted(
         ",".join(entry[:2])
         for entry in record
-        if entry
+        if entry[0]
         and not entry[0].startswith(("..", "/"))
         and not entry[0].endswith(".pyc")
         and entry[0].rpartition("/")[2] not in _INSTALLERS_NOTES

@@ -50,7 +50,7 @@ class State(str, enum.Enum):
         return "disabled" if self in (State.DISABLED, State.SHADOWED) else "broken"
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Plugin:
     """One installed plugin and what is known of it.
 

@@ -15,13 +15,14 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
+from cbcore.lazy import lazy_pattern
 from cbcore.names import canonical, hint
 
 CORE = "cbcore"
 _KEYS = ("disable_plugins", "only_plugins", "require_plugins", "strict_plugins")
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True}
 _SWITCH |= {"": False, "0": False, "false": False, "no": False, "off": False}
-_MENTIONS_TABLE = re.compile(
+_MENTIONS_TABLE = lazy_pattern(
     r"""^\s*(?:\[+\s*tool\s*\.\s*|tool\s*\.\s*)?["']?cb["']?\s*[\].=]""", re.MULTILINE
 )
 

@@ -52,7 +52,7 @@ def _problem_of_shard(value: Any) -> str | None:
 SHARD = ValueKind((str,), "str", "`K/N`, K from 1 to N", problem_of=_problem_of_shard)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Request:
     """Everything that defines a run, before names are looked up.
 
@@ -326,7 +326,7 @@ class Request:
         return cast(RunConfig, told)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Invocation:
     """What `cb run` and run files may say beside the request.
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
@@ -18,7 +18,6 @@ from cbcore._build.extending import Extending, extensions_of, settings_of
 from cbcore._build.lacking import require_offered
 from cbcore._build.layout import Layout
 from cbcore._build.main_score import Emitted, check_score_fields, choose_score_field, tasks_of
-from cbcore._build.sharing import sharing_stages
 from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
@@ -30,7 +29,6 @@ from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.extensions import Contribution, Setup
 from cbcore.kinds import KINDS
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.request import Request
@@ -43,10 +41,10 @@ if TYPE_CHECKING:
     from cbcore._run.crews import Crews
     from cbcore._run.searching import Search
     from cbcore._run.sharding import Sharding
+    from cbcore.extensions import Contribution, Setup
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Parts:
+class _Parts(NamedTuple):
     """What a request turned into, each part made and checked."""
 
     systems: Sequence[Part]
@@ -161,6 +159,8 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     _check_turns(request)
     systems = swept_systems(builder, request.systems)
     if request.repeats == 1 and any("family" in part.record for part in systems):
+        from cbcore._build.sharing import sharing_stages
+
         systems = sharing_stages(systems)
     if systems or not (request.settings or request.extensions):
         _check_systems(systems)  # before anything else is made
@@ -195,8 +195,7 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         for dataset in datasets
     ]
     scorers = [source.scorers for source in sources]
-    setup = Setup(builder, request, evaluators, dry_run)
-    contributed = [(asked, _contribution(asked, setup)) for asked in extending]
+    contributed = _contributed(extending, builder, request, evaluators, dry_run)
     _check_executor(request, contributed)
     sources += (source for _, added in contributed for source in added.sources)
     systems += (system for _, added in contributed for system in added.systems)
@@ -395,8 +394,26 @@ def _check_systems(systems: Sequence[Part]) -> None:
         seen.add(part.name)
 
 
+def _contributed(
+    extending: Sequence[Extending],
+    builder: Builder,
+    request: Request,
+    evaluators: list[Part],
+    dry_run: bool,
+) -> list[tuple[Extending, Contribution]]:
+    """Each extension that is asked for, with what it adds to the run."""
+    if not extending:
+        return []
+    from cbcore.extensions import Setup
+
+    setup = Setup(builder, request, evaluators, dry_run)
+    return [(asked, _contribution(asked, setup)) for asked in extending]
+
+
 def _contribution(asked: Extending, setup: Setup) -> Contribution:
     """What an extension adds to the run. What it does wrong is told as its own fault."""
+    from cbcore.extensions import Contribution
+
     name = asked.extension.name
     plugin = asked.owner.distribution if asked.owner else name
     broken = functools.partial(PluginContractError, plugin)

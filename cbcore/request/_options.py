@@ -7,6 +7,7 @@ instance in Python passes the same checks.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
@@ -45,7 +46,7 @@ COMPONENT = ValueKind((object,), "spec", "[spec](#a-spec-in-a-list)")
 """As `SPEC`, and in a run file also a name with its parameters."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Option:
     """One setting: how it is given, what it may be, and whether a result says what it was.
 
@@ -133,8 +134,13 @@ def option(kind: ValueKind, *flags: str, help: str, default: Any = None, **decla
     )
 
 
-def options_of(declaring: type) -> dict[str, Option]:
+def options_of(declaring: type) -> Mapping[str, Option]:
     """The options a class declares, by the names of its fields and in their order."""
+    return _declared_by(declaring)
+
+
+@functools.cache
+def _declared_by(declaring: type) -> Mapping[str, Option]:
     found = {}
     for field in attrs.fields(declaring):
         said: Option | None = field.metadata.get("option")

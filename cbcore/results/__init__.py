@@ -315,7 +315,7 @@ class EvalResult:
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
         """Read a result that `to_json` or `save` wrote."""
-        from cbcore.results._saved import read_texts
+        from cbcore.results._saved import read_rows, read_texts
 
         try:
             data = json.loads(text)
@@ -324,10 +324,7 @@ class EvalResult:
         if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
             raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
         result = cls.from_parts(data, ())
-        try:
-            result.rows = [EvalRow(**row) for row in data["rows"]]
-        except TypeError as error:
-            raise ResultError(f"a row of this result cannot be read: {error}") from error
+        result.rows = read_rows(data["rows"])
         result.texts = read_texts(data.get("texts"), len(result.rows))
         return result
 

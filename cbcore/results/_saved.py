@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -17,7 +18,7 @@ from cbcore.secrets import are_known, hide
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
-    from cbcore.results import EvalResult
+    from cbcore.results import EvalResult, EvalRow
 
 __all__ = ()
 
@@ -104,6 +105,52 @@ def _list_pieces(items: Iterator[str]) -> Iterator[str]:
 
 def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "system": (str,),
+    "example_id": (str, int, float),
+    "scores": (dict,),
+    "input_tokens": (int, float),
+    "output_tokens": (int, float),
+    "metadata": (dict,),
+    "latency": (int, float),
+    "dataset": (str,),
+    "error": (str, type(None)),
+    "missing": (dict,),
+    "response": (str, type(None)),
+    "response_tokens": (int, float),
+    "repeat": (int,),
+}
+
+
+def read_rows(data: Any) -> list[EvalRow]:
+    """The rows of a file. Raises `ResultError` where one is none.
+
+    What is computed from rows relies on it that scores are numbers. JSON has no NaN and no
+    infinity: a score that was one is missing.
+    """
+    from cbcore.results import EvalRow
+
+    rows = []
+    try:
+        for number, row in enumerate(data):
+            made = EvalRow(**row)
+            made.latency = math.nan if made.latency is None else made.latency
+            for name, types in _TYPES.items():
+                if not isinstance(value := getattr(made, name), types):
+                    raise TypeError(f"{name!r} of row {number} is {value!r:.80}")
+            scores: dict[str, Any] = made.scores
+            for name, score in list(scores.items()):
+                if score is None:
+                    made.missing.setdefault(name, "it was no finite number")
+                    del scores[name]
+                elif not isinstance(score, int | float):
+                    raise TypeError(f"the score {name!r} of row {number} is {score!r:.80}")
+            rows.append(made)
+    except TypeError as error:
+        raise ResultError(f"a row of this result cannot be read: {error}") from error
+    return rows
 
 
 def read_texts(data: Any, n_rows: int) -> list[Texts] | None:

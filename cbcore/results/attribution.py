@@ -10,10 +10,14 @@ A chain `compressor | reader` is looked at beside the same reader with the whole
 | `unable` | wrong | wrong |
 | `gained` | wrong | right |
 | `kept` | right | right |
+
+A system of one piece, such as a proxy, shows no reader: it is looked at beside the first system
+that has the whole context.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -29,6 +33,11 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 RETENTION = "context_retention"
 """The evaluator that says how much evidence is left, and the key of what it keeps in rows."""
 
+_NAME = re.compile(r"(?<=[:,])name=[^,]*(?:,|$)")
+
+NEARLY_WHOLE = 0.95
+"""What passes on so much of its input, and no less of the evidence, has only tidied it up."""
+
 Key: TypeAlias = "tuple[str, str | int, int]"
 """Dataset, example and repeat."""
 
@@ -37,7 +46,7 @@ Key: TypeAlias = "tuple[str, str | int, int]"
 class Attribution:
     """The causes of one system's rows, by example, beside the `baseline` that read everything.
 
-    Rows without a score in either have none. Without a baseline there are none at all, and
+    The baseline has the same reader, but for a system of one piece, of which no reader is known. Rows without a score in either have none. Without a baseline there are none at all, and
     `missing` says what to run.
     """
 
@@ -84,40 +93,46 @@ def attribute(
     """As `attributions_of`, from the rows and the records of the systems.
 
     An answer is right when its score reaches the threshold. The last stage of a system is its
-    reader; systems that leave the context whole are what others are compared with.
+    reader; systems that leave the context whole are what others are compared with, or else those
+    that lack only what tidying up takes away.
     """
     seen = {
         system: _Seen.of(rows, score_field, threshold) for system, rows in rows_by_system.items()
     }
     readers = {
-        str(record.get("name")): _reader(record)
+        str(record.get("name")): _Reader.of(record)
         for record in records
         if str(record.get("name")) in seen
     }
+    whole = [system for system in readers if seen[system].is_whole]
+    whole += [system for system in readers if seen[system].is_tidied]
+    answering = next((system for system in whole if seen[system].has_answers), None)
     full: dict[str, str] = {}
-    for system, (_, digest) in readers.items():
-        if seen[system].is_whole and digest:
-            full.setdefault(digest, system)
-    return [
-        _attributed(system, name, full.get(digest), seen)
-        for system, (name, digest) in readers.items()
-        if not seen[system].is_whole and seen[system].has_answers
-    ]
+    for system in whole:
+        full.setdefault(readers[system].digest or system, system)
+    found = []
+    for system, reader in readers.items():
+        if seen[system].is_whole or not seen[system].has_answers:
+            continue
+        baseline = full.get(reader.digest or system, answering if reader.is_alone else None)
+        if baseline != system:
+            found.append(_attributed(system, reader, baseline, seen))
+    return found
 
 
 def _attributed(
-    system: str, reader: str, baseline: str | None, seen: Mapping[str, _Seen]
+    system: str, reader: _Reader, baseline: str | None, seen: Mapping[str, _Seen]
 ) -> Attribution:
     if baseline is None:
-        told = f"{reader} was not run with the whole context: add a system that keeps it"
-        return Attribution(system, reader, None, missing=told)
+        told = f"{reader.name} was not run with the whole context: add {reader.with_all()}"
+        return Attribution(system, reader.name, None, missing=told)
     theirs = seen[baseline].right
     causes = {
         key: _cause(theirs[key], right, seen[system].n_lost.get(key))
         for key, right in seen[system].right.items()
         if key in theirs
     }
-    return Attribution(system, reader, baseline, causes)
+    return Attribution(system, reader.name, baseline, causes)
 
 
 def _cause(full: bool, right: bool, n_lost: int | None) -> Cause:
@@ -144,6 +159,12 @@ class _Seen:
     def is_whole(self) -> bool:
         return self.n_output >= self.n_input
 
+    @property
+    def is_tidied(self) -> bool:
+        """Whether it is not whole, and all that matters is there: white space was, perhaps, not."""
+        kept = self.n_output >= NEARLY_WHOLE * self.n_input
+        return kept and not self.is_whole and not any(self.n_lost.values())
+
     @classmethod
     def of(cls, rows: Iterable[EvalRow], score_field: str, threshold: float) -> _Seen:
         found = cls()
@@ -162,8 +183,29 @@ class _Seen:
         return found
 
 
-def _reader(record: Mapping[str, Any]) -> tuple[str, str]:
-    """The last stage of a system: its name and what it is known by."""
-    stages = record.get("stages")
-    last = stages[-1] if isinstance(stages, Sequence) and stages else record
-    return str(last.get("name")), str(last.get("digest") or "")
+@attrs.frozen(repr=False)
+class _Reader:
+    """The last stage of a system: its name, what it is known by, and how it was asked for.
+
+    One that `is_alone` is the whole system, whatever it does inside.
+    """
+
+    name: str
+    digest: str
+    spec: str
+    is_alone: bool
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> _Reader:
+        stages = record.get("stages")
+        is_chain = isinstance(stages, Sequence) and bool(stages)
+        last = stages[-1] if isinstance(stages, Sequence) and stages else record
+        name, digest, spec = (str(last.get(key) or "") for key in ("name", "digest", "spec"))
+        return cls(name, digest, spec, is_alone=not is_chain)
+
+    def with_all(self) -> str:
+        """What to run beside it."""
+        # Under its name there is a system already.
+        spec = _NAME.sub("", self.spec).rstrip(":,")
+        named = spec if not self.is_alone else ""
+        return f'"identity | {named}"' if named else "a system that keeps it"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from cbcore.lazy import lazy_pattern
+
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
@@ -16,11 +18,16 @@ __all__ = ("TRACEBACK", "Cause", "Causes", "causes_of")
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""
 
-_VARYING = re.compile(
-    r"0x[0-9a-fA-F]+"  # where an object was
+_VARYING = lazy_pattern(
+    r"(?P<code>\b(?:status|code|errno|http|signal|version)\b[^\w\s]*\s?[^\w\s]*\d+)"
+    r"|0x[0-9a-f]+"  # where an object was
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests
-    r"|\d+\.\d+|\d{4,}"  # times, sizes and counts; not the three digits of a status
+    r"|\d+\.\d+|\d{4,}"  # times, sizes and counts
+    # and smaller ones that stand alone; what may be the status of an endpoint only before a noun
+    r"|(?<![\w.-])(?:[45]\d\d(?=\s[a-z]+s\b)|(?![45]\d\d)\d{1,3})(?![\w.-])",
+    re.IGNORECASE,
 )
+"""What differs from row to row; a code says what happened, and is no such thing."""
 
 
 @attrs.frozen
@@ -47,7 +54,7 @@ def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
     """The reasons for which rows errored, or lack a score, most frequent first.
 
     With `score`, only that one counts as missing; otherwise any. Reasons that differ only in the
-    example they name, an address, a digest, a time or a large number are one.
+    example they name, an address, a digest, a time or a count are one; a status tells apart.
     """
     causes = Causes(score)
     for row in rows:
@@ -77,7 +84,7 @@ class Causes:
         return sorted(causes, key=lambda cause: -cause.count)
 
 
-@attrs.define(repr=False)
+@attrs.define(eq=False, repr=False)
 class _Counted:
     first: Cause
     systems: dict[str, int]
@@ -108,4 +115,6 @@ def _count(
 
 def alike(reason: str, example_id: str | int) -> str:
     """A reason without what differs from row to row."""
-    return _VARYING.sub("…", reason.replace(f"example {example_id!r}", "example"))
+    return _VARYING.sub(
+        lambda found: found["code"] or "…", reason.replace(f"example {example_id!r}", "example")
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from operator import add
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import attrs
 
@@ -20,6 +20,8 @@ __all__ = ("Verdict",)
 
 ALPHA = 0.05
 """How often chance alone may be called a difference."""
+
+_MOST_DIGITS = 6
 
 Outcome = Literal["baseline", "better", "worse", "undecided"]
 
@@ -147,8 +149,7 @@ def verdicts_of(
     return verdicts
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Scores:
+class _Scores(NamedTuple):
     """The scores and the tokens of one system, row by row."""
 
     score: Terms
@@ -172,8 +173,7 @@ class _Scores:
         return cls(Terms(scores, kind="score"), tokens, n_output >= n_input, has_any)
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Pair:
+class _Pair(NamedTuple):
     """Where the rows of the same examples stand in each of two systems."""
 
     first: Sequence[int] | None
@@ -292,7 +292,11 @@ def _number(value: float | None, low: float | None, high: float | None, *, sign:
 def _bounds(low: float | None, high: float | None, scale: float, digits: int) -> str:
     if low is None or high is None:
         return ""
-    return f" [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+    while True:
+        shown = f"{low * scale:.{digits}f}", f"{high * scale:.{digits}f}"
+        if shown[0] != shown[1] or low == high or digits >= _MOST_DIGITS:
+            return f" [{shown[0]}, {shown[1]}]"
+        digits += 1  # of many examples: two bounds that look alike would tell nothing
 
 
 def _about(count: int) -> str:

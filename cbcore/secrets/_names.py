@@ -6,7 +6,9 @@ import functools
 import re
 from typing import Any
 
-_ALWAYS = re.compile(
+from cbcore.lazy import lazy_pattern
+
+_ALWAYS = lazy_pattern(
     r"(?:^token|(?:^|_)(?:"
     r"(?:api|access|private|secret|signing|encryption|auth|account|subscription|ssh"
     r"|openai|anthropic|azure|gemini|google|mistral|cohere|groq|huggingface|hf)_?keys?"
@@ -16,9 +18,9 @@ _ALWAYS = re.compile(
     re.IGNORECASE,
 )
 _SOMETIMES = frozenset({"key", "keys", "auth", "tokens", "pat"})
-_OF_SETTINGS = re.compile(r"(?:^|_)(?:keys?|token|pat|auth)$", re.IGNORECASE)
+_OF_SETTINGS = lazy_pattern(r"(?:^|_)(?:keys?|token|pat|auth)$", re.IGNORECASE)
 _NEITHER = frozenset({"PWD"})  # where a shell says which folder it is in
-_WORD = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z_.][a-z]+)*")
+_WORD = lazy_pattern(r"[A-Za-z]?[a-z]+(?:[A-Z_.][a-z]+)*")
 """How fields, modes and columns are called: `question`, `choices.text`, `groundTruth`."""
 
 SHORTEST = 6

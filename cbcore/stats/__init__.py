@@ -13,6 +13,7 @@ from cbcore.stats._distributions import t_quantile, t_two_sided
 from cbcore.stats._estimates import (
     Estimate,
     mean_of,
+    paired_mean_of,
     quantile_at,
     quantile_of,
     rate_of,
@@ -49,6 +50,7 @@ __all__ = (
     "measured_mean",
     "measured_quantile",
     "measured_ratio",
+    "paired_mean_of",
     "paired_p_value",
     "quantile_at",
     "quantile_of",

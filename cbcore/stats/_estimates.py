@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from operator import eq, mul
+from operator import eq, mul, sub
 
 import attrs
 
@@ -15,6 +15,9 @@ CONFIDENCE = 0.95
 
 FEW_CLUSTERS = 30
 """Below so many clusters an interval is itself a guess, and that is said."""
+
+MOST_FEW = 16
+"""Up to so many pairs that differ, and half of all, are few: the spread of them tells little."""
 
 
 @attrs.frozen
@@ -103,7 +106,8 @@ def ratio_of(
 
     The standard error is that of the delta method; the interval is Fieller's, which is unbounded
     where the sample does not tell the denominator from zero. Of what cannot be negative it ends
-    at zero. Where every numerator equals its denominator there is neither: nothing was seen to
+    at zero. Where few numerators differ from their denominators, it is that of a sample with two
+    more that do: see `paired_mean_of`. Where none does there is neither: nothing was seen to
     vary, which does not tell by how much it may.
     """
     size = len(numerators)
@@ -122,11 +126,60 @@ def ratio_of(
     residuals = [a - ratio * b for a, b in zip(x, y, strict=True)]
     spread = math.fsum(map(mul, residuals, residuals)) / (count - 1)
     stderr = math.sqrt(spread * count) / abs(below)
+    lowest = min(*x, *y)
+    if extra := _two_more(list(map(sub, x, y))):
+        mean_y = below / count
+        x, y = [*x, mean_y + extra, mean_y - extra], [*y, mean_y, mean_y]
     bounds = _fieller(x, y)
-    if math.isfinite(bounds[0]) and min(x) >= 0 and min(y) >= 0:
+    if math.isfinite(bounds[0]) and lowest >= 0:
         bounds = max(0.0, bounds[0]), bounds[1]
     method = "fieller" if all(map(math.isfinite, bounds)) else "fieller-unbounded"
     return Estimate(ratio, stderr, questions, interval=bounds, method=method, clusters=clusters)
+
+
+def paired_mean_of(
+    differences: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    reach: float | None = 1.0,
+) -> Estimate | None:
+    """The mean of paired differences and its standard error, as bounds are to be taken from them.
+
+    Those of `mean_of`, unless few differ: what is rare was seen too seldom to tell how often it
+    is. Then two more are counted, one that gains and one that loses as much as any that was seen
+    (Agresti and Min 2005; Bonett and Price 2012), or where none differs as much as any can, which
+    is `reach`. None where nothing is known of the spread: of one value, or without a `reach`.
+    """
+    plain = mean_of(differences, groups)
+    if plain is None or plain.stderr is None:
+        return None
+    sums = list(differences) if groups is None else group_sums(differences, groups)
+    n, count = len(differences), len(sums)
+    size = n / count  # of a pair of groups that is added: as many examples as one has on average
+    if not any(sums):
+        if reach is None:
+            return None
+        extra = reach * size
+    else:
+        extra = _two_more(sums)
+    if not extra:
+        return plain
+    value = math.fsum(sums) / (n + 2 * size)
+    sizes = [1.0] * count if groups is None else group_sums([1.0] * n, groups)
+    apart = [s - value * k for s, k in zip(sums, sizes, strict=True)]
+    apart += [extra - value * size, -extra - value * size]
+    stderr = math.sqrt(math.fsum(map(mul, apart, apart))) / (n + 2 * size)
+    return attrs.evolve(
+        plain, value=value, stderr=stderr, interval=around(value, stderr, count - 1)
+    )
+
+
+def _two_more(differences: Sequence[float]) -> float:
+    """The largest difference, where few are not zero; 0 where many are, or none."""
+    largest = max(map(abs, differences), default=0.0)
+    # What is left of equal values after rounding is no difference.
+    moved = sum(abs(d) > 1e-12 * largest for d in differences)
+    return largest if 2 * moved <= len(differences) and moved <= MOST_FEW else 0.0
 
 
 def around(

@@ -16,11 +16,19 @@ from cbcore.stats._distributions import (
     t_quantile,
     t_two_sided,
 )
-from cbcore.stats._estimates import CONFIDENCE, around, group_sums, left_in, mean_of
+from cbcore.stats._estimates import (
+    CONFIDENCE,
+    MOST_FEW,
+    around,
+    group_sums,
+    left_in,
+    mean_of,
+    paired_mean_of,
+)
 from cbcore.stats._measured import Terms
 from cbcore.stats._units import Units
 
-_MOST_ENUMERATED = 16
+_MOST_ENUMERATED = MOST_FEW
 """Signs of so many differences are tried in every combination, 32,768 of them by symmetry."""
 
 
@@ -29,7 +37,8 @@ class Difference:
     """The first system's value minus the second's, on the examples that have both.
 
     `n` examples were paired; the first was better in `wins` of their rows, worse in `losses`.
-    `interval` and `p_value` are None for a single example.
+    `interval` and `p_value` are None for a single example, and the interval also where none
+    differs of values that can be anything.
     """
 
     value: float
@@ -77,7 +86,11 @@ def difference_of(
     bounds = p_value = None
     if estimate.stderr is not None:
         df = (estimate.clusters or len(positions)) - 1
-        bounds = around(value, estimate.stderr, df, confidence)
+        reach = None if is_ratio else _reach(first.x, second.x)
+        steady = estimate if is_ratio else paired_mean_of(raw, groups, reach=reach)
+        if steady is not None and steady.stderr is not None:
+            low, high = around(value if is_ratio else steady.value, steady.stderr, df, confidence)
+            bounds = (low, high) if reach is None else (max(low, -reach), min(high, reach))
         p_value = (
             _ratio_p_value(first, second, groups)
             if is_ratio
@@ -90,6 +103,11 @@ def difference_of(
         losses=len(raw) - wins - ties,
         clusters=estimate.clusters,
     )
+
+
+def _reach(*scores: Sequence[float]) -> float | None:
+    """How far scores can differ: 1 where all are between 0 and 1, else nobody knows."""
+    return 1.0 if all(min(some) >= 0 and max(some) <= 1 for some in scores) else None
 
 
 def lower_bound_of(

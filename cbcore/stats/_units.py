@@ -35,7 +35,8 @@ class Units:
         keys: list[tuple[str, str | int, int]] = []
         repeated = False
         for position, row in enumerate(rows):  # once, as they may be on disk
-            if (cluster := row.metadata.get(CLUSTER)) is not None:
+            noted = row.metadata
+            if noted and (cluster := noted.get(CLUSTER)) is not None:
                 clusters[position] = _hashable(cluster)
             if row.repeat:
                 repeated = True

@@ -33,17 +33,19 @@ class Ranks:
     def __init__(self, content: bytes) -> None:
         """Raises ValueError for what is not such a file, whole and as it was written."""
         checksum, buckets = _numbers(content[len(_MAGIC) : _HEADER]) or (0, 0)
-        if content[: len(_MAGIC)] != _MAGIC or checksum != crc32(content[len(_MAGIC) + 4 :]):
+        checked = memoryview(content)[len(_MAGIC) + 4 :]
+        if content[: len(_MAGIC)] != _MAGIC or checksum != crc32(checked):
             raise ValueError("this is no table of ranks, or it was damaged")
         begin = _HEADER + 4 * (buckets + 1)
         self._starts = _numbers(content[_HEADER:begin])
-        self._tokens = content[begin:]
+        self._tokens = content
+        self._begin = begin
         self._mask = buckets - 1
 
     def get(self, token: bytes) -> int | None:
         """The rank of what may be a token."""
         bucket = crc32(token) & self._mask
-        at, end = self._starts[bucket], self._starts[bucket + 1]
+        at, end = self._begin + self._starts[bucket], self._begin + self._starts[bucket + 1]
         tokens, length = self._tokens, len(token)
         while at < end:
             rank_at = at + 1 + tokens[at]

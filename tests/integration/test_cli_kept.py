@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import signal
+import sqlite3
 
 import pytest
 
@@ -20,7 +21,7 @@ import signal
 from cbcore._run import memo
 from cbcore._store import store as stores
 
-memo.MOST_VALUES, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
+memo.FULL, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
 
 
 class Cut:
@@ -159,6 +160,78 @@ def test_runs_are_removed_and_the_space_given_back(place):
     assert place.cb("runs", "prune").stdout == f"{narrow}\n"
     assert place.json("runs") == []
     assert place.cb("runs", "prune", "--older-than", "soon").returncode == 2
+
+
+def test_removing_another_run_leaves_what_a_killed_one_can_go_on_from(place):
+    """Outputs that no row of it tells of; those of the other run go, of the same system too."""
+    place.write("other.jsonl", '{"id": "o", "question": "Where?", "answer": "Paris"}\n')
+    ending = ("-s", "py:mine:Ending")
+    ok(place, "run", "-q", "-d", "other.jsonl", *ending)
+    run(place, "-s", WIDE)
+    run(place, *ending, code=-signal.SIGKILL, ENDS="9")
+    store = Store(place.folder / ".cb")
+    assert store.count("outputs") == 1 + N + 6
+    ok(place, "runs", "rm", "latest~1", "latest~2")
+    assert store.count("outputs") == 6
+    store.close()
+    ok(place, "resume", "latest")
+    saved = json.loads(ok(place, "report", "-o", "json"))
+    assert sum(row["recalled"] for row in saved["rows"]) == 6
+
+
+@pytest.fixture
+def files(place):
+    """A run, as a file of its own and as a saved result."""
+    run(place, "-s", WIDE, "-o", "json=saved.json")
+    ok(place, "runs", "export", "latest", "a run.cbrun")
+    return place
+
+
+@pytest.mark.parametrize("name", ["saved.json", "a run.cbrun"])
+def test_a_file_is_shown_as_the_run_is(files, name):
+    """What it was made of; a saved result does not tell its command."""
+    of_store = ok(files, "runs", "show", "latest").splitlines()
+    of_file = ok(files, "runs", "show", name).splitlines()
+    assert [line for line in of_file if line not in of_store] in ([], ["ended         –"])
+    assert "rows          12, of which 0 errored and 0 are from the store" in of_file
+    assert json.loads(ok(files, "runs", "show", name, "--json"))["scores"] == {"wide": 1.0}
+
+
+@pytest.mark.parametrize("name", ["saved.json", "a run.cbrun", "gone.json"])
+@pytest.mark.parametrize(
+    "command", [("runs", "rm"), ("resume",), ("rescore", "-e", "answer_quality")]
+)
+def test_what_is_done_to_a_run_of_the_store_is_not_done_to_a_file(files, command, name):
+    """And it says what can be done with it; the run of that id stays."""
+    done = files.cb(*command, name)
+    assert done.returncode == (5 if name == "gone.json" else 2)
+    told = f"there is no file {name!r}" if name == "gone.json" else f"{name!r} is a file"
+    assert told in done.stderr
+    assert "hint:" in done.stderr
+    ok(files, "report", "latest", "-o", "csv")
+
+
+def test_an_exported_run_can_be_exported_again(files):
+    """One that is a saved result cannot."""
+    ok(files, "runs", "export", "a run.cbrun", "again.cbrun")
+    again = [ok(files, "report", name, "-o", "csv") for name in ("again.cbrun", "latest")]
+    assert again[0] == again[1]
+    assert "'saved.json' is a file" in files.cb("runs", "export", "saved.json", "x").stderr
+
+
+def test_the_database_of_another_program_is_not_changed(place):
+    """It has the form of an exported run, and is none."""
+    path = place.folder / "theirs.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE theirs (value)")
+    database.close()
+    before = path.read_bytes()
+    for command in (("report",), ("compare",), ("runs", "import"), ("runs", "show")):
+        done = place.cb(*command, "theirs.db")
+        assert done.returncode == 5
+        assert "is not a run that `cb runs export` wrote" in done.stderr
+    assert path.read_bytes() == before
+    assert [p.name for p in place.folder.glob("theirs.db*")] == ["theirs.db"]
 
 
 def test_a_run_is_carried_to_another_machine(place):

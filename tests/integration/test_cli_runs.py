@@ -81,7 +81,7 @@ def stream():
         yield {"id": i, "context": f"three words {i}", "answer": "Paris"}
 
 
-memo.MOST_VALUES, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
+memo.FULL, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
 '''
 
 

@@ -136,7 +136,7 @@ def run(kind, store=None):
 
 
 def main(kind, store, point, after, batch):
-    memo.MOST_VALUES, stores._MOST_PACKED = int(batch), 0
+    memo.FULL, stores._MOST_PACKED = int(batch), 0
     limits[point] = int(after)
     if point in ("statement", "instruction"):
         watch_database(point)
@@ -461,7 +461,7 @@ import socket
 from cbcore._run import memo
 from cbcore._store import store as stores
 
-memo.MOST_VALUES, stores._MOST_PACKED = 4, 0
+memo.FULL, stores._MOST_PACKED = 4, 0
 meeting = [os.environ.get("MEETING")]
 
 
@@ -571,7 +571,7 @@ import os
 from cbcore._run import memo
 from cbcore._store import store as stores
 
-memo.MOST_VALUES, stores._MOST_PACKED = 10, 0
+memo.FULL, stores._MOST_PACKED = 10, 0
 
 
 class Large:

@@ -16,6 +16,7 @@ from cb_openai import OpenAI
 from cb_openai.messages import Prompting
 from cb_openai.settings import Access, Generation
 from cbcore import evaluate
+from cbcore.chains import chain
 from cbcore.results import EvalRow
 
 SHARED = "Basel lies on the Rhine. Bern lies on the Aare. Thun lies on a lake. " * 6
@@ -157,3 +158,47 @@ def test_a_conversation_is_replayed_turn_by_turn(server: str) -> None:
     tokens = sum(one.tokens for one in billed)
     assert tokens == pytest.approx(rows[0].metadata["prompt_tokens"], rel=0.1)
     assert sum(one.cached for one in billed) / tokens == pytest.approx(reported(rows)[0], abs=0.1)
+
+
+def test_both_stages_of_a_chain_are_replayed(server: str) -> None:
+    """The server has one slot: each request finds what the one before it left, of either stage.
+
+    The second stage repeats what the first one sent and adds to it, so it finds most of that; the
+    next example begins otherwise. Request by request the replay says so too.
+    """
+
+    def stage(name: str, prompt: str) -> OpenAI:
+        return OpenAI(
+            server,
+            "smollm2",
+            name=name,
+            access=Access(api_key_env=None),
+            generation=Generation(max_tokens=1, extra_body={"cache_prompt": True}),
+            prompting=Prompting(prompt=prompt),
+        )
+
+    stages = [
+        stage("first", "{context}"),
+        stage("second", "{context} In one word: {question} And why, in another word?"),
+    ]
+    data = [
+        {"id": i, "context": text, "question": "Where?"}
+        for i, text in enumerate((SHARED * 3, OTHER * 3))
+    ]
+    result = evaluate(
+        [chain(stages)],
+        data,
+        evaluators=["prompt_blocks"],
+        metrics=["net_cost:llama-server"],
+        score_field="prompt_tokens_sent",
+        max_workers=1,
+        progress=False,
+    )
+    told = [usage for row in result.rows for usage in row.metadata["stage_usage"]]
+    found = [one["cached_tokens"] / one["prompt_tokens"] for one in told]
+    assert [share > 0.7 for share in found] == [False, True, False, True]
+    assert replayed(result.rows) == pytest.approx(found, abs=0.1)
+    # What is billed is what the server reported of all four.
+    cached, prompts = (sum(one[key] for one in told) for key in ("cached_tokens", "prompt_tokens"))
+    assert result.summary["first | second"]["cache_hit_rate"] == pytest.approx(cached / prompts)
+    assert result.sections["net_cost"].lines[0]["requests"] == "4"

@@ -15,6 +15,7 @@ from cbcore._store.sweeping import remove_runs
 from cbcore.exceptions import DataError, ResultError, RunStoppedError, StoreError, UsageError
 from cbcore.kept import find_kept, kept_runs
 from cbcore.merging import merge
+from tests.stores import values_in
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 N = 3
@@ -583,6 +584,22 @@ def test_what_others_remove_meanwhile_is_told(store, monkeypatch):
     assert len(merge(ids, cache_dir=store).rows) == 20
 
 
+def test_a_merge_that_fails_leaves_nothing_behind(store, monkeypatch):
+    """Its rows are nobody's, and would lie there until something is removed."""
+    ids = [sharded(store, number) for number in (1, 2)]
+    before = values_in(store / "store.sqlite3", "rows")
+
+    def failing(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(merging, "tables_of", failing)
+    with pytest.raises(KeyboardInterrupt):
+        merge(ids, cache_dir=store)
+    assert values_in(store / "store.sqlite3", "rows") == before
+    monkeypatch.undo()
+    assert len(merge(ids, cache_dir=store).rows) == 20
+
+
 def test_a_store_is_opened_once_for_all_of_its_shards(store, monkeypatch):
     """Of a thousand shards, a file each would be more than a process may open."""
     ids = [sharded(store, number, n=5) for number in range(1, 6)]
@@ -689,7 +706,9 @@ def test_a_row_that_was_damaged_is_told(tmp_path, changed):
     told = json.loads(result.to_json())
     told["rows"][1] |= changed
     (tmp_path / "shard.json").write_text(json.dumps(told))
-    with pytest.raises(ResultError, match=r"shard.json: (its rows cannot|the row of)"):
+    with pytest.raises(
+        ResultError, match=r"shard.json: (its rows cannot|the row of|a row of this result cannot)"
+    ):
         merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
 
 

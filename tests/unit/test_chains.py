@@ -14,6 +14,7 @@ import pytest
 from cbcore.chains import AsyncChain, Chain, Renamed, chain
 from cbcore.exceptions import ProcessError, UsageError
 from cbcore.protocols import AsyncSystem, System
+from cbcore.sent import SENT, requests_sent, told
 from cbcore.timing import _waits
 
 
@@ -194,6 +195,19 @@ def test_a_stage_that_has_a_price_and_tells_no_cost_is_of_unknown_cost(cost):
     assert made["metadata"] == {"cost_usd": 0.5, "requests_of_unknown_cost": 1}
 
 
+@pytest.mark.parametrize("stages", [("priced", "unpriced"), ("unpriced", "priced")])
+def test_a_stage_without_a_price_leaves_the_sum_unknown(stages):
+    """What is known of the others is not what the chain costs."""
+    made = {"priced": Priced("priced", 0.5), "unpriced": Priced("unpriced", None)}
+    made["unpriced"].fields = {"metadata": {"finish_reason": "stop"}}
+    output = chain([made[name] for name in stages]).process({"id": 1})
+    assert "cost_usd" not in output["metadata"]
+    failing = chain([*(made[name] for name in stages), Raising(ValueError("no"))])
+    with pytest.raises(ProcessError) as caught:
+        failing.process({"id": 1})
+    assert "cost_usd" not in caught.value.spent
+
+
 @pytest.mark.parametrize(
     ("last", "spent"),
     [
@@ -213,7 +227,9 @@ def test_a_chain_that_fails_tells_what_its_stages_took(last, spent):
     paid = Stage("paid", metadata={"cost_usd": 0.5}, usage={"prompt_tokens": 30})
     with pytest.raises(ProcessError) as caught:
         chain([paid, last]).process({"id": 1})
-    assert caught.value.spent == spent
+    asked = dict(caught.value.spent).pop(SENT)
+    assert asked[0] == {"stage": "paid", "usage": {"prompt_tokens": 30}, "cost_usd": 0.5}
+    assert {key: value for key, value in caught.value.spent.items() if key != SENT} == spent
 
 
 class Handing(Stage):
@@ -354,3 +370,144 @@ def test_a_renamed_system_can_be_copied(duplicate):
     """It can be sent to another process."""
     copied = duplicate(Renamed(Raising(None), "other"))
     assert (copied.name, type(copied.system).__name__) == ("other", "Raising")
+
+
+LONG = "The Aare comes from the Alps and goes to the Rhine. " * 20
+
+
+class Asking(Stage):
+    """A stage that asks a model: it sends a template with its context, and tells of that."""
+
+    def __init__(self, name, template, **fields):
+        super().__init__(name, **fields)
+        self.template = template
+
+    def process(self, example):
+        prompt = self.template.format(**example)
+        to = {"endpoint": "there", "model": self.name}
+        messages = [{"role": "user", "content": prompt}]
+        return {**super().process(example), **told([messages], example, to=to)}
+
+
+def sent_by(stages, example):
+    """To which model each request went, and what was in it."""
+    output = chain(stages).process(dict(example))
+    found = requests_sent(example, output)
+    return [(one.to.get("model"), [text for _, text in one.messages]) for one in found]
+
+
+def test_the_requests_of_every_stage_are_told():
+    """Each with the texts as that stage got them, although a later one has others."""
+    example = {"id": 1, "context": LONG, "question": "Where?"}
+    stages = [
+        Asking("small", "Shorten: {context}", context=LONG[:300], response="short"),
+        Asking("middle", "Again: {context}", context=LONG[:60]),
+        Asking("large", "{context} {question} {response}", response="there"),
+    ]
+    assert sent_by(stages, example) == [
+        ("small", [f"Shorten: {LONG}"]),
+        ("middle", [f"Again: {LONG[:300]}"]),
+        ("large", [f"{LONG[:60]} Where? short"]),
+    ]
+
+
+def test_what_a_chain_tells_repeats_neither_the_context_nor_what_became_of_it():
+    """Of a thousand characters in two prompts no more is kept than who sent them to whom."""
+    stages = [
+        Asking("small", "Shorten: {context}", context=LONG[:500]),
+        Asking("large", "{context}"),
+    ]
+    kept = chain(stages).process({"id": 1, "context": LONG})[SENT]
+    assert "Aare" not in str(kept)
+
+
+def test_a_stage_that_changes_what_it_is_given_in_place_changes_no_request():
+    """Many do: what the chain was given is as it was."""
+
+    class InPlace(Stage):
+        def process(self, example):
+            example["context"] = "short"
+            return example
+
+    example = {"id": 1, "context": LONG, "question": "Where?"}
+    stages = [InPlace("cut"), Asking("large", "{context} {question}", response="x")]
+    assert sent_by([*stages, Stage("other", context="none")], example) == [
+        ("large", ["short Where?"])
+    ]
+
+
+def test_a_reader_that_is_no_model_is_billed_as_one_would_be():
+    """As beside full context and the same reader, and after what the compressor sent."""
+    example = {"id": 1, "context": LONG, "question": "Where?"}
+    stages = [Asking("small", "Shorten: {context}", context=LONG[:50]), Stage("r", response="x")]
+    expected = [("small", [f"Shorten: {LONG}"]), (None, [f"{LONG[:50]}\n\nWhere?"])]
+    assert sent_by(stages, example) == expected
+    assert sent_by(stages[:1], example) == expected
+
+
+def test_what_only_puts_an_answer_in_order_asks_nobody():
+    """The model has answered before it."""
+    stages = [Asking("large", "{context} {question}", response=" x "), Stage("strip", response="x")]
+    example = {"id": 1, "context": LONG, "question": "Where?"}
+    assert sent_by(stages, example) == [("large", [f"{LONG} Where?"])]
+
+
+def test_a_stage_that_reports_a_usage_has_asked_somebody():
+    """Nobody knows what was in the prompt; how long it was, and what it cost, is known."""
+    usage = {"prompt_tokens": 30, "completion_tokens": 4}
+    shortened = Stage("own", context="short", usage=usage, metadata={"cost_usd": 0.5})
+    example = {"id": 1, "context": LONG, "question": "Where?"}
+    output = chain([shortened, Stage("r", response="x")]).process(dict(example))
+    first, reader = requests_sent(example, output)
+    assert (first.stage, first.usage, first.cost_usd) == ("own", usage, 0.5)
+    assert (list(first.messages), reader.told) == ([], False)
+    alone = chain([Stage("cut"), Stage("r", response="x", usage=usage)]).process(dict(example))
+    assert SENT not in alone
+    assert requests_sent(example, alone)[0].usage == usage
+
+
+def test_a_chain_in_a_chain_tells_of_its_own_stages():
+    """Under their names."""
+    inner = chain([Asking("small", "1 {context}"), Asking("middle", "2 {context}", context="c")])
+    example = {"id": 1, "context": LONG}
+    output = chain([inner, Asking("large", "3 {context}", response="x")]).process(dict(example))
+    found = [(one.stage, one.messages[0][1]) for one in requests_sent(example, output)]
+    assert found == [("small", f"1 {LONG}"), ("middle", f"2 {LONG}"), ("large", "3 c")]
+
+
+@pytest.mark.parametrize("kept", [7, ["x"], [{}], [{"same": 0, "messages": [["user", [["?"]]]]}]])
+def test_what_a_stage_tells_wrongly_is_an_error_of_who_reads_it(kept):
+    """The chain goes on."""
+    output = chain([Stage("odd", **{SENT: kept}), Stage("r", response="x")]).process({"id": 1})
+    assert output["response"] == "x"
+    with pytest.raises(ValueError, match=SENT):
+        requests_sent({"id": 1}, output)
+
+
+class Charging(Asking):
+    """A stage that reports what was counted, and knows what a token costs."""
+
+    def __init__(self, name, usd, tokens):
+        super().__init__(name, "{context}", response="x")
+        self.usd = usd
+        self.tokens = tokens
+
+    def process(self, example):
+        output = super().process(example)
+        output[SENT][0]["usage"] = {"prompt_tokens": self.tokens}
+        return output
+
+    def cost_usd_of(self, usages):
+        return None if self.usd is None else self.usd * sum(u["prompt_tokens"] for u in usages)
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"), [((2.0, 5.0), 2.0 * 10 + 5.0 * 100), ((2.0, None), 1.5)]
+)
+def test_a_stored_output_of_a_chain_is_priced_stage_by_stage(prices, cost):
+    """Also where two stages are called alike; as it was, where one price is not known."""
+    first, second = (Charging("same", usd, n) for usd, n in zip(prices, (10, 100), strict=True))
+    whole = chain([Stage("free"), first, second])
+    output = {**whole.process({"id": 1, "context": LONG}), "metadata": {"cost_usd": 1.5, "a": 1}}
+    assert whole.repriced(output) == {"cost_usd": cost, "a": 1}
+    assert whole.repriced({"metadata": {"cost_usd": 1.5}}) == {"cost_usd": 1.5}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -81,6 +82,24 @@ def test_what_has_no_signature_has_none(target):
     """Some builtins cannot be asked, and what cannot be called has no parameters."""
     assert signature_of(target) is None
     assert parameters_of(target) == []
+
+
+@pytest.mark.parametrize("bases", [(), (str,), (Exception,)])
+def test_a_class_that_does_not_say_how_it_is_made(bases):
+    """Its signature is that of what it inherits, and empty where that is nothing."""
+    plain = type("Plain", bases, {})
+    try:
+        expected = inspect.signature(plain)
+    except ValueError:
+        expected = None
+    assert signature_of(plain) == expected
+    assert signature_of(type("Inheriting", (plain,), {})) == expected
+
+
+def test_a_class_may_say_its_signature_itself():
+    """In an attribute, as the library has it."""
+    said = inspect.signature(lambda a: a)
+    assert signature_of(type("Saying", (), {"__signature__": said})) == said
 
 
 def test_parameters_are_told_with_type_and_default():

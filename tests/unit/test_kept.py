@@ -290,3 +290,16 @@ def test_a_run_that_goes_on_keeps_what_it_has_put(tmp_path):
     running.run_id = made.run_id
     result = made.execute()
     assert [texts.output for texts in result.texts] == [{"response": "x"}] * 12
+
+
+def test_a_finished_run_whose_summary_was_damaged_is_not_called_partial(tmp_path):
+    """Its numbers are made anew from its rows, and that is said."""
+    result = run(tmp_path)
+    store = Store(tmp_path)
+    with store.changed() as database:
+        database.execute("UPDATE results SET document = x'00'")
+    store.close()
+    again = open_run("latest", tmp_path)
+    assert again.config["state"] == "finished"
+    assert again.summary == result.summary
+    assert "was damaged in the store: its numbers are made anew" in again.problems[-1]

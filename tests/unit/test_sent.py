@@ -23,15 +23,17 @@ def assistant(text):
 
 
 def read(example, output):
-    requests, _ = requests_sent({**example, **output}, output)
-    return requests
+    """The messages of each request, of a system that answered."""
+    return [one.messages for one in requests_sent(example, {"response": "x", **output})]
 
 
 def test_nothing_is_told_that_the_example_says():
     """Context and question as one message: that is what is read where nothing is told."""
     example = {"context": LONG, "question": "Where?"}
     assert told([[user(f"{LONG}\n\nWhere?")]], example) == {}
-    assert requests_sent(example, {}) == ([[("user", f"{LONG}\n\nWhere?")]], False)
+    (request,) = requests_sent(example, {})
+    assert request.messages == [("user", f"{LONG}\n\nWhere?")]
+    assert not request.told
 
 
 def test_a_context_is_referred_to_and_not_repeated():
@@ -52,12 +54,41 @@ def test_passages_are_referred_to_one_by_one():
     assert read(example, output) == [[("user", prompt)]]
 
 
-def test_what_a_chain_passed_on_is_what_is_referred_to():
-    """The context that a reader saw is that of the output, not that of the dataset."""
-    seen = {"context": LONG[:500], "question": "Where?"}
-    output = {"context": LONG[:500], **told([[OPENING, user(f"{LONG[:500]}\n\nWhere?")]], seen)}
+def test_what_the_system_was_given_is_what_is_referred_to():
+    """A compressor that asks a model sent the context that it got, not the one it returns."""
     example = {"context": LONG, "question": "Where?"}
-    assert read(example, output)[0][1] == ("user", f"{LONG[:500]}\n\nWhere?")
+    output = {"context": LONG[:50], **told([[OPENING, user(f"Shorten:\n{LONG}")]], example)}
+    assert len(json.dumps(output)) < 300
+    first, second = requests_sent(example, output)
+    assert first.messages[1] == ("user", f"Shorten:\n{LONG}")
+    assert second.messages == [("user", f"{LONG[:50]}\n\nWhere?")]
+
+
+def test_what_was_told_before_refers_to_what_was_passed_on():
+    """As outputs that were stored by an earlier version do."""
+    kept = [{"same": 0, "messages": [["user", [["context"], " Where?"]]]}]
+    output = {"context": LONG[:50], SENT: kept}
+    assert read({"context": LONG}, output) == [[("user", f"{LONG[:50]} Where?")]]
+
+
+def test_who_was_asked_is_told_even_of_what_the_example_says():
+    """And what came of it: the usage, and attempts that were lost."""
+    example = {"context": LONG, "question": "Where?"}
+    to = {"endpoint": "there", "model": "m", "price": {"input": 1.0, "output": 2.0}}
+    came = [{"usage": {"prompt_tokens": 7}, "lost": 2}]
+    output = told([[user(f"{LONG}\n\nWhere?")]], example, to=to, came=came)
+    (request,) = requests_sent(example, {"response": "x", **output})
+    assert (request.to, request.usage, request.lost) == (to, {"prompt_tokens": 7}, 2)
+    assert request.told
+    assert request.reply == "x"
+
+
+def test_a_total_of_all_turns_stands_for_them():
+    """Of a conversation whose system reports one usage, no turn has its own."""
+    usage = {"prompt_tokens": 90, "completion_tokens": 3, "cached_tokens": 40}
+    output = {"turn_responses": ["a", "b"], "response": "b", "usage": usage}
+    (request,) = requests_sent({"turns": ["x", "y"]}, output)
+    assert (list(request.messages), request.usage) == ([], usage)
 
 
 def test_turn_by_turn_only_what_is_new_is_kept():
@@ -125,6 +156,8 @@ def test_parts_that_are_no_text_and_calls_are_told_as_json():
         [{"same": 0, "messages": [["user", [["context"]]]]}],
         [{"same": 0, "messages": [["user", [["turns", 7]]]]}],
         [{"messages": [["user"]]}],
+        [{"same": 0, "messages": [["user", [["given", "context"]]]]}],
+        [{"same": 0, "messages": [["user", [["given"]]]]}],
         ["x"],
         [{}],
         7,

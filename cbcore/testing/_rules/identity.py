@@ -9,6 +9,7 @@ from typing import Any
 import cbcore.testing._samples as samples
 from cbcore.exceptions import CBError
 from cbcore.identity import UnidentifiableError, identity_of
+from cbcore.identity._descriptions import left_out
 from cbcore.introspection import parameters_of
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
@@ -63,7 +64,8 @@ def distinguishes(case: Case) -> Iterator[str]:
         same = [n for n, other in varied if other is not None and _identity(case, other) == own]
     except UnidentifiableError:
         return  # told by `identity-stable`
-    for name in same:
+    said = left_out(type(case.value))
+    for name in (name for name in same if name not in said):
         yield (
             f"keep {name!r} in a public attribute, or declare `identity`: with another value "
             "the store would give back the results of the first"

@@ -50,7 +50,9 @@ def test_every_cause_is_told_apart():
     """The table of the documentation, line by line."""
     section = LossAttribution().section(rows(), {"systems": [FULL, SHORT]})
     (line,) = section.lines
-    assert line == {"name": "short", "examples": 6, **dict.fromkeys(TABLE, 1)}
+    counts = dict.fromkeys(TABLE, 1)
+    assert line == {"name": "short", "examples": 6, **counts, "beside": "full"}
+    assert "beside" not in section.columns
 
 
 def test_where_full_context_was_not_run_it_says_what_is_missing():
@@ -59,6 +61,46 @@ def test_where_full_context_was_not_run_it_says_what_is_missing():
     section = LossAttribution().section(rows(), {"systems": [other, SHORT]})
     (line,) = section.lines
     assert "reader was not run with the whole context" in line["name"]
+
+
+def test_what_is_missing_is_the_command_that_brings_it():
+    """The reader as it was asked for, behind a system that keeps all."""
+    reader = {**READER, "spec": "extractive:name=mine,top=1"}
+    short = {"name": "short", "stages": [{"name": "cut", "digest": "c"}, reader]}
+    section = LossAttribution().section(rows(), {"systems": [short]})
+    assert 'add "identity | extractive:top=1"' in section.lines[0]["name"]
+
+
+def test_a_sentence_about_one_system_stands_beside_the_counts_of_others():
+    """In the title, which has room for it."""
+    given = rows() | {"other": [row("other", "kept", 0, tokens=4)]}
+    other = {"name": "other", "stages": [{"name": "cut"}, {"name": "else", "digest": "e"}]}
+    section = LossAttribution().section(given, {"systems": [FULL, SHORT, other]})
+    assert [line["name"] for line in section.lines] == ["short"]
+    assert "else was not run with the whole context" in section.title
+
+
+def test_a_system_of_one_piece_is_compared_with_the_one_that_has_everything():
+    """A proxy beside the endpoint itself: what it reads with is not known."""
+    alone = {"name": "short", "digest": "s", "spec": "py:mine.py:short"}
+    direct = {"name": "full", "digest": "f", "spec": "py:mine.py:full"}
+    (line,) = LossAttribution().section(rows(), {"systems": [direct, alone]}).lines
+    assert (line["dropped"], line["beside"]) == (1, "full")
+
+
+@pytest.mark.parametrize(("n_lost", "is_baseline"), [(0, True), (1, False)])
+def test_a_context_that_was_only_tidied_up_is_whole(n_lost, is_baseline):
+    """Some white space is gone, and no evidence: it was run with the whole context."""
+    given = {
+        "tidy": [row("tidy", name, 1, n_lost, tokens=98) for name in TABLE],
+        "short": [row("short", name, 0, 1, tokens=4) for name in TABLE],
+    }
+    for one in (*given["tidy"], *given["short"]):
+        one.input_tokens = 100
+    tidy = {"name": "tidy", "stages": [{"name": "tidy", "digest": "t"}, READER]}
+    section = LossAttribution().section(given, {"systems": [tidy, SHORT]})
+    named = [line["name"] for line in section.lines]
+    assert (named == ["short"]) == is_baseline
 
 
 def test_systems_that_shorten_nothing_need_no_cause():

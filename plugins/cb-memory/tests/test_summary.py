@@ -34,6 +34,19 @@ def test_each_session_becomes_a_note(server, examples):
         assert "cannot be measured" in row.missing["evidence_recall"]
 
 
+def test_prices_that_are_spelled_out_are_those_of_the_notes(server, examples):
+    """Three notes at a hundred tokens of input and two of output each."""
+    spec = f"summary:{server.url()},model=any,price_in=1,price_out=10,max_retries=0"
+    result = evaluate(
+        dataset=examples[:1],
+        extensions=[Memories([spec])],
+        evaluators=["evidence"],
+        progress=False,
+    )
+    (row,) = result.rows
+    assert row.metadata["ingest"]["cost_usd"] == pytest.approx(3 * (100 + 20) / 1e6)
+
+
 def test_an_endpoint_that_fails_fails_the_feeding(server, examples):
     """With what it said."""
     url = server.url(fault="status", status=400)

@@ -104,3 +104,29 @@ def test_a_file_may_hold_a_model(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text('{"granularity": 16, "read": 0.2}', encoding="utf-8")
     assert cache_model(str(file)) == CacheModel(granularity=16, read=0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[1]", "it is a list, not an object with granularity"),
+        ('{"red": 0.1}', "a cache has no 'red'; did you mean read"),
+        ('{"my-model": {}}', "it may have granularity"),
+        ('{"read": -1}', "read is -1: it must be a number, 0 or more"),
+        ('{"ttl_s": "5"}', "ttl_s is '5'"),
+        ('{"capacity": 0}', "capacity is 0: it must be a whole number, 1 or more"),
+        ('{"granularity": 1.5}', "granularity is 1.5"),
+        ("{", "cannot be used"),
+    ],
+)
+def test_a_file_that_holds_no_model_is_refused(tmp_path, text, told):
+    """Before anything is run, with what is wrong in it."""
+    file = tmp_path / "mine.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=told):
+        cache_model(str(file))
+
+
+def test_a_file_that_is_not_there_is_told():
+    with pytest.raises(ValueError, match=r"cannot read .none\.json.: No such file"):
+        cache_model("none.json")

@@ -43,11 +43,12 @@ def test_replies_of_the_system_are_sent_again():
     assert [request.tokens for request in requests_of(metadata)] == [1, 4]
 
 
-def rows(contexts, **more):
+def rows(contexts, **usage):
     found = []
     for i, context in enumerate(contexts):
-        metadata, _ = blocks({"context": context, "question": f"q{i}?"}, {})
-        row = EvalRow("s", i, {"f1": 1.0}, 10, 10, metadata | more, response_tokens=5)
+        output = {"response": "in five words or so", **({"usage": usage} if usage else {})}
+        metadata, _ = blocks({"context": context, "question": f"q{i}?"}, output)
+        row = EvalRow("s", i, {"f1": 1.0}, 10, 10, metadata, response_tokens=5)
         found.append(row)
     return found
 
@@ -71,7 +72,8 @@ def test_the_front_can_be_that_of_net_dollars():
     """A system that rewrites every prompt sends less, and is billed more: it is not on it."""
     same = rows([LONG * 4] * 10)
     rewritten = rows([f"{i} " + LONG * 2 for i in range(10)])
-    worse = [EvalRow("s", r.example_id, {"f1": 0.5}, 10, 10, r.metadata) for r in same]
+    shorter = rows([LONG * 3] * 10)
+    worse = [EvalRow("s", r.example_id, {"f1": 0.5}, 10, 10, r.metadata) for r in shorter]
     found = NetCost(cache="anthropic", price_in=1.0, price_out=10.0).compare(
         {"same": same, "rewritten": rewritten, "worse": worse, "failed": []}
     )
@@ -93,6 +95,17 @@ def test_a_price_of_cached_input_goes_before_the_multiplier():
     given = {"s": rows([LONG], prompt_tokens=100, cached_tokens=40)}
     metric = NetCost(cache="openai", price_in=1.0, price_out=0.0, price_cached=0.25)
     assert metric.compare(given)["s"]["net_usd"] == pytest.approx((60 + 40 * 0.25) / 1e6)
+
+
+def test_rows_that_were_kept_before_say_it_as_a_whole():
+    """Nothing of single requests is in them: their usage is that of the row."""
+    given = rows([LONG])
+    for key in ("asked", "to"):
+        del given[0].metadata["prompt_blocks"][key]
+    metric = NetCost(cache="openai", price_in=1.0, price_out=1.0)
+    assert metric.compare({"s": given})["s"]["raw_usd"] == pytest.approx((361 + 5) / 1e6)
+    given[0].metadata |= {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 2}
+    assert metric.compare({"s": given})["s"]["net_usd"] == pytest.approx((60 + 20 + 2) / 1e6)
 
 
 def test_without_a_price_there_are_tokens_but_no_dollars():
@@ -147,3 +160,33 @@ def test_a_missing_answer_counts_for_nobody():
         "short": [EvalRow("short", 1, error="failed")],
     }
     assert math.isnan(AnswerAgreement().compare(given)["short"]["answer_agreement"])
+
+
+def test_little_is_not_shown_as_nothing():
+    """A hundredth of a cent has more zeros than four places."""
+    (line,) = NetCost(price_in=1.0, price_out=1.0).section({"s": rows(["a b c"])}, {}).lines
+    assert (line["raw"], line["net"]) == ("9e-06", "9e-06")
+
+
+def test_a_conversation_that_was_made_one_text_is_compared_by_its_end():
+    """Sixty requests against five would be no saving: of both the last is billed."""
+    turns = [
+        {"role": "user", "content": LONG},
+        {"role": "assistant", "content": "well"},
+        {"role": "user", "content": "and now?"},
+    ]
+    example = {"context": f"{LONG}\n\nwell\n\nand now?", "turns": turns}
+    short = {"context": "and now?", "response": "x"}
+
+    def row(system, output, i=1, n_after=9):
+        metadata, _ = blocks(example, output)
+        return EvalRow(system, i, {"f1": 1.0}, 9, n_after, metadata)
+
+    given = {"full": [row("full", {"response": "x"})], "short": [row("short", short, n_after=2)]}
+    section = NetCost(cache="none").section(given, {})
+    assert [line["requests"] for line in section.lines] == ["1", "1"]
+    assert "only the last request of 1 conversations" in section.title
+    both = {name: [row(name, {"response": "x"})] for name in ("full", "same")}
+    section = NetCost(cache="none").section(both, {})
+    assert [line["requests"] for line in section.lines] == ["2", "2"]
+    assert "only" not in section.title

@@ -109,3 +109,44 @@ def test_a_log_that_is_not_there_is_told(path):
     """With what was looked for."""
     with pytest.raises(DataError, match="cannot be read"):
         list(Traffic(path))
+
+
+@pytest.mark.parametrize(
+    ("entry", "reply"),
+    [
+        (
+            {
+                "request": {
+                    "system": [{"type": "text", "text": "Be brief."}],
+                    "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+                },
+                "response": {"content": [{"type": "text", "text": "Hello"}]},
+            },
+            "Hello",
+        ),
+        (
+            {
+                "body": {
+                    "model": "m",
+                    "instructions": "Be brief.",
+                    "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}],
+                },
+                "response": {
+                    "output": [
+                        {"type": "reasoning", "summary": []},
+                        {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]},
+                    ]
+                },
+            },
+            "Hello",
+        ),
+    ],
+)
+def test_what_the_system_says_beside_the_messages_comes_first(entry, reply):
+    """It was sent, and is paid for."""
+    logged = read_line(entry)
+    assert [(m["role"], m["content"]) for m in logged.messages] == [
+        ("system", "Be brief."),
+        ("user", "Hi"),
+    ]
+    assert logged.reply == reply

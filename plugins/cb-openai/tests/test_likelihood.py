@@ -10,6 +10,8 @@ from aiohttp import web
 
 from cb_openai import OpenAI
 from cb_openai.errors import EndpointError
+from cbcore.likelihood import awaited_likelihood_call
+from cbcore.sent import requests_sent
 
 REQUESTS = [("The cat is", " on the mat"), ("The cat is ", "away")]
 
@@ -150,3 +152,37 @@ def test_a_token_on_both_sides_is_skipped_as_the_context_alone_has_it():
         return web.json_response({"model": "m", "choices": [choice]})
 
     assert asked("echo", answer, [("ab", "cd")])[0][0] == -7.0
+
+
+def paid(**pricing):
+    """What the core makes of likelihoods that are asked for at a server."""
+
+    async def run():
+        app = web.Application()
+        app.router.add_post("/v1/completions", _answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        address = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        system = OpenAI(address, "m", likelihood="echo", max_retries=0, api_key_env=None, **pricing)
+        try:
+            return await awaited_likelihood_call(system)({"loglikelihood_requests": REQUESTS})
+        finally:
+            await system.aclose()
+            await runner.cleanup()
+
+    return asyncio.run(run())
+
+
+def test_what_likelihoods_cost_is_told():
+    """Two prompts of six and four words, and a token of reply each; dollars where prices are."""
+    output = paid(price_in=1.0, price_out=100.0)
+    assert output["metadata"]["cost_usd"] == pytest.approx((6 + 4 + 2 * 100) / 1e6)
+    (request,) = requests_sent({"question": "?"}, output)
+    assert request.cost_usd == output["metadata"]["cost_usd"]
+
+
+def test_what_likelihoods_cost_is_unknown_without_a_price():
+    """The tokens are known all the same."""
+    metadata = paid()["metadata"]
+    assert (metadata.get("cost_usd"), metadata["spent_tokens"]) == (None, 12)

@@ -154,3 +154,23 @@ def test_help_imports_no_numpy(cb):
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
         == 0
     )
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(before, saved, tmp_path):
+    """As on a disk that is full."""
+    baseline = saved(before, "a.json")
+    (tmp_path / "c.md").write_text("what was there before", encoding="utf-8")
+    code = (
+        "import resource, sys\n"
+        "from cbcore.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
+        f"sys.argv = ['cb', 'compare', {baseline!r}, {baseline!r}, '-o', 'markdown=c.md']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "cannot write 'c.md': File too large" in done.stderr
+    assert (tmp_path / "c.md").read_text(encoding="utf-8") == "what was there before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "c.md"]

@@ -6,8 +6,9 @@ import attrs
 import pytest
 
 from cb_stats import Options, compare_runs, compare_systems
+from cb_stats.wording import remarks
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.results import EvalRow, Section
+from cbcore.results import EvalRow, Section, Texts
 
 
 def test_a_planted_loss_is_found_and_noise_is_not(before, noise, worse):
@@ -143,6 +144,7 @@ def test_clusters_widen_the_interval(result_of):
             row.metadata["cluster"] = i // 10
     (found,) = compare_runs(before, after).comparisons
     assert found.clusters == 6
+    assert "examples hang together in 6 clusters; so few make intervals rough" in remarks(found)
     assert found.high - found.low > 2 * (alone.high - alone.low)
     assert found.p_value > alone.p_value
 
@@ -161,6 +163,35 @@ def test_non_inferiority_is_settled_or_says_what_would(
     assert found.non_inferiority.verdict == verdict
     assert found.tokens == pytest.approx(0.36)
     assert (found.non_inferiority.needed is not None) == (verdict == "inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("n", "verdict"), [(2, "inconclusive"), (40, "inconclusive"), (150, "yes")]
+)
+def test_that_nothing_was_seen_to_be_lost_does_not_rule_a_loss_out(result_of, n, verdict):
+    """Of 40 equal examples, 2 % that are lost would be among none in every second sample."""
+    run = result_of({"full": [1.0] * n, "cut": [1.0] * n})
+    (found,) = compare_systems(run, Options(non_inferior=0.02)).comparisons
+    assert found.non_inferiority.verdict == verdict
+    assert found.low < 0 < found.high
+    if verdict == "inconclusive":
+        assert 100 < found.non_inferiority.needed < 250
+
+
+def test_one_example_that_was_won_does_not_rule_a_loss_out(result_of):
+    """Rare losses are as likely as the rare gain, and were not seen by chance."""
+    run = result_of({"full": [0.0] + [1.0] * 39, "cut": [1.0] * 40})
+    (found,) = compare_systems(run, Options(non_inferior=0.02)).comparisons
+    assert found.non_inferiority.verdict == "inconclusive"
+    assert found.non_inferiority.needed > 40
+
+
+def test_equal_values_that_can_be_anything_have_no_bounds(result_of):
+    """Neither an interval nor a verdict on a loss."""
+    run = result_of({"full": [7.0] * 9, "cut": [7.0] * 9})
+    (found,) = compare_systems(run, Options(non_inferior=0.02)).comparisons
+    assert (found.low, found.high, found.non_inferiority.lower) == (None, None, None)
+    assert found.non_inferiority.verdict == "inconclusive"
 
 
 def test_examples_for_a_wanted_difference_are_told(before, noise):
@@ -225,3 +256,27 @@ def test_a_run_that_was_not_finished_is_told(before):
     assert compare_runs(part, before).remarks == [
         "r is interrupted: only the rows that were done count"
     ]
+
+
+@pytest.mark.parametrize(("column", "is_told"), [("question", True), ("note", False)])
+def test_examples_of_the_same_id_that_differ_are_told(before, noise, column, is_told):
+    """What was kept of them is looked at; a column that was added is no other example."""
+    for run in (before, noise):
+        run.texts = [Texts({"question": f"Which is {i}?"}) for i in range(len(run.rows))]
+    changed = {"question": "Which is 4?", column: "Why?"}
+    noise.texts[4] = Texts(changed)
+    report = compare_runs(before, noise)
+    assert report.other_data is is_told
+    assert len(report.remarks) == is_told
+    if is_told:
+        assert report.remarks[0].startswith("1 of 60 examples that were looked at have the same id")
+        assert "q4 first" in report.remarks[0]
+
+
+def test_of_many_examples_some_are_looked_at(result_of):
+    """Evenly spread: data that was put in another order shows in any of them."""
+    runs = [result_of({"mine": [0.5] * 1050}) for _ in range(2)]
+    for shift, run in enumerate(runs):
+        run.texts = [Texts({"question": f"Which is {i + shift}?"}) for i in range(1050)]
+    (told,) = compare_runs(*runs).remarks
+    assert told.startswith("96 of 96 examples")

@@ -8,6 +8,7 @@ import pytest
 from cb_stats import Rules, assert_no_regression, check
 from cb_stats.rulefile import assignments, number, rules_of
 from cbcore.exceptions import ConfigError, UsageError
+from cbcore.results import Texts
 
 
 def states(gate):
@@ -89,6 +90,24 @@ def test_no_loss_keeps_a_margin_of_zero(before):
     assert states(check(before, Rules(max_drop={"f1": 0.0}), before)) == {
         ("max-drop f1=0", "mine"): "kept"
     }
+    (outcome,) = check(before, Rules(max_drop={"f1": 0.0}), before).outcomes
+    assert outcome.told.endswith("every example scores as before")
+
+
+def test_a_drop_on_other_data_is_told(before, worse):
+    """It may not be the system that changed."""
+    before.texts = [Texts({"question": "Where?"}) for _ in before.rows]
+    worse.texts = [Texts({"question": "When?"}) for _ in worse.rows]
+    gate = check(worse, Rules(max_drop={"f1": 0.02}), before)
+    assert states(gate)["same examples", "every system"] == "inconclusive"
+
+
+def test_one_example_is_too_few(result_of):
+    """Though it scores as before."""
+    one = result_of({"s": [1.0]})
+    (outcome,) = check(one, Rules(max_drop={"f1": 0.02}), one).outcomes
+    assert outcome.state == "inconclusive"
+    assert outcome.told.endswith("1 example is too few to tell")
 
 
 def test_a_system_that_was_not_run_again_is_told(before, result_of, scores):

@@ -45,6 +45,14 @@ def test_every_row_is_a_case(run):
     assert other[0].get("name") == "q1 (attempt 2)"
 
 
+def test_a_run_that_ended_early_is_not_all_green(run):
+    """Rows that were not done are no cases, so one case says that they are missing."""
+    run.config |= {"state": "interrupted", "state_reason": "this is partial"}
+    first = ET.fromstring(Junit().render(run)).find("testsuite")
+    assert (first.get("name"), first.get("errors")) == ("cb run", "1")
+    assert first.find("testcase/error").get("message") == "the run is interrupted: this is partial"
+
+
 def test_another_threshold_can_be_asked_for(run):
     """In the place of the run's own."""
     suite = ET.fromstring(Junit(threshold=0.1).render(run).encode("utf-8", "replace"))[0]

@@ -81,7 +81,8 @@ def test_clusters_are_drawn_whole():
 
 def test_non_inferiority_is_that_of_the_textbook():
     """Difference -0.005, error 0.01, margin 0.02: z = 1.5, p = 0.0668, bound -0.0214."""
-    found = judge(Estimate(-0.005, 0.01, 1000), 1e9, 0.02)
+    seen = Estimate(-0.005, 0.01, 1000)
+    found = judge(seen, seen, 1e9, 0.02)
     assert found.verdict == "inconclusive"
     assert found.lower == pytest.approx(-0.0214485, abs=1e-6)
     assert found.p_value == pytest.approx(0.0668072, abs=1e-6)

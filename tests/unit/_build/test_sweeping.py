@@ -29,6 +29,7 @@ def names(*wanted):
         ("truncate:max_tokens=50..190/50", [50, 100, 150]),
         ("truncate:max_tokens=1000..8000*2", [1000, 2000, 4000, 8000]),
         ("truncate:max_tokens=[10,30]", [10, 30]),
+        ("truncate:max_tokens=10,30,10", [10, 30]),
         ("truncate:10..30/10", [10, 20, 30]),
         ("truncate:keep=[head,tail]", ["head", "tail"]),
     ],
@@ -118,6 +119,11 @@ def test_a_given_name_is_that_of_the_family():
     assert names("truncate:max_tokens=[5,6] | extractive:name=mine") == ["mine 5", "mine 6"]
 
 
+def test_the_name_of_the_stage_that_is_swept_is_that_of_the_family():
+    """Where the reader has none."""
+    assert names("truncate:max_tokens=[10,20],name=cut | extractive") == ["cut 10", "cut 20"]
+
+
 def test_datasets_are_swept_too():
     """Each has rows under a tag of its own."""
     request = Request(systems=["identity"], datasets=["needle:length=500..1000/500"])
@@ -143,6 +149,14 @@ def test_a_range_without_values_is_refused(text):
     """The message names the range and shows how one is written."""
     with pytest.raises(SpecError, match="has no values"):
         systems_of(f"truncate:max_tokens={text}")
+
+
+@pytest.mark.parametrize("text", ["50..", "50..400", "50..400/", "50..400/x", "50..400+50"])
+def test_a_range_without_a_step_is_refused(text):
+    """With how it is written."""
+    with pytest.raises(SpecError, match="without its step") as caught:
+        systems_of(f"truncate:max_tokens={text}")
+    assert "50..400/50" in str(caught.value.hint)
 
 
 def test_a_sweep_without_end_is_refused():

@@ -166,3 +166,14 @@ def test_first_limits_as_often_as_it_is_iterated():
     first = First([1, 2, 3], 2)
     assert list(first) == [1, 2]
     assert list(first) == [1, 2]
+
+
+@pytest.mark.parametrize("extra", [{}, {"turns": [{"content": "a"}]}], ids=["flat", "nested"])
+def test_who_changes_a_private_example_changes_it_for_nobody_else(extra):
+    """Neither what is at its top nor what is inside; whoever asks again gets another."""
+    (work,) = number([{"id": 1, "context": "c", **extra}], "d")
+    given = work.private_example()
+    given["context"] = "changed"
+    for turn in given.get("turns", ()):
+        turn["content"] = "changed"
+    assert work.example == work.private_example() == {"id": 1, "context": "c", **extra}

@@ -69,6 +69,26 @@ def test_any_parameter_change_changes_the_identity(name, one, other):
     assert (identity_of(Thing(**{name: one})) == identity_of(Thing(**{name: other}))) is same
 
 
+class Priced(Thing):
+    identity_without = ("prices",)
+
+
+class AlsoPriced(Priced):
+    pass
+
+
+@pytest.mark.parametrize(("kind", "counts"), [(Thing, True), (Priced, False), (AlsoPriced, True)])
+def test_what_a_class_says_changes_nothing_does_not_count(kind, counts):
+    """As attribute and as parameter of the record; a subclass has to say so again."""
+
+    def identity(prices, **more):
+        record = {"component": "thing", "params": {"prices": prices, **more}}
+        return identity_of(kind(prices=prices, **more), record=record)
+
+    assert (identity("one.json") != identity("other.json")) is counts
+    assert identity("one.json") != identity("one.json", model="a")
+
+
 class Labelled(Thing):
     name_is_label = True
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
 
 from cbcore.plugins._library import metadata
-from cbcore.plugins._origins import Origin, origin_of, read_origin
+from cbcore.plugins._origins import Origin, _entries, origin_of, read_origin
 from tests.fake_distributions import write_system
 
 
@@ -47,6 +49,36 @@ def test_the_digest_depends_on_every_file(tmp_path, change):
     before = read(info).record_digest
     (info / "RECORD").write_text(HASHED.replace(*change))
     assert read(info).record_digest != before
+
+
+def test_a_name_with_a_comma_is_one_name(tmp_path):
+    """RECORD quotes it, and doubles quotes that are in it."""
+    info = write_system(tmp_path, "cb-one", "one")
+    (info / "RECORD").write_text(HASHED)
+    before = read(info).record_digest
+    (info / "RECORD").write_text(HASHED + '"a,b.py",sha256=x,4\n')
+    with_one = read(info).record_digest
+    (info / "RECORD").write_text(HASHED + "a,b.py,sha256=x,4\n")
+    assert len({before, with_one, read(info).record_digest}) == 3
+
+
+@pytest.mark.parametrize("path", ["plain.py", "a,b.py", 'a "quoted" one.py', '"', ",", '",'])
+def test_a_record_is_read_as_it_is_written(path):
+    """As by the library for such tables, which takes longer to import."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerow([path, "sha256=x", "4"])
+    assert list(_entries(written.getvalue())) == [[path, "sha256=x", "4"]]
+
+
+@pytest.mark.parametrize("version", ["", "1.0", "2.0"])
+def test_a_known_version_finds_the_same(tmp_path, monkeypatch, version):
+    """Its folder is mostly called after both; where it is not, by its name alone."""
+    info = write_system(tmp_path, "cb-one", "one")
+    (info / "RECORD").write_text(HASHED)
+    monkeypatch.syspath_prepend(tmp_path)
+    origin_of.cache_clear()
+    assert origin_of("cb-one", version).record_digest == read(info).record_digest
+    origin_of.cache_clear()
 
 
 URL = "https://example.org/one"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cbcore.results import EvalRow
 from cbcore.results.causes import causes_of
 
@@ -46,6 +48,37 @@ def test_what_differs_from_row_to_row_does_not_tell_reasons_apart():
 def test_the_status_of_an_endpoint_does():
     """Three digits are mostly a status: what is to be done differs with it."""
     assert len(causes_of([errored(1, "HTTP 429"), errored(2, "HTTP 500")])) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("the text has 12 words, more than 8", "the text has 451 words, more than 8"),
+        ("KeyError: 3", "KeyError: 17"),
+        ("cannot parse line 7 (column 3)", "cannot parse line 62 (column 120)"),
+        ("ingest failed at session 1 of 3", "ingest failed at session 2 of 30"),
+    ],
+)
+def test_small_counts_do_not_tell_reasons_apart(one, other):
+    """The same happened, to more or to less."""
+    assert len(causes_of([errored(1, one), errored(2, other)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http_error: status 404: gone", "http_error: status 429: gone"),
+        ("exited with code 1", "exited with code 137"),
+        ("[Errno 2] no", "[Errno 13] no"),
+        ("HTTP/1.1 500", "HTTP/1.1 502"),
+        ("got 502", "got 404"),
+        ("gpt-4 refused", "gpt-5 refused"),
+        ("model3 failed", "model4 failed"),
+    ],
+)
+def test_codes_and_names_do(one, other):
+    """They say what happened, or to whom."""
+    assert len(causes_of([errored(1, one), errored(2, other)])) == 2
 
 
 def test_missing_scores_are_causes_too_for_one_score_or_for_all():

@@ -210,6 +210,14 @@ def test_a_result_read_from_a_file_is_the_one_written(tmp_path):
         ('{"schema": 1, "rows": [5]}', "a row of this result cannot be read"),
         ('{"schema": 1, "rows": [{"system": "s"}]}', "a row of this result cannot be read"),
         ('{"schema": 1, "rows": [{"unknown": 1}]}', "a row of this result cannot be read"),
+        (
+            '{"schema": 1, "rows": [{"system": "s", "example_id": 1, "scores": {"f1": "high"}}]}',
+            "the score 'f1' of row 0 is 'high'",
+        ),
+        (
+            '{"schema": 1, "rows": [{"system": "s", "example_id": 1, "metadata": []}]}',
+            "'metadata' of row 0 is []",
+        ),
         ('{"schema": 1, "rows": [], "summary": []}', "'summary' of this result is a list"),
         ('{"schema": 1, "rows": [], "problems": {}}', "'problems' of this result is a dict"),
     ],

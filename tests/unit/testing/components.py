@@ -168,6 +168,16 @@ class Forgetful(Evaluator):
         self.identity = {"scale": self.scale}
 
 
+class SaysWhatDoesNotCount(Evaluator):
+    """Has a parameter that changes no score, and says so."""
+
+    identity_without = ("note",)
+
+    def __init__(self, note: str = "a") -> None:
+        super().__init__()
+        self.note = note
+
+
 class Counting(Evaluator):
     calls = 0
 
@@ -817,6 +827,7 @@ GOOD = [
     ("evaluator", GoodBatch),
     ("evaluator", AsyncEvaluator),
     ("evaluator", KeepsItsKey),
+    ("evaluator", SaysWhatDoesNotCount),
     ("system", System),
     ("system", AsyncSystem),
     ("system", Talks),

@@ -6,10 +6,11 @@ at white space. Punctuation goes first, so that "U.S.A." becomes `usa` and "5 a.
 
 from __future__ import annotations
 
-import re
 import string
 
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
+from cbcore.lazy import lazy_pattern
+
+_ARTICLE = lazy_pattern(r"\b(a|an|the)\b")
 _ARTICLES = frozenset({"a", "an", "the"})
 _PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cb_baselines.examples import text_field
-from cb_baselines.reading import comparison
 from cb_baselines.reading.evidence import Evidence, weigh
 from cb_baselines.reading.questions import Kind, Question, analyse
 from cb_baselines.reading.spans import best_span
@@ -51,6 +50,8 @@ def _read(question: Question, evidence: Evidence) -> tuple[str, list[int]]:
     if question.kind is Kind.SPAN:
         span = best_span(question, evidence)
         return (span.text, evidence.with_bridge(span.sentence)) if span else ("", [])
+    from cb_baselines.reading import comparison
+
     verdict = comparison.decide(question, evidence)
     return verdict.answer, [subject.sentences[0] for subject in verdict.subjects]
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from cb_hotpotqa.rows import example_from_row
 from cbcore.exceptions import DataError
-from cbcore.hf import HubDataset
 
 HUB_PATH = "hotpotqa/hotpot_qa"
 SPLITS = {
@@ -78,6 +77,8 @@ class HotpotQA:
     def _rows(self) -> Iterable[dict[str, Any] | DataError]:
         if self.config == "sample":
             return _sample_rows()
+        from cbcore.hf import HubDataset
+
         return HubDataset(
             name="hotpotqa",
             path=HUB_PATH,

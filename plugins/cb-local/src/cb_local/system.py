@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from itertools import zip_longest
 from typing import Any
@@ -100,7 +100,7 @@ class Local:
             "response": said.text.strip(),
             "usage": dict(said.usage),
             "metadata": {"finish_reason": said.finish_reason},
-            **sent.told([messages], example),
+            **sent.told([messages], example, **self._came([said])),
         }
 
     def process_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +126,13 @@ class Local:
         return {
             "response": replies[-1],
             "turn_responses": replies,
-            **sent.told(requests, example, replies=replies, n_opening=len(self._opening())),
+            **sent.told(
+                requests,
+                example,
+                replies=replies,
+                n_opening=len(self._opening()),
+                **self._came(answered),
+            ),
             "usage": [dict(said.usage) for said in answered],
             "metadata": {"finish_reason": answered[-1].finish_reason},
         }
@@ -137,6 +143,11 @@ class Local:
         Texts are taken as they are: there is no chat, no prompt and no system prompt.
         """
         return shared_engine(self._options).likelihoods(self.name, requests)
+
+    def _came(self, answered: Sequence[Completion]) -> dict[str, Any]:
+        """Who was asked, and what came of each request; see `cbcore.sent`."""
+        came = [{"usage": dict(said.usage)} for said in answered]
+        return {"to": {"endpoint": "local", "model": self._options.alias}, "came": came}
 
     def _opening(self) -> list[dict[str, str]]:
         if self.system_prompt is None:

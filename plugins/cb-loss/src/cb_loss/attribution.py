@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -17,8 +17,9 @@ COLUMNS = ("examples", "kept", "dropped", "misread", "lost", "unable", "gained")
 class LossAttribution:
     """Whose fault each wrong answer is, for chains beside the same reader with all context.
 
-    Emits no number; its section counts the causes that `cbcore.results.attribution` tells apart. Where
-    the reader was not run with the whole context, the section says so.
+    Emits no number; its section counts the causes that `cbcore.results.attribution` tells apart.
+    Where the reader was not run with the whole context, the section says what to run. A system of
+    one piece is looked at beside the first that has the whole context.
     """
 
     name = "loss_attribution"
@@ -40,19 +41,23 @@ class LossAttribution:
         )
         if not found:
             return None
-        missing = dict.fromkeys(one.missing for one in found if one.missing)
+        known = [one for one in found if not one.missing]
         columns = {name: name for name in COLUMNS}
-        if not any(one.counts()["lost"] for one in found):
+        if len({one.baseline for one in known}) > 1:
+            columns["beside"] = "beside"
+        if not any(one.counts()["lost"] for one in known):
             del columns["lost"]
-        told = [{"name": f"no cause is known: {reason}"} for reason in missing]
-        return Section(
-            title=f"What was lost ({self.score_field} ≥ {self.threshold:g} is right)",
-            lines=[*(_line(one) for one in found if not one.missing), *told],
-            header="system",
-            columns=columns if len(told) < len(found) or not told else {},
-        )
+        title = f"What was lost ({self.score_field} ≥ {self.threshold:g} is right)"
+        told = [f"no cause is known: {reason}" for reason in _missing(found)]
+        if known:  # a sentence would not fit where the names stand
+            return Section("; ".join([title, *told]), [*map(_line, known)], "system", columns)
+        return Section(title, [{"name": one} for one in told], "system", {})
+
+
+def _missing(found: Sequence[Attribution]) -> list[str]:
+    return list(dict.fromkeys(one.missing for one in found if one.missing))
 
 
 def _line(one: Attribution) -> dict[str, Any]:
     counts = {str(cause): count for cause, count in one.counts().items()}
-    return {"name": one.system, "examples": len(one.causes), **counts}
+    return {"name": one.system, "examples": len(one.causes), **counts, "beside": one.baseline}

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
+from cbcore.lazy import lazy_pattern
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?…])\s+|\n+")
 _TEXT_KEYS = ("text", "content", "page_content")
 _CLOSED = frozenset({"yes", "no", "true", "false", "noanswer"})
 """Answers that say nothing of where they come from."""
 
 
-@attrs.frozen(repr=False)
-class Evidence:
+class Evidence(NamedTuple):
     """Pieces of text that the answer rests on, and which field of the example named them."""
 
     source: str

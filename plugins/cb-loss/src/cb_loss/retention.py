@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -23,7 +23,7 @@ _FILLERS = frozenset(
 """Words that carry no fact; compressors drop them first."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class ContextRetention:
     """The share of the gold evidence that survived in the context which the system passed on.
 
@@ -84,8 +84,7 @@ def _text(value: Any, reason: str) -> str:
     return value
 
 
-@attrs.frozen(repr=False)
-class _Passed:
+class _Passed(NamedTuple):
     """A piece of evidence beside the words of a context."""
 
     is_whole: bool

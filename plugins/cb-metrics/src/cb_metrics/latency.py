@@ -13,7 +13,7 @@ from cbcore.results import EvalRow, Section
 from cbcore.stats import Estimate, measured_mean, measured_quantile, quantile_at, quantile_of
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Latency:
     """Mean, median and tail of the seconds a row took, end to end.
 
@@ -50,7 +50,7 @@ class Latency:
         return values
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class StageLatency:
     """What each stage of a chain takes, for rows that were called and not from the store.
 

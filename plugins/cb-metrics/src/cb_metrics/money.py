@@ -11,7 +11,7 @@ from cb_metrics.scores import finite
 from cbcore.results import EvalRow
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Spending:
     """Dollars in all, as far as they are known.
 

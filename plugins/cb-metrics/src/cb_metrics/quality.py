@@ -12,7 +12,7 @@ from cbcore.results import EvalRow
 from cbcore.stats import measured_mean
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class MeanScore:
     """Mean of one score over the rows that have it.
 
@@ -32,7 +32,7 @@ class MeanScore:
         )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class PassRate:
     """Share of scored rows whose score reaches the threshold.
 
@@ -56,7 +56,7 @@ class PassRate:
         )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class PerDatasetBreakdown:
     """Mean of one score for each dataset of the run.
 

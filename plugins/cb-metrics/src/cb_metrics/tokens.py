@@ -13,7 +13,7 @@ from cbcore.results import EvalRow
 from cbcore.stats import measured_mean, measured_ratio
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class CompressionRatio:
     """Share of the input tokens that the system saved.
 
@@ -97,7 +97,7 @@ def _prompt_tokens(row: EvalRow) -> int | None:
     return prompt if isinstance(prompt, int) else None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class CostOfPass:
     """Output tokens, of all rows, for each row that passes.
 

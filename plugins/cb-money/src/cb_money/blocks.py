@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from cb_money.asking import PROMPT, described, tokens_in
 from cb_money.caching import Request
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 from cbcore.sent import requests_sent
-from cbcore.texts import with_rewritten_twin
 from cbcore.tokens import DEFAULT_ENCODING, Encoding, Words
 
 _PIECE, _LONG_PIECE, _FAR = 64, 256, 16_384
@@ -31,9 +31,9 @@ class PromptBlocks:
 
     That is what a prompt cache is replayed on, by the metric `net_cost`. The prompts are those
     that a system tells of (`cbcore.sent`), system prompt, template and tools included, as
-    `openai` and `local` do; of another, context and question as it passed them on, or the turns
-    of a conversation with its replies: a request for every reply. Emits `prompt_tokens_sent`, the
-    tokens of all requests of the row.
+    `openai` and `local` do, of every stage of a chain; of another, context and question as it
+    passed them on, or the turns of a conversation with its replies: a request for every reply.
+    Emits `prompt_tokens_sent`, the tokens of all requests of the row.
     """
 
     name = "prompt_blocks"
@@ -46,14 +46,14 @@ class PromptBlocks:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Note what was sent. Raises `MissingScoreError` where there is no text."""
-        seen = with_rewritten_twin(original, {**original, **processed})
         try:
-            requests, is_told = requests_sent(seen, processed)
+            sent = requests_sent(original, processed)
         except ValueError as error:
             raise MissingScoreError(str(error)) from error
-        if not any(text for request in requests for _, text in request):
+        if not any(one.usage or any(text for _, text in one.messages) for one in sent):
             raise MissingScoreError("nothing that was sent is a text")
-        prompts = _prompts(requests, _count(self.tokenizer))
+        count = _count(self.tokenizer)
+        prompts = _prompts([one.messages for one in sent], count)
         digests: list[str] = []
         tokens: list[int] = []
         asked: list[tuple[int, int]] = []
@@ -65,16 +65,21 @@ class PromptBlocks:
             asked.append((same, len(prompt) - same))
             before = prompt
         details: dict[str, Any] = {"digests": "".join(digests), "tokens": tokens, "requests": asked}
-        if not is_told:
+        details |= described(sent, count)
+        if not any(one.told for one in sent):
             details["by"] = "example"
         if isinstance(at_s := original.get("timestamp"), int | float):
             details["at_s"] = at_s
         total = sum(n for prompt in prompts for _, n in prompt)
+        total += sum(tokens_in(one.usage, PROMPT) or 0 for one in sent if not one.messages)
         return Scored({"prompt_tokens_sent": float(total)}, details=details)
 
 
 def requests_of(metadata: Mapping[str, Any]) -> list[Request]:
-    """The requests that a row's metadata tells of; none where it tells of none."""
+    """The requests that a row's metadata tells of; none where it tells of none.
+
+    One of which only the usage is known has no tokens.
+    """
     told = metadata.get(PromptBlocks.name)
     if not isinstance(told, Mapping):
         return []

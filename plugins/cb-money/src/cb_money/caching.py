@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -43,6 +43,16 @@ class Billed:
         return self.cached + self.written + self.plain
 
 
+def _at_least(least: int, *, whole: bool = False) -> Callable[[Any, Any, Any], None]:
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        kinds = (int,) if whole else (int, float)
+        if type(value) not in kinds or not least <= value < math.inf:
+            kind = "a whole number" if whole else "a number"
+            raise ValueError(f"{attribute.name} is {value!r}: it must be {kind}, {least} or more")
+
+    return check
+
+
 @attrs.frozen(kw_only=True)
 class CacheModel:
     """How a provider caches prompts.
@@ -53,12 +63,16 @@ class CacheModel:
     costs, as multiples of the price of input. `as_of` and `source` say where that is from.
     """
 
-    granularity: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    min_tokens: int = attrs.field(default=0, validator=attrs.validators.ge(0))
-    ttl_s: float | None = None
-    capacity: int | None = None
-    write: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
-    read: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
+    granularity: int = attrs.field(default=1, validator=_at_least(1, whole=True))
+    min_tokens: int = attrs.field(default=0, validator=_at_least(0, whole=True))
+    ttl_s: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_at_least(0))
+    )
+    capacity: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_at_least(1, whole=True))
+    )
+    write: float = attrs.field(default=1.0, validator=_at_least(0))
+    read: float = attrs.field(default=1.0, validator=_at_least(0))
     as_of: str = ""
     source: str = ""
 
@@ -73,11 +87,8 @@ class CacheModel:
         remembered: list[Sequence[str]] = []
         billed = []
         for request in requests:
-            cached = self._found(request, seen)
-            stored = request.tokens >= self.min_tokens and not self.is_none
-            left = request.tokens - cached
-            billed.append(Billed(cached, left if stored else 0, 0 if stored else left))
-            if not stored:
+            billed.append(self.billed(request.tokens, self._found(request, seen)))
+            if not self._keeps(request.tokens):
                 continue
             if self.capacity is not None:
                 remembered = [*remembered, request.prefixes][-self.capacity :]
@@ -85,6 +96,14 @@ class CacheModel:
                 seen = {prefix: at for prefix, at in seen.items() if prefix in kept}
             seen.update(dict.fromkeys(request.prefixes, request.at_s))
         return billed
+
+    def billed(self, tokens: int, cached: int) -> Billed:
+        """What a prompt is billed of which so many tokens were found."""
+        left = tokens - cached
+        return Billed(cached, left, 0) if self._keeps(tokens) else Billed(cached, 0, left)
+
+    def _keeps(self, tokens: int) -> bool:
+        return tokens >= self.min_tokens and not self.is_none
 
     def _found(self, request: Request, seen: Mapping[str, float]) -> int:
         """The tokens of the longest prefix that is still there."""
@@ -126,9 +145,25 @@ def cache_model(name: str) -> CacheModel:
 
     try:
         facts = json.loads(Path(name).expanduser().read_text("utf-8"))
-        return CacheModel(**facts)
-    except (OSError, ValueError, TypeError) as error:
+        return _made(facts)
+    except OSError as error:
+        raise ValueError(f"cache: cannot read {name!r}: {error.strerror}") from error
+    except ValueError as error:
         raise ValueError(f"cache: {name!r} cannot be used: {error}") from error
+
+
+def _made(facts: Any) -> CacheModel:
+    known = [field.name for field in attrs.fields(CacheModel)]
+    if not isinstance(facts, dict):
+        told = f"it is a {type(facts).__name__}, not an object with {', '.join(known)}"
+        raise ValueError(told)  # noqa: TRY004 - what a file holds is a value
+    for key in facts:
+        if key not in known:
+            told = f"; it may have {', '.join(known)}"
+            raise ValueError(
+                f"a cache has no {key!r}" + hint(key, known, told, form="; did you mean {}?")
+            )
+    return CacheModel(**facts)
 
 
 def share(part: float, whole: float) -> float:

@@ -12,6 +12,8 @@ Message = Mapping[str, Any]
 
 _WRAPPERS = ("body", "request", "kwargs", "input", "payload", "requestBody", "request_body")
 _REPLIES = ("response", "output", "completion", "reply", "responseBody", "response_body")
+_OPENINGS = ("system", "instructions")
+"""Where APIs that have no message of the system put what it says."""
 _SESSIONS = ("session_id", "conversation_id", "thread_id", "sessionId", "conversationId")
 _TIMES = ("timestamp", "created_at", "startTime", "start_time", "time", "created", "request_time")
 
@@ -32,7 +34,7 @@ def read_line(entry: Any) -> Logged:
     request = _request(entry, depth=3) if isinstance(entry, Mapping) else None
     if request is None:
         raise ValueError("it has no messages, neither itself nor in body, request or input")
-    messages = [_message(message) for message in _messages(request)]
+    messages = [_message(message) for message in (*_opening(request), *_messages(request))]
     if not any(message["role"] == "user" for message in messages):
         raise ValueError("none of its messages is of the user")
     reply = next((text for key in _REPLIES if (text := _reply(entry.get(key)))), None)
@@ -62,7 +64,8 @@ def _request(entry: Any, depth: int) -> Mapping[str, Any] | None:
     if depth:
         for key in _WRAPPERS:
             if (found := _request(entry.get(key), depth - 1)) is not None:
-                return found
+                # A list is only the messages: what belongs to them stands beside it.
+                return {**entry, **found} if isinstance(entry[key], list) else found
     return None
 
 
@@ -72,6 +75,12 @@ def _messages(request: Mapping[str, Any]) -> list[Message]:
         return given
     prompt = request.get("prompt", request.get("input"))
     return [{"role": "user", "content": prompt}] if isinstance(prompt, str) and prompt else []
+
+
+def _opening(request: Mapping[str, Any]) -> Iterator[Message]:
+    for key in _OPENINGS:
+        if _content(request.get(key)):
+            yield {"role": "system", "content": request[key]}
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -97,6 +106,9 @@ def _reply(value: Any) -> str | None:
     """The text of a reply, in whichever form it was logged."""
     if isinstance(value, str):
         return value or None
+    if isinstance(value, list):  # of messages, calls and thoughts, one after the other
+        texts = [_content(one.get("content")) for one in value if isinstance(one, Mapping)]
+        return "\n".join(text for text in texts if text) or None
     if not isinstance(value, Mapping):
         return None
     choices = value.get("choices")
@@ -104,7 +116,7 @@ def _reply(value: Any) -> str | None:
         message = choices[0].get("message")
         held = message.get("content") if isinstance(message, Mapping) else choices[0].get("text")
         return _content(held) or None
-    for key in ("output_text", "content", "text", "body", "message"):
+    for key in ("output_text", "output", "content", "text", "body", "message"):
         if key in value:
             inner = value[key]
             return _content(inner) or _reply(inner) if not isinstance(inner, str) else inner or None

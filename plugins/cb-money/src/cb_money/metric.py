@@ -8,56 +8,13 @@ from typing import Any
 
 import attrs
 
-from cb_money.blocks import requests_of
-from cb_money.caching import Billed, CacheModel, Request, cache_model, share
+from cb_money.bills import Account, Bill, PriceOf, settled
+from cb_money.caching import CacheModel, cache_model, share
 from cb_openai import Price, Pricing
+from cb_openai.prices import find_price
 from cbcore.results import EvalRow, Section
 
 ABSENT = "–"
-
-
-@attrs.define
-class _Bill:
-    """What one system sent and is billed for it."""
-
-    requests: int = 0
-    tokens: int = 0
-    cached: int = 0
-    written: int = 0
-    plain: int = 0
-    replies: int = 0
-    reported: bool = False
-    passing: int = 0
-    rows: int = 0
-    scored: int = 0
-    total_score: float = 0.0
-    input_tokens: float = 0.0
-    whole: bool = False
-
-    def add(self, billed: Billed, model: CacheModel) -> None:
-        self.requests += 1
-        self.tokens += billed.tokens
-        self.cached += billed.cached
-        self.written += billed.written
-        self.plain += billed.plain
-        self.input_tokens += model.input_tokens(billed)
-
-    def point(self, price: Price, model: CacheModel) -> tuple[float, float] | None:
-        """Mean score, and net dollars for an example; None where there is neither."""
-        if not self.scored or not self.requests:
-            return None
-        return self.total_score / self.scored, self.net_usd(price, model) / self.rows
-
-    def raw_usd(self, price: Price) -> float:
-        """As if nothing were cached."""
-        return (self.tokens * price.input + self.replies * price.output) / 1e6
-
-    def net_usd(self, price: Price, model: CacheModel) -> float:
-        """With what the cache makes cheaper, and what filling it costs."""
-        read = price.input * model.read if price.cached_input is None else price.cached_input
-        read = price.input if model.is_none else read
-        prompts = self.plain + model.write * self.written
-        return (prompts * price.input + self.cached * read + self.replies * price.output) / 1e6
 
 
 @attrs.frozen
@@ -67,12 +24,14 @@ class NetCost:
     Needs the evaluator `prompt_blocks`, as `--cache-model NAME` sets up both. The requests of
     each system are replayed in the order of its rows: turn by turn within a conversation, in
     the order of the dataset otherwise, at the times that examples tell (`timestamp`), or
-    `gap_s` seconds after one another. Where an endpoint reports cached tokens, those count.
+    `gap_s` seconds after one another. Where an endpoint reports cached tokens, those count. Each
+    model that is asked, at each endpoint, has a cache and a price of its own.
 
     Emits `billed_tokens`, those of all prompts as multiples of the price of input, and
-    `cache_hit_rate`, the share of prompt tokens that came from the cache. With a price, by
-    `model` and `--prices` or by `price_in` and `price_out` in dollars per million tokens, also
-    `raw_usd` and `net_usd`, without and with the cache, `net_usd_of_pass` for each passing
+    `cache_hit_rate`, the share of prompt tokens that came from the cache. With prices, for all
+    requests alike by `model`, or by `price_in` and `price_out` in dollars per million tokens, or
+    else those of the models that were asked, also `raw_usd` and `net_usd`, without and with the
+    cache and NaN where one price is not known, `net_usd_of_pass` for each passing
     row, and of several systems the `net_pareto_rank`: one plus the number of systems that are at
     least as good for as few net dollars, and better in one of the two. Its section shows all of that beside the system that leaves the context whole, with the
     price of the model that a system asks where no other is given.
@@ -98,11 +57,11 @@ class NetCost:
         self, rows_by_system: Mapping[str, Iterable[EvalRow]]
     ) -> dict[str, dict[str, float]]:
         """The bill of each system."""
-        model, price = cache_model(self.cache), self._price(self.model)
-        bills = {system: self._bill(rows, model) for system, rows in rows_by_system.items()}
-        found = {system: _numbers(bill, model, price) for system, bill in bills.items()}
-        if price is not None and len(bills) > 1:
-            points = {system: bill.point(price, model) for system, bill in bills.items()}
+        model = cache_model(self.cache)
+        bills, _ = self._bills(rows_by_system, model)
+        found = {system: _numbers(bill, model, self._price_of()) for system, bill in bills.items()}
+        if len(bills) > 1:
+            points = {system: bill.point(self._price_of(), model) for system, bill in bills.items()}
             for system, rank in _pareto_ranks(points).items():
                 found[system]["net_pareto_rank"] = rank
         return found
@@ -112,27 +71,54 @@ class NetCost:
     ) -> Section | None:
         """The bills side by side; None where nothing is known of what was sent."""
         model = cache_model(self.cache)
-        bills = {system: self._bill(rows, model) for system, rows in rows_by_system.items()}
+        bills, n_rewritten = self._bills(rows_by_system, model)
         bills = {system: bill for system, bill in bills.items() if bill.requests}
         if not bills:
             return None
         asked = {str(r.get("name")): _model_of(r) for r in config.get("systems") or ()}
-        prices = {system: self._price(self.model or asked.get(system)) for system in bills}
+        prices = {system: self._price_of(asked.get(system)) for system in bills}
         full = next((system for system, bill in bills.items() if bill.whole), None)
-        lines = [
-            _line(system, bill, model, prices[system], _full(full, bills, prices, system))
-            for system, bill in bills.items()
-        ]
+        lines: list[dict[str, Any]] = []
+        for system, bill in bills.items():
+            line = _line(system, bill, model, prices[system])
+            if full is not None and full != system:
+                line |= _changes(line, _line(full, bills[full], model, prices[full]))
+            lines += [line, *_of_each(bill, model, prices[system])]
         columns = {"requests": "requests", "tokens": "prompt tokens", "hit_rate": "cached"}
         columns["billed"] = "billed tokens"
-        if any(price is not None for price in prices.values()):
+        if any(bill.lost for bill in bills.values()):
+            columns["lost"] = "lost"
+        if any(line["net_usd"] is not None for line in lines):
             columns |= {"raw": "raw $", "net": "net $"}
         if full is not None and len(bills) > 1:
             columns |= {"tokens_change": "tokens", "bill_change": "bill"}
-        dated = f", {model.as_of}" if model.as_of else ""
-        return Section(
-            f"Net cost with the prompt cache of {self.cache}{dated}", lines, "system", columns
-        )
+        title = f"Net cost with the prompt cache of {self.cache}"
+        title += f", {model.as_of}" if model.as_of else ""
+        if n_rewritten:
+            title += f"; only the last request of {n_rewritten:,} conversations, which not all "
+            title += "systems sent turn by turn"
+        return Section(title, lines, "system", columns)
+
+    def _price_of(self, untold: str | None = None) -> PriceOf:
+        """The price of an account: one that was given for all, or that of its model.
+
+        `untold` is the model that a system is known to ask where its requests do not say so.
+        """
+        given = self._price(self.model) if self.model or self.price_in is not None else None
+        # A model that is named, and in no table, is not to be billed as another.
+        is_given = self.model is not None or given is not None
+
+        def price_of(account: Account) -> Price | None:
+            if is_given:
+                return given
+            named = account.model or (untold if not account.told else None)
+            own = account.to.get("price")
+            if named is None:
+                return _as_price(own)
+            file = None if self.prices is None else find_price(named, self.prices, only=True)
+            return file or _as_price(own) or find_price(named, self.prices)
+
+        return price_of
 
     def _price(self, model: str | None) -> Price | None:
         pricing = Pricing(
@@ -143,57 +129,40 @@ class NetCost:
         )
         return pricing.of(model or "")
 
-    def _bill(self, rows: Iterable[EvalRow], model: CacheModel) -> _Bill:
-        bill = _Bill()
-        requests: list[Request] = []
-        reported: list[Billed] = []
-        before = after = 0
-        for row in rows:
-            if row.error is not None:
-                continue
-            before += row.input_tokens
-            after += row.output_tokens
-            bill.replies += row.metadata.get("completion_tokens") or row.response_tokens
-            score = row.scores.get(self.score_field)
-            bill.rows += 1
-            if score is not None:
-                bill.scored += 1
-                bill.total_score += score
-                bill.passing += score >= self.threshold
-            own = requests_of(row.metadata)
-            if own and (told := _reported(row)) is not None:
-                reported.append(told)
-                continue
-            for request in own:
-                at_s = request.at_s or len(requests) * self.gap_s
-                requests.append(attrs.evolve(request, at_s=at_s))
-        bill.whole = after >= before > 0
-        bill.reported = bool(reported)
-        for billed in (*model.replay(requests), *reported):
-            bill.add(billed, model)
-        return bill
+    def _bills(
+        self, rows_by_system: Mapping[str, Iterable[EvalRow]], model: CacheModel
+    ) -> tuple[dict[str, Bill], int]:
+        """The bill of each system, and of how many conversations only the end is in it."""
+        bills = {
+            system: Bill.of(rows, self.score_field, self.threshold)
+            for system, rows in rows_by_system.items()
+        }
+        return bills, settled(bills.values(), model, self.gap_s)
 
 
-def _reported(row: EvalRow) -> Billed | None:
-    """What the endpoint itself says came from its cache."""
-    prompt, cached = (row.metadata.get(key) for key in ("prompt_tokens", "cached_tokens"))
-    if type(prompt) is not int or type(cached) is not int or not 0 <= cached <= prompt:
+def _as_price(rates: Any) -> Price | None:
+    """A price that a system was given; None where it tells none that can be."""
+    try:
+        return Price(**rates) if isinstance(rates, Mapping) else None
+    except (TypeError, ValueError):
         return None
-    return Billed(cached, prompt - cached, 0)
 
 
-def _numbers(bill: _Bill, model: CacheModel, price: Price | None) -> dict[str, float]:
+def _numbers(bill: Bill, model: CacheModel, price_of: PriceOf) -> dict[str, float]:
     if not bill.requests:
         return {}
     found = {
         "billed_tokens": bill.input_tokens,
         "cache_hit_rate": share(bill.cached, bill.tokens),
     }
-    if price is not None:
-        net = bill.net_usd(price, model)
-        found |= {"raw_usd": bill.raw_usd(price), "net_usd": net}
-        found["net_usd_of_pass"] = net / bill.passing if bill.passing else math.inf
-    return found
+    accounts = [one for one in bill.accounts.values() if one.requests]
+    if all(one.net_usd(price_of(one), model) is None for one in accounts):
+        return found
+    raw, net = bill.raw_usd(price_of), bill.net_usd(price_of, model)
+    if raw is None or net is None:  # of some it is known: all together is not
+        return found | dict.fromkeys(("raw_usd", "net_usd", "net_usd_of_pass"), math.nan)
+    of_pass = net / bill.passing if bill.passing else math.inf
+    return found | {"raw_usd": raw, "net_usd": net, "net_usd_of_pass": of_pass}
 
 
 def _pareto_ranks(points: Mapping[str, tuple[float, float] | None]) -> dict[str, float]:
@@ -212,42 +181,58 @@ def _model_of(record: Mapping[str, Any]) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _full(
-    full: str | None,
-    bills: Mapping[str, _Bill],
-    prices: Mapping[str, Price | None],
-    system: str,
-) -> tuple[_Bill, Price | None] | None:
-    return None if full is None or full == system else (bills[full], prices[full])
-
-
-def _line(
-    system: str,
-    bill: _Bill,
-    model: CacheModel,
-    price: Price | None,
-    full: tuple[_Bill, Price | None] | None,
-) -> dict[str, Any]:
-    net = None if price is None else bill.net_usd(price, model)
-    line: dict[str, Any] = {
-        "name": system,
+def _line(name: str, bill: Bill | Account, model: CacheModel, price_of: PriceOf) -> dict[str, Any]:
+    if isinstance(bill, Account):
+        raw, net = bill.raw_usd(price_of(bill)), bill.net_usd(price_of(bill), model)
+    else:
+        raw, net = bill.raw_usd(price_of), bill.net_usd(price_of, model)
+    return {
+        "name": name,
         "requests": f"{bill.requests:,}",
         "tokens": f"{bill.tokens:,}",
-        "hit_rate": f"{100 * share(bill.cached, bill.tokens):.0f}%",
+        "hit_rate": f"{100 * share(bill.cached, bill.tokens):.0f}%" if bill.tokens else ABSENT,
         "billed": f"{bill.input_tokens:,.0f}",
-        "raw": ABSENT if price is None else f"{bill.raw_usd(price):.4f}",
-        "net": ABSENT if net is None else f"{net:.4f}",
+        "lost": f"{bill.lost:,}",
+        "raw": _dollars(raw),
+        "net": _dollars(net),
         "cached_by": "endpoint" if bill.reported else "model",
         "net_usd": net,
+        "n_tokens": bill.tokens,
+        "billed_tokens": bill.input_tokens,
     }
-    if full is not None:
-        theirs, their_price = full
-        line["tokens_change"] = _change(bill.tokens, theirs.tokens)
-        if net is not None and their_price is not None:
-            line["bill_change"] = _change(net, theirs.net_usd(their_price, model))
-        else:
-            line["bill_change"] = _change(bill.input_tokens, theirs.input_tokens)
-    return line
+
+
+def _of_each(bill: Bill, model: CacheModel, price_of: PriceOf) -> list[dict[str, Any]]:
+    """A line for each model, where there are several."""
+    accounts = [one for one in bill.accounts.values() if one.requests or one.lost]
+    if len(accounts) < 2:
+        return []
+    models = [one.model for one in accounts]
+    lines = []
+    for one in accounts:
+        name = one.model or one.stage or "the reader"
+        if models.count(one.model) > 1 and one.to.get("endpoint"):
+            name = f"{name} at {one.to['endpoint']}"
+        lines.append({**_line(name, one, model, price_of), "depth": 1})
+    return lines
+
+
+def _changes(line: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, str]:
+    """Against full context: of tokens, and of dollars or else of billed tokens."""
+    amounts = line["net_usd"], full["net_usd"]
+    if None in amounts:
+        amounts = line["billed_tokens"], full["billed_tokens"]
+    return {
+        "tokens_change": _change(line["n_tokens"], full["n_tokens"]),
+        "bill_change": _change(*amounts),
+    }
+
+
+def _dollars(amount: float | None) -> str:
+    """To four places, unless that would make little look like nothing."""
+    if amount is None:
+        return ABSENT
+    return f"{amount:.4f}" if amount >= 0.001 or not amount else f"{amount:.3g}"
 
 
 def _change(now: float, before: float) -> str:

@@ -42,6 +42,11 @@ class Price:
     as_of: str | None = attrs.field(default=None, eq=False)
     source: str | None = attrs.field(default=None, eq=False)
 
+    def rates(self) -> dict[str, float]:
+        """The amounts alone, as plain data."""
+        rates = {"input": self.input, "output": self.output}
+        return rates if self.cached_input is None else {**rates, "cached_input": self.cached_input}
+
     def cost_usd(self, usage: Mapping[str, int]) -> float | None:
         """What a call cost by its usage; None when the usage does not tell.
 
@@ -63,6 +68,8 @@ class Pricing:
     `price_in` and `price_out` go together, and go before any file; `price_cached` is that of
     input which the provider had in its cache.
     """
+
+    identity_without = ("prices",)
 
     prices: str | None = None
     price_in: float | None = attrs.field(default=None, validator=attrs.validators.optional(_amount))
@@ -97,12 +104,13 @@ def tell_spent(
     spent(None if price is None else price.cost_usd(usage), tokens)
 
 
-def find_price(model: str, file: str | None) -> Price | None:
+def find_price(model: str, file: str | None, *, only: bool = False) -> Price | None:
     """The price of a model: from the file, else from that of `CB_PRICES`, else from our table.
 
-    A dated name (`gpt-4o-2024-08-06`) costs what the plain one does, unless it is listed.
+    With `only`, from the file alone. A dated name (`gpt-4o-2024-08-06`) costs what the plain one
+    does, unless it is listed.
     """
-    for table in _tables(file):
+    for table in _tables(file)[: 1 if only else None]:
         for name in (model, _DATE.sub("", model)):
             if name in table:
                 return table[name]

@@ -16,7 +16,7 @@ from cb_openai.client import ChatClient
 from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, Pricing
+from cb_openai.prices import PRICES_VARIABLE, Pricing, tell_spent
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
@@ -51,6 +51,7 @@ class OpenAI:
     """
 
     name_is_label = True
+    identity_without = ("prices",)
 
     @by_field
     def __init__(
@@ -130,7 +131,7 @@ class OpenAI:
         messages = self.prompting.messages(example)
         reply = await self._ask(messages, tools, asked)
         output = _output(reply)
-        output |= sent.told([messages], example, tools=tools)
+        output |= sent.told([messages], example, tools=tools, **self._came([reply]))
         output["usage"] = _usage(reply)
         output["metadata"] = self._facts([reply])
         return output
@@ -160,8 +161,14 @@ class OpenAI:
             )
         output = _output(replies[-1])
         said = output["turn_responses"] = [reply.text or "" for reply in replies]
-        n_opening = self.prompting.n_opening
-        output |= sent.told(requests, example, tools=tools, replies=said, n_opening=n_opening)
+        output |= sent.told(
+            requests,
+            example,
+            tools=tools,
+            replies=said,
+            n_opening=self.prompting.n_opening,
+            **self._came(replies),
+        )
         output["usage"] = [_usage(reply) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
@@ -238,6 +245,7 @@ class OpenAI:
             error.spent = self._spent(error)
             raise
         self._outcomes[reply.outcome] += 1
+        tell_spent(self._price, reply.usage, reply.lost_attempts)
         return tokens
 
     def _asked(self, example: Mapping[str, Any]) -> Generation:
@@ -284,6 +292,37 @@ class OpenAI:
 
     # -- what is told of it --------------------------------------------------------------------
 
+    def repriced(self, output: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The metadata of a stored output, with what it costs by the prices of now."""
+        metadata: Mapping[str, Any] = output.get("metadata") or {}
+        told = output.get("usage")
+        cost_usd = self.cost_usd_of(told if isinstance(told, list) else [told])
+        return metadata if cost_usd is None else {**metadata, "cost_usd": cost_usd}
+
+    def cost_usd_of(self, usages: Sequence[Any]) -> float | None:
+        """What requests with these usages cost; None where that is not known of all."""
+        price = self._price
+        if price is None:
+            return None
+        costs = [price.cost_usd(one) if _counts_replies(one) else None for one in usages]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def _asked_of(self) -> dict[str, Any]:
+        """Who is asked; with the price where it is the user's, and not that of a table."""
+        to: dict[str, Any] = {
+            "endpoint": addresses.host_and_port(self.base_url),
+            "model": self.model,
+        }
+        if self._price is not None and self.pricing.price_in is not None:
+            to["price"] = self._price.rates()
+        return to
+
+    def _came(self, replies: Sequence[Reply]) -> dict[str, Any]:
+        """Who was asked, and what came of each request; see `cbcore.sent`."""
+        came = [{"usage": dict(reply.usage), "lost": reply.lost_attempts} for reply in replies]
+        return {"to": self._asked_of, "came": came}
+
     def _facts(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """What a row keeps of the replies besides their text."""
         facts: dict[str, Any] = {"finish_reason": replies[-1].finish_reason}
@@ -310,11 +349,22 @@ class OpenAI:
         unknown += sum(not _is_whole(reply.usage) for reply in before)
         unknown += error.may_be_billed and not _is_whole(error.usage)
         spent: dict[str, Any] = {"spent_tokens": sum(sum(_counts(usage)) for usage in usages)}
+        spent[sent.SENT] = self._sent_in_vain(error, before)
         if unknown:
             spent["requests_of_unknown_cost"] = unknown
         if self._price is not None:
             spent["cost_usd"] = sum(self._price.cost_usd(usage) or 0.0 for usage in usages)
         return spent
+
+    def _sent_in_vain(self, error: EndpointError, before: Sequence[Reply]) -> list[dict[str, Any]]:
+        """To whom the requests of a failure went, and what is known of each."""
+        attempts = [(reply.usage, reply.lost_attempts) for reply in before]
+        is_lost = error.may_be_billed and not error.usage
+        attempts.append((error.usage, error.lost_attempts + is_lost))
+        facts = [{"usage": dict(usage), "lost": lost} for usage, lost in attempts]
+        told = [{key: value for key, value in one.items() if value} for one in facts]
+        told[0]["to"] = self._asked_of
+        return told
 
     def _cost_usd(self, replies: Sequence[Reply]) -> float | None:
         if self._price is None:
@@ -388,6 +438,10 @@ def _counts(usage: Mapping[str, int]) -> list[int]:
 def _is_whole(usage: Mapping[str, int]) -> bool:
     """Whether a usage tells what a request took."""
     return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
+
+
+def _counts_replies(usage: Any) -> bool:
+    return isinstance(usage, Mapping) and bool(usage.get("completion_tokens"))
 
 
 def _is_told(reply: Reply) -> bool:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from cbcore.columns import SUFFIX, Column, ColumnReader, Side
 from cbcore.exceptions import MissingScoreError
@@ -97,8 +95,7 @@ def _kind(value: Any) -> str:
 # -- where it is found ---------------------------------------------------------------------------
 
 
-@attrs.frozen(repr=False)
-class Field:
+class Field(NamedTuple):
     """A field an evaluator reads.
 
     Its name, whose it is, the names it is found under, and what it has to be: a function that

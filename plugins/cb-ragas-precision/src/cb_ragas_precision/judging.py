@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from cb_ragas_precision.judges import Judge
 
 
-@attrs.frozen(repr=False)
-class Judgement:
+class Judgement(NamedTuple):
     """What a judge said of one prompt: a verdict, or the reason why there is none.
 
     `votes` holds every single verdict where several were asked for.

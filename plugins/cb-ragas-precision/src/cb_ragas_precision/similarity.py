@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+
+from cbcore.lazy import lazy_pattern
 
 MEASURES = ("levenshtein", "jaro", "jaro_winkler", "hamming", "token_overlap")
 """The measures by name. Texts are compared as they are: case, accents and spaces count.
@@ -15,7 +16,7 @@ distance; `token_overlap` is the harmonic mean of the shares of words the texts 
 in lower case, repeated words counted.
 """
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 Measure = Callable[..., float]
 
 

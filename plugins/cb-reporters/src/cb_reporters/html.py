@@ -18,7 +18,7 @@ def _check_max_mb(_: object, __: object, value: float) -> None:
         raise ValueError(f"max_mb must be a number above 0, not {value!r}")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Html:
     """Self-contained web page: verdict, tables, charts, and every example side by side.
 

@@ -15,7 +15,7 @@ _ARROWS = {"True": "↑", "False": "↓"}
 _OF_SCORES = ("metric", "")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class SectionLine:
     """One line: something named at its depth, and one of its metrics.
 
@@ -31,7 +31,7 @@ class SectionLine:
     note: str = ""
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class SectionView:
     """One table: its title, the headers of the names and of what follows, and the lines.
 

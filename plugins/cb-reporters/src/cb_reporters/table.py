@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import shutil
+import os
+import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
-from cb_reporters.sections import SectionView
 from cb_reporters.text import pad, shorten, width, wrap
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
 from cbcore.texts import visible
 
+if TYPE_CHECKING:
+    from cb_reporters.sections import SectionView
+
 MIN_WIDTH = 40
+_USUAL_WIDTH = 80
 _SHORTEST_LABEL = 20
 _SHORTEST_HEADER = 10
 
@@ -24,7 +29,7 @@ def _check_width(_: object, __: object, value: int | None) -> None:
         raise ValueError(f"width must be a whole number of at least {MIN_WIDTH}, not {value!r}")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Table:
     """Plain-text table that fits the terminal.
 
@@ -40,7 +45,7 @@ class Table:
 
     def render(self, result: EvalResult) -> str:
         """Lay the result out, ending in a newline."""
-        columns = self.width or max(MIN_WIDTH, shutil.get_terminal_size().columns)
+        columns = self.width or max(MIN_WIDTH, _terminal_columns())
         view = View.of(result)
         facts = " · ".join(f"{label} {text}" for label, text in view.facts)
         lines = [*wrap(visible(view.title), columns), *wrap(visible(facts), columns)]
@@ -71,6 +76,17 @@ class Table:
             first, *rest = wrap(visible(note), columns - 2) or [""]
             lines += [f"- {first}", *(f"  {line}" for line in rest)]
         return "\n".join(lines) + "\n"
+
+
+def _terminal_columns() -> int:
+    """As `shutil` finds them, which takes longer to import than most tables to lay out."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL_WIDTH  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # it is closed, or no terminal
+        return _USUAL_WIDTH
 
 
 def _legend(columns: Sequence[Column]) -> str:

@@ -6,23 +6,22 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
-
-import attrs
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT, Format
-from cb_reporters.sections import SectionView, sections_of
 from cbcore.results import Counts, EvalResult
 from cbcore.stats import Estimate
+
+if TYPE_CHECKING:
+    from cb_reporters.sections import SectionView
 
 _DATASET = "dataset:"
 _MOST_REASONS = 3
 _QUALIFIED = re.compile(r"(?P<key>.+)\[(?P<parameters>\w+=.*)\]'*", re.DOTALL)
 
 
-@attrs.frozen(repr=False)
-class Display:
+class Display(NamedTuple):
     """How the values of one metric are shown.
 
     `precise` is the header when the parameters it names are known, `header` otherwise;
@@ -95,8 +94,7 @@ KNOWN: dict[str, Display] = {
 _ORDER = {key: position for position, key in enumerate(KNOWN)}
 
 
-@attrs.frozen(repr=False)
-class Column:
+class Column(NamedTuple):
     """One figure for every system, in the order of `View.systems`.
 
     `best` says where the best value stands, `alike` which others the examples do not tell from
@@ -115,8 +113,7 @@ class Column:
     brief: tuple[str, ...] = ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class View:
+class View(NamedTuple):
     """A result, ready to be laid out.
 
     `columns` are the metrics that compare systems, `details` those that explain them (less
@@ -174,7 +171,7 @@ class View:
             datasets=tuple(column for column in metrics if column.key.startswith(_DATASET)),
             counts=tuple(_count_columns(counts) if counts else ()),
             notes=tuple(notes),
-            sections=sections_of(result, systems),
+            sections=_sections_of(result, systems),
             verdicts=tuple(f"{verdict.sentence}." for verdict in result.verdicts),
         )
 
@@ -186,6 +183,14 @@ class View:
     def first(self, key: str) -> Column | None:
         """The column of a metric, if the run computed it."""
         return next((c for c in (*self.columns, *self.details) if c.key == key), None)
+
+
+def _sections_of(result: EvalResult, systems: Sequence[str]) -> tuple[SectionView, ...]:
+    if not result.sections:
+        return ()
+    from cb_reporters.sections import sections_of
+
+    return sections_of(result, systems)
 
 
 def _missing_reasons(result: EvalResult) -> list[str]:
@@ -229,8 +234,7 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
         return column
     display = _display(key, result.config)
     undecided = result.undecided.get(key, ())
-    return attrs.evolve(
-        column,
+    return column._replace(
         cells=tuple(map(functools.partial(_with_interval, display), column.cells, estimates)),
         brief=column.cells if display.format is formats.duration else (),
         alike=frozenset(i for i, s in enumerate(systems) if s in undecided) - column.best,
@@ -311,7 +315,7 @@ def _display(key: str, config: Mapping[str, Any]) -> Display:
         header = display.precise.format_map(known)
     if own.keys() - used:
         header += f" [{qualifier}]"
-    return attrs.evolve(display, header=header)
+    return display._replace(header=header)
 
 
 def _parameters(config: Mapping[str, Any], metric: str) -> dict[str, Any]:

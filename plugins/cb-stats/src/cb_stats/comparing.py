@@ -14,11 +14,19 @@ import attrs
 from cb_stats.noninferiority import judge
 from cb_stats.records import Comparison, Options, Report, Verdict
 from cb_stats.resampling import front_shares, permutation_p_value
-from cb_stats.samples import Key, Pairs, Question, grouped, questions_of
+from cb_stats.sameness import other_data
+from cb_stats.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult
-from cbcore.stats import examples_needed, holm, mean_of, smallest_effect, t_quantile
+from cbcore.stats import (
+    examples_needed,
+    holm,
+    mean_of,
+    paired_mean_of,
+    smallest_effect,
+    t_quantile,
+)
 
 MOST_EXAMPLES = 5
 """How many of the examples behind a regression are named."""
@@ -33,10 +41,11 @@ def compare_systems(
     """
     options = options or Options()
     metric = metric_of(result, options.metric)
-    sides = {system: questions_of(rows, metric) for system, rows in result.rows_by_system().items()}
+    sides = sides_of(result, metric)
     if baseline is not None and baseline not in sides:
         raise UsageError(
-            f"the run has no system {baseline!r}", hint=hint(baseline, sides, "it has these")
+            f"the run has no system {baseline!r}",
+            hint=hint(baseline, sides, f"it has {', '.join(sides)}"),
         )
     if len(sides) < 2:
         raise ResultError(
@@ -67,8 +76,7 @@ def compare_runs(before: EvalResult, after: EvalResult, options: Options | None 
     options = options or Options()
     metric = metric_of(after, options.metric)
     metric_of(before, metric)
-    old = {s: questions_of(rows, metric) for s, rows in before.rows_by_system().items()}
-    new = {s: questions_of(rows, metric) for s, rows in after.rows_by_system().items()}
+    old, new = sides_of(before, metric), sides_of(after, metric)
     same = [(system, system) for system in new if system in old]
     if not same and len(old) == len(new) == 1:
         same = [(next(iter(new)), next(iter(old)))]
@@ -88,8 +96,12 @@ def compare_runs(before: EvalResult, after: EvalResult, options: Options | None 
         *(metric, _parts(after), options),
         names=("the second run", "the first run"),
     )
-    remarks += [*_remarks(before), *_remarks(after)]
-    return Report(f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)))
+    one, other = same[0]
+    changed = other_data((before, old[other]), (after, new[one]))
+    remarks += [*_remarks(before), *_remarks(after), *changed]
+    return Report(
+        f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)), other_data=bool(changed)
+    )
 
 
 def metric_of(result: EvalResult, asked: str | None) -> str:
@@ -193,7 +205,13 @@ def _comparison(
     if estimate is None or estimate.stderr is None:
         return bare
     df = (estimate.clusters or len(differences)) - 1
-    half = t_quantile(1 - options.alpha / 2, df) * estimate.stderr
+    reach = 1.0 if all(0 <= score <= 1 for score in (*first, *second)) else None
+    steady = paired_mean_of(differences, groups, reach=reach)
+    low = high = None
+    if steady is not None and steady.stderr is not None:
+        half = t_quantile(1 - options.alpha / 2, df) * steady.stderr
+        farthest = math.inf if reach is None else reach
+        low, high = max(steady.value - half, -farthest), min(steady.value + half, farthest)
     p_value, test = permutation_p_value(differences, groups, seed=options.seed)
     alpha, power, margin = options.alpha, options.power, options.non_inferior
     needed, to_detect = (
@@ -202,8 +220,8 @@ def _comparison(
     )
     return attrs.evolve(
         bare,
-        low=estimate.value - half,
-        high=estimate.value + half,
+        low=low,
+        high=high,
         stderr=estimate.stderr,
         p_value=p_value,
         test=test,
@@ -213,7 +231,9 @@ def _comparison(
         needed=needed,
         needed_to_detect=to_detect,
         non_inferiority=(
-            None if margin is None else judge(estimate, df, margin, alpha=alpha, power=power)
+            None
+            if margin is None
+            else judge(estimate, steady, df, margin, alpha=alpha, power=power)
         ),
     )
 

@@ -10,7 +10,7 @@ import attrs
 
 from cb_stats.comparing import compare_runs
 from cb_stats.records import Comparison, Options, Report
-from cb_stats.wording import lost, numbers
+from cb_stats.wording import examples, lost, numbers
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow
@@ -99,7 +99,8 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
         for name in rules.systems:
             if name not in result.systems:
                 raise UsageError(
-                    f"the run has no system {name!r}", hint=hint(name, result.systems, "see above")
+                    f"the run has no system {name!r}",
+                    hint=hint(name, result.systems, f"it has {', '.join(result.systems)}"),
                 )
         kept = set(rules.systems)
         result = attrs.evolve(
@@ -108,11 +109,13 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
             summary={s: values for s, values in result.summary.items() if s in kept},
         )
     outcomes = [*_unfinished(result), *_bounds(result, rules)]
-    reports = []
+    reports: list[Report] = []
     for metric, margin in rules.max_drop.items():
         assert baseline is not None  # noqa: S101 - refused above
         options = Options(metric=metric, alpha=rules.alpha, non_inferior=margin)
         report = compare_runs(baseline, result, options)
+        if report.other_data and not reports:
+            outcomes.append(_changed(report))
         reports.append(report)
         outcomes += [_drop(one, margin, rules) for one in report.overall]
         outcomes += _gone(baseline, report, metric, margin, rules)
@@ -125,6 +128,12 @@ def _unfinished(result: EvalResult) -> Iterator[Outcome]:
     if state != "finished":
         told = f"the run is {state}: only the rows that were done count"
         yield Outcome(rule="finished", system="every system", state="inconclusive", told=told)
+
+
+def _changed(report: Report) -> Outcome:
+    """What was lost on other data is no drop."""
+    told = next(told for told in report.remarks if "other data" in told)
+    return Outcome(rule="same examples", system="every system", state="inconclusive", told=told)
 
 
 def _bounds(result: EvalResult, rules: Rules) -> Iterator[Outcome]:
@@ -167,7 +176,7 @@ def _value(
     if estimate is None or estimate.interval is None:
         return value, f"it is {value:.4g}"
     low, high = estimate.interval
-    return value, f"it is {value:.4g} [{low:.4g}, {high:.4g}] on {estimate.n:,} examples"
+    return value, f"it is {value:.4g} [{low:.4g}, {high:.4g}] on {examples(estimate.n)}"
 
 
 def _check_known(result: EvalResult, name: str) -> None:
@@ -191,10 +200,12 @@ def _drop(one: Comparison, margin: float, rules: Rules) -> Outcome:
     elif drop > margin and (rules.strict or one.verdict == "worse"):
         state = "broken"
         told += f"; lost most: {lost(one)}"
+    elif one.n > 1 and one.ties == one.n:
+        told += "; every example scores as before"
     elif one.non_inferiority is None or one.non_inferiority.verdict != "yes":
         needed = one.non_inferiority.needed if one.non_inferiority else None
         state = "inconclusive"
-        told += f"; {one.n:,} examples are too few to tell"
+        told += f"; {examples(one.n)} {'is' if one.n == 1 else 'are'} too few to tell"
         told += f", about {needed:,} would" if needed is not None else ""
     return Outcome(
         rule=f"max-drop {one.metric}={margin:g}",

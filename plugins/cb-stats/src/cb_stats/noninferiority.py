@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import attrs
@@ -15,30 +16,55 @@ class NonInferiority:
 
     `lower` is the one-sided bound of the difference. `yes` if that is not below minus the margin,
     `no` if even the upper one is, else `inconclusive`; then about `needed` examples
-    would settle it, unless the difference is just the margin.
+    would settle it, unless the difference is just the margin. Where no example differs, and
+    values can be anything, nothing is ruled out, and there is no bound.
     """
 
     margin: float
     verdict: Literal["yes", "no", "inconclusive"]
-    lower: float
-    p_value: float
+    lower: float | None
+    p_value: float | None
     needed: int | None = None
 
 
 def judge(
-    difference: Estimate, df: float, margin: float, *, alpha: float = 0.05, power: float = 0.8
+    difference: Estimate,
+    steady: Estimate | None,
+    df: float,
+    margin: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> NonInferiority:
-    """Judge a difference whose standard error is known, with `df` degrees of freedom."""
-    stderr = difference.stderr or 0.0
-    half = t_quantile(1 - alpha, df) * stderr
-    room = difference.value + margin
-    p_value = _upper_tail(room, stderr, df)
-    if difference.value - half >= -margin:
-        return NonInferiority(margin, "yes", difference.value - half, p_value)
-    if difference.value + half < -margin:
-        return NonInferiority(margin, "no", difference.value - half, p_value)
-    needed = examples_needed(stderr, difference.n, room, alpha=alpha, power=power, sides=1)
-    return NonInferiority(margin, "inconclusive", difference.value - half, p_value, needed)
+    """Judge a difference with `df` degrees of freedom by the bounds that `steady` gives."""
+    if steady is None or steady.stderr is None:
+        return NonInferiority(margin, "inconclusive", None, None)
+    half = t_quantile(1 - alpha, df) * steady.stderr
+    lower = steady.value - half
+    p_value = _upper_tail(steady.value + margin, steady.stderr, df)
+    if lower >= -margin:
+        return NonInferiority(margin, "yes", lower, p_value)
+    if steady.value + half < -margin:
+        return NonInferiority(margin, "no", lower, p_value)
+    needed = _needed(difference, steady, margin, alpha=alpha, power=power)
+    return NonInferiority(margin, "inconclusive", lower, p_value, needed)
+
+
+def _needed(
+    difference: Estimate, steady: Estimate, margin: float, *, alpha: float, power: float
+) -> int | None:
+    """About how many examples would settle it, going by those that there are."""
+    if difference.stderr:
+        room = difference.value + margin
+        found = examples_needed(
+            difference.stderr, difference.n, room, alpha=alpha, power=power, sides=1
+        )
+        return None if found is None else max(found, difference.n + 1)
+    if difference.value or not margin:
+        return None
+    # None differs: what is not ruled out is so for their number, and falls with it.
+    half = t_quantile(1 - alpha, math.inf) * (steady.stderr or 0.0)
+    return max(math.ceil((difference.n + 2) * half / margin), difference.n + 1)
 
 
 def _upper_tail(room: float, stderr: float, df: float) -> float:

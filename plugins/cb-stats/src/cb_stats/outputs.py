@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -34,9 +35,21 @@ def write_outputs(outputs: Sequence[tuple[str, str]], render: Callable[[str], st
             echo(document.rstrip("\n"))
             continue
         try:
-            path = Path(file)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(document, encoding="utf-8")
+            _write(Path(file), document)
         except OSError as error:
             raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
         echo(f"{clean(name)} report: {clean(file)}", err=True)
+
+
+def _write(path: Path, document: str) -> None:
+    """Write a file, whole: until it is, what was there before stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout
+        path.write_text(document, encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        part.write_text(document, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -94,13 +94,15 @@ class Report:
     """Comparisons, those over everything first, and at each level what got worse first.
 
     `pareto` says how often each system of a run is on the Pareto front of score and tokens when
-    its examples are drawn anew. `remarks` is what has to be told beside.
+    its examples are drawn anew. `remarks` is what has to be told beside. Of two runs, `other_data`
+    says that examples of the same id were seen to differ.
     """
 
     title: str
     comparisons: Sequence[Comparison]
     pareto: Mapping[str, float] = attrs.Factory(dict)
     remarks: Sequence[str] = ()
+    other_data: bool = False
 
     @property
     def overall(self) -> list[Comparison]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 import attrs
 
-from cbcore.results import EvalRow
+from cbcore.results import EvalResult, EvalRow
 from cbcore.stats import CLUSTER
 
 Key: TypeAlias = "tuple[str, str | int]"
@@ -19,9 +19,11 @@ Key: TypeAlias = "tuple[str, str | int]"
 class Question:
     """One question: the means of its scored attempts, or why there is none.
 
-    `attempts` are their scores where there are several, `dollars` None where no row says.
+    `attempts` are their scores where there are several, `dollars` None where no row says. `place`
+    is where the first of them stands among the rows of the result.
     """
 
+    place: int
     n: int = 0
     score: float = math.nan
     tokens: float = 0.0
@@ -45,18 +47,18 @@ class Question:
             self.dollars = before + (cost - before) / self.n
 
 
-def questions_of(rows: Iterable[EvalRow], score: str) -> dict[Key, Question]:
-    """The questions of one system's rows, in their order."""
-    found: dict[Key, Question] = {}
-    for row in rows:
-        key = row.dataset, row.example_id
-        question = found.get(key)
+def sides_of(result: EvalResult, score: str) -> dict[str, dict[Key, Question]]:
+    """The questions of every system, in their order; rows are passed once, as they may be on disk."""
+    found: dict[str, dict[Key, Question]] = {system: {} for system in result.systems}
+    for place, row in enumerate(result.rows):
+        questions, key = found[row.system], (row.dataset, row.example_id)
+        question = questions.get(key)
         if question is None:
-            question = found[key] = Question()
+            question = questions[key] = Question(place)
         value = row.scores.get(score)
         if row.error is not None:
             question.reason = "errored"
-        elif value is None or not math.isfinite(value):
+        elif not isinstance(value, int | float) or not math.isfinite(value):
             question.reason = f"no {score}"
         else:
             question.add(float(value), row)

@@ -7,6 +7,9 @@ from typing import Any
 
 from cb_stats.records import Comparison
 
+FEW_CLUSTERS = 30
+"""Below so many clusters an interval is itself a guess, and that is said."""
+
 VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
 
 
@@ -27,8 +30,13 @@ def numbers(one: Comparison) -> str:
     told = f"{one.metric} {one.difference:+.3f}{interval}"
     if one.p_adjusted is not None:
         told += f", {p_text(one.p_adjusted)}"
-    examples = f"{one.n:,} example{'' if one.n == 1 else 's'}"
-    return f"{told}; won {one.wins:,}, tied {one.ties:,}, lost {one.losses:,} of {examples}"
+    counted = f"won {one.wins:,}, tied {one.ties:,}, lost {one.losses:,}"
+    return f"{told}; {counted} of {examples(one.n)}"
+
+
+def examples(n: int) -> str:
+    """How many."""
+    return f"{n:,} example{'' if n == 1 else 's'}"
 
 
 def remarks(one: Comparison) -> Iterator[str]:
@@ -45,7 +53,8 @@ def remarks(one: Comparison) -> Iterator[str]:
     if one.verdict == "worse" or (one.regressed and one.verdict == "undecided"):
         yield f"lost most: {lost(one)}"
     if one.clusters is not None:
-        yield f"examples hang together in {one.clusters:,} clusters"
+        told = f"examples hang together in {one.clusters:,} clusters"
+        yield told + ("; so few make intervals rough" if one.clusters < FEW_CLUSTERS else "")
     if one.within_variance is not None:
         yield f"attempts at one example vary with a deviation of {one.within_variance**0.5:.3f}"
     if one.unpaired:

@@ -7,8 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-
-import attrs
+from typing import NamedTuple
 
 from cb_baselines.reading.lexicon import stems
 from cb_baselines.sentences import Sentence
@@ -19,8 +18,7 @@ _TITLE_WEIGHT = 0.7
 _PARAGRAPH_WEIGHT = 0.3
 
 
-@attrs.frozen(eq=False, repr=False)
-class Evidence:
+class Evidence(NamedTuple):
     """The sentences of a context with what each is worth to a question (0 to 1)."""
 
     sentences: Sequence[Sentence]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import attrs
+from typing import NamedTuple
 
 from cb_baselines.reading.candidates import Candidate, candidates, name_fit
 from cb_baselines.reading.evidence import Evidence, plain_title
@@ -24,8 +23,7 @@ _ECHO = -0.3  # it repeats words of the question
 _NEAR_CHARS = 30
 
 
-@attrs.frozen(repr=False)
-class Span:
+class Span(NamedTuple):
     """An answer and the index of the sentence it was read in."""
 
     text: str

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from cb_memory.budgets import check_positive, fitting
 from cb_memory.rendering import rendered
-from cb_openai.prices import find_price
 from cb_openai.settings import Connection
 from cbcore.exceptions import ProcessError
 from cbcore.memory import IngestResult, Item, QueryResult, Retrieved
@@ -78,7 +77,7 @@ class Summary:
         except EndpointError as error:
             raise ProcessError(f"summarizing failed: {error.message}") from error
         self._notes.append((reply.text or "").strip())
-        price = find_price(self.model, None)
+        price = self.connection.pricing.of(self.model)
         cost = None if price is None else price.cost_usd(reply.usage)
         return IngestResult(usage=dict(reply.usage), cost_usd=cost)
 

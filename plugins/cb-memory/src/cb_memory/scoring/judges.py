@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 from cb_llm_judge import BINARY, BinaryVerdict, FunctionJudge, JudgeClient
 from cb_llm_judge.rubrics import FIELDS, SYSTEM_PROMPT, Rubric, find_rubric
@@ -115,7 +115,34 @@ class _Judge:
             await self._client.aclose()
 
 
-class MemoryJudge:
+class _ByRubrics:
+    """An evaluator that asks a judge by rubrics of its own, each with a name."""
+
+    _TEMPLATES: ClassVar[Mapping[str, str]]
+
+    @by_field
+    def __init__(
+        self,
+        base_url: Trusted[str | None] = None,
+        model: str | None = None,
+        *,
+        votes: int = 1,
+        sampling: Sampling = Sampling(),
+        connection: Connection = Connection(),
+        judge: Callable[[str], Any] | None = None,
+    ) -> None:
+        self.base_url, self.model, self.votes = base_url, model, votes
+        self.sampling, self.connection, self.judge = sampling, connection, judge
+        self._judge = _Judge(base_url, model, votes, sampling, connection, judge)
+        self.templates = dict(self._TEMPLATES)
+        self._rubrics = {name: _rubric(text) for name, text in self.templates.items()}
+
+    async def aclose(self) -> None:
+        """Close the connection of the judge."""
+        await self._judge.aclose()
+
+
+class MemoryJudge(_ByRubrics):
     """Right or wrong by a model, read twice: `memory_strict` and `memory_lenient`.
 
     The same answers can be 91 % or 35 % right by the prompt of the judge alone, so both are
@@ -129,22 +156,7 @@ class MemoryJudge:
     needs = ("question", "answer")
     reads = ("question", "answer", "response")
 
-    @by_field
-    def __init__(
-        self,
-        base_url: Trusted[str | None] = None,
-        model: str | None = None,
-        *,
-        votes: int = 1,
-        sampling: Sampling = Sampling(),
-        connection: Connection = Connection(),
-        judge: Callable[[str], Any] | None = None,
-    ) -> None:
-        self.base_url, self.model, self.votes = base_url, model, votes
-        self.sampling, self.connection, self.judge = sampling, connection, judge
-        self._judge = _Judge(base_url, model, votes, sampling, connection, judge)
-        self.templates = {"memory_strict": STRICT, "memory_lenient": LENIENT}
-        self._rubrics = {score: _rubric(text) for score, text in self.templates.items()}
+    _TEMPLATES: ClassVar[Mapping[str, str]] = {"memory_strict": STRICT, "memory_lenient": LENIENT}
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Ask for both readings. Raises `MissingScoreError` where no verdict can be had."""
@@ -157,12 +169,8 @@ class MemoryJudge:
             details[score] = {"reason": given.reason, "prompt": prompt_hash(rubric)}
         return Scored(scores, details=details)
 
-    async def aclose(self) -> None:
-        """Close the connection of the judge."""
-        await self._judge.aclose()
 
-
-class LongMemEvalJudge:
+class LongMemEvalJudge(_ByRubrics):
     """LongMemEval's accuracy: right or wrong by the rubric of the question's type.
 
     Questions that cannot be answered have the rubric for those, whatever their type. The
@@ -175,22 +183,7 @@ class LongMemEvalJudge:
     needs = ("question", "answer", "question_type")
     reads = ("question", "answer", "question_type", "abstention", "response")
 
-    @by_field
-    def __init__(
-        self,
-        base_url: Trusted[str | None] = None,
-        model: str | None = None,
-        *,
-        votes: int = 1,
-        sampling: Sampling = Sampling(),
-        connection: Connection = Connection(),
-        judge: Callable[[str], Any] | None = None,
-    ) -> None:
-        self.base_url, self.model, self.votes = base_url, model, votes
-        self.sampling, self.connection, self.judge = sampling, connection, judge
-        self._judge = _Judge(base_url, model, votes, sampling, connection, judge)
-        self.templates = dict(_LONGMEMEVAL)
-        self._rubrics = {name: _rubric(text) for name, text in self.templates.items()}
+    _TEMPLATES = _LONGMEMEVAL
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Ask by the rubric of the type. Raises `MissingScoreError` where no verdict can be had."""
@@ -205,10 +198,6 @@ class LongMemEvalJudge:
             "reason": given.reason,
         }
         return Scored({"longmemeval_accuracy": float(given.verdict)}, details=details)
-
-    async def aclose(self) -> None:
-        """Close the connection of the judge."""
-        await self._judge.aclose()
 
 
 def prompt_hash(rubric: Rubric) -> str:

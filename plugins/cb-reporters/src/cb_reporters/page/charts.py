@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -22,7 +22,7 @@ standard error to either side, as its table has it."""
 _MOST_GROUPS = 40
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Axis:
     """What a system costs, as one axis of the first chart."""
 
@@ -31,7 +31,7 @@ class Axis:
     unit: str
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Point:
     """A system, its quality, and what it costs by each axis."""
 
@@ -40,7 +40,7 @@ class Point:
     costs: dict[str, Estimate]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Placed:
     """The value of a system in one place: a dataset, or a group of a suite."""
 
@@ -49,7 +49,7 @@ class Placed:
     value: Estimate
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Group:
     """The chart of a section: one metric in several places."""
 
@@ -59,8 +59,7 @@ class Group:
     lines: list[Placed]
 
 
-@attrs.frozen(eq=False, repr=False)
-class Charts:
+class Charts(NamedTuple):
     """Everything that is drawn. What would have nothing to compare is left out."""
 
     quality: str

@@ -7,9 +7,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
@@ -18,8 +16,7 @@ N_BINS = 20
 MOST_SCORES = 24
 
 
-@attrs.frozen(repr=False)
-class Distribution:
+class Distribution(NamedTuple):
     """One score of one system: its values in order, and how many measured rows have none."""
 
     system: str
@@ -53,8 +50,7 @@ class Distribution:
         return [end - begin for begin, end in pairwise((*begins, len(self.values)))]
 
 
-@attrs.frozen(repr=False)
-class ScoreSpread:
+class ScoreSpread(NamedTuple):
     """One score of all systems."""
 
     score: str

@@ -7,9 +7,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.index import ExampleIndex
@@ -27,8 +25,7 @@ _COMPRESSING = 2
 _MANY = 500
 
 
-@attrs.frozen(eq=False, repr=False)
-class Embedded:
+class Embedded(NamedTuple):
     """The data blocks of a page, and how many of the examples they hold."""
 
     markup: Markup

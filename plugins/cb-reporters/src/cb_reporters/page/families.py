@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
-
-import attrs
+from typing import Any, NamedTuple, TypeAlias
 
 _LEAST = 3
 
@@ -13,8 +11,7 @@ _Stages: TypeAlias = "list[tuple[str, dict[str, Any]]]"
 _Key: TypeAlias = "tuple[int, str]"
 
 
-@attrs.frozen(repr=False)
-class Family:
+class Family(NamedTuple):
     """Systems by the value of the one parameter that sets them apart."""
 
     name: str

@@ -10,7 +10,6 @@ from cb_reporters.page.charts import Axis, Charts, Estimate
 from cb_reporters.page.distributions import ScoreSpread
 from cb_reporters.page.overview import datasets_table, figure_number, section_table
 from cb_reporters.page.tables import header, name, number, table
-from cb_reporters.section_charts import drawn
 from cb_reporters.view import View
 
 _UNITS = {
@@ -108,6 +107,10 @@ def _places(charts: Charts, view: View) -> Iterator[tuple[str, Markup]]:
     elif view.datasets:
         yield "datasets", join(tag("h2", "By dataset"), datasets_table(view))
     by_title = {group.title: group for group in charts.groups}
+    if not view.sections:
+        return
+    from cb_reporters.section_charts import drawn
+
     for number_of, section in enumerate(view.sections):
         title = tag("h2", tag("bdi", section.title))
         group = by_title.get(section.title)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cb_reporters import formats
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.tables import cell, header, name, systems_table, table
-from cb_reporters.sections import SectionLine, SectionView
 from cb_reporters.view import View
 from cbcore.results import EvalResult
-from cbcore.results.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from cb_reporters.sections import SectionLine, SectionView
+    from cbcore.results.verdicts import Verdict
 
 _DEEPEST = 6
 _BAR = 150

@@ -19,7 +19,7 @@ _EVIDENCE = ("evidence", "evidences", "supporting_sentences", "gold_context", "g
 _FACTS = ("supporting_facts", "documents")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Reading:
     """An example as a person looks at it; `rest` are the fields that nothing above shows."""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from cb_reporters.view import components
 from cbcore.plain import json_safe
@@ -36,8 +34,7 @@ _FLAGS: dict[str, tuple[str, Any]] = {
 """The settings that a command repeats, each with its flag and the value that goes without saying."""
 
 
-@attrs.frozen(repr=False)
-class Used:
+class Used(NamedTuple):
     """A component of the run: what it is, spelt out with every parameter, and whose."""
 
     kind: str
