@@ -36,7 +36,8 @@ def run(*, quick: bool) -> Report:
     cores = len(os.sched_getaffinity(0))
     _add_speed_up(report, "ray", AT_LEAST, busy_rows, cores)
     _add_overhead(report, "ray", AT_MOST_MS, cheap_rows)
-    _add_crossover(report, busy_rows, cheap_rows, cores)
+    computed = _add_crossover(report, busy_rows, cheap_rows, cores)
+    _add_whole_runs(report, environment.python, computed, quick=quick)
     report.notes.append(
         "Ray's own processes compute by the second, not by the row: on a busy machine, where a row "
         "takes longer, more of that falls on each"
@@ -107,20 +108,64 @@ def _add_overhead(report: Report, case: str, at_most: float, rows: Rows) -> None
     )
 
 
-def _add_crossover(report: Report, busy: Rows, cheap: Rows, cores: int) -> None:
-    """From how many rows on Ray is sooner done than one process, by what a row takes."""
+def _add_crossover(report: Report, busy: Rows, cheap: Rows, cores: int) -> float | None:
+    """From how many rows on Ray is sooner done than one process, by what a row takes.
+
+    That of rows of 20 ms, which `_add_whole_runs` looks for.
+    """
     if "ray" not in busy or "ray" not in cheap or ONE not in cheap:
-        return
+        return None
     start = busy["ray"]["start_s"].minimum
     each = cheap["ray"]["cpu_s"].minimum
     table = Table(
-        f"Where Ray pays on {cores} idle cores, by what was measured",
+        f"Where Ray pays on {cores} idle cores, computed from the start and the cost of a row",
         ["a row computes for", "rows until Ray is sooner done", "so much work in one process"],
     )
+    looked_for = None
     for takes_ms in (0.1, 1.0, 5.0, 20.0, 100.0, 1000.0):
         one = cheap[ONE]["cpu_s"].minimum + takes_ms / 1e3
         ray = max((each + takes_ms / 1e3) / cores, cheap["ray"]["driver_s"].minimum)
         rows = start / (one - ray) if one > ray else None
+        looked_for = rows if takes_ms == TAKES_S * 1e3 else looked_for
         told = ["never", "–"] if rows is None else [f"{rows:,.0f}", f"{rows * one:.0f} s"]
         table.rows.append([f"{takes_ms:g} ms", *told])
     report.tables.append(table)
+    return looked_for
+
+
+WHOLE = (150, 300, 600, 1200, 2400)
+QUICK_WHOLE = (150, 600)
+
+
+def _add_whole_runs(report: Report, python: str, computed: float | None, *, quick: bool) -> None:
+    """Runs around that number, from beginning to end: Ray started, and gone again."""
+    table = Table(
+        f"Whole runs, rows of {TAKES_S * 1e3:g} ms, measured: Ray started before and ended behind",
+        ["rows", *(f"{case}, s" for case in CASES), "processes", "ray"],
+    )
+    report.tables.append(table)
+    pays: list[int] = []
+    for n in QUICK_WHOLE if quick else WHOLE:
+        options = {"n": n, "takes_s": TAKES_S}
+        cases = {
+            case: functools.partial(run_worker, python, "crews", "whole", {"case": case, **options})
+            for case in CASES
+        }
+        found = interleaved(cases, 1 if quick else 2)
+        if skipped := [t[0] for t in found.values() if isinstance(t[0], SkippedError)]:
+            table.rows.append([f"{n:,}", f"skipped: {skipped[0]}", *["–"] * 4])
+            return
+        taken = {case: min(one["took_s"] for one in found[case]) for case in CASES}
+        report.data[f"whole runs of {n}"] = found
+        faster = {case: taken[ONE] / taken[case] for case in CASES[1:]}
+        pays += [n] if faster["ray"] > 1 else []
+        table.rows.append(
+            [
+                f"{n:,}",
+                *(f"{taken[case]:.1f}" for case in CASES),
+                *(f"{faster[case]:.2f}×" for case in CASES[1:]),
+            ]
+        )
+    measured = f"at {min(pays):,} rows" if pays else "at none of them"
+    told = f", computed from {computed:,.0f} on" if computed is not None else ""
+    report.notes.append(f"of whole runs, Ray was sooner done {measured}{told}")

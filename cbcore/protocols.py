@@ -234,6 +234,9 @@ class Crew(Protocol):
     payload, or as lost. After `abandon`, which ends the worker that has the batch, there is no
     reply to it any more. `close` ends all workers, also those at work, and does not hang.
 
+    With `reopen(recipe)` it goes on with another recipe, when no batch is out: its workers close
+    their benches and open those of that recipe, and are free again when they have.
+
     What makes all further work impossible, such as workers that cannot be started at all, is
     raised as `RunError`, by any of the methods but `close`.
     """
@@ -257,9 +260,10 @@ class Executor(Protocol):
     """Decides where calls run: other processes, other machines. See `cbcore.workers`.
 
     `open` starts workers for a recipe, and returns at once: they get ready by themselves. It is
-    called once per system that has anything to do, and the crew is closed when that system is
-    done. `workers` is how many the run asks for (`--max-workers`); None leaves it to the executor.
-    An optional `start_timeout_s` says how long the run waits for a first worker to get ready.
+    called for the first system that has anything to do. For those after it, a crew that can is
+    told to `reopen`; another is closed when its system is done. `workers` is how many the run
+    asks for (`--max-workers`); None leaves it to the executor. An optional `start_timeout_s` says
+    how long the run waits for a first worker to get ready.
     """
 
     @property

@@ -8,6 +8,10 @@ the store, budgets and limits stay with the run. A worker, wherever it is, does 
     reply = bench.work(batch.payload)           # for each batch, one at a time
     if bench.is_spent: ...                      # leave, and let another worker take the place
     bench.close()
+
+One that stays for the next system of the run closes its bench and opens the next recipe after it:
+
+    bench = recipe.open(workers=crew_size, after=bench)
 """
 
 from __future__ import annotations
@@ -105,12 +109,14 @@ class Recipe:
     payload: bytes = attrs.field(repr=lambda value: f"{len(value)} bytes")
     cbcore: str = cbcore.__version__
 
-    def open(self, *, workers: int = 1) -> Bench:
+    def open(self, *, workers: int = 1, after: Bench | None = None) -> Bench:
         """Make system and evaluators, and warm the system up. Takes what that takes.
 
         `workers` is the number of workers, `Crew.size`: limits that hold for all of them
-        together are divided by it. Never raises but for an interrupt: where something is wrong
-        with this worker, such as another version of a plugin, it is a `Refusal`.
+        together are divided by it. `after` is the bench that this worker had before, and has
+        closed: evaluators that are the same go on with their work. Never raises but for an
+        interrupt: where something is wrong with this worker, such as another version of a
+        plugin, it is a `Refusal`.
         """
         if self.cbcore != cbcore.__version__:
             told = f"the worker has cbcore {cbcore.__version__}, and the run {self.cbcore}"
@@ -118,7 +124,8 @@ class Recipe:
         import pickle
 
         try:
-            bench: Bench = pickle.loads(self.payload).open(workers)  # noqa: S301 - of our own run
+            kit = pickle.loads(self.payload)  # noqa: S301 - of our own run
+            bench: Bench = kit.open(workers, after)
         except Exception as error:  # noqa: BLE001 - told as the reason of the refusal
             return Refusal(f"a worker cannot begin: {describe_exception(error)}")
         return bench

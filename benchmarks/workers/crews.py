@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -77,6 +78,25 @@ def rows(case: str, small: int, large: int, takes_s: float) -> dict[str, Any]:
     return {**dict(zip(names, each, strict=True)), "start_s": max(0.0, took_s - large * each[0])}
 
 
+def whole(case: str, n: int, takes_s: float) -> dict[str, Any]:
+    """Seconds of a run from its beginning until nothing of it is left, Ray included."""
+    began = time.perf_counter()
+    executor = _executor(case)
+    result = evaluate(
+        [f"py:{workload.__file__}:Constant"],
+        workload.examples(n),
+        [f"py:{_HERE}:Busy:takes_s={takes_s}"],
+        [],
+        executor=executor,
+        progress=False,
+    )
+    if len(result.rows) != n or any(row.error for row in result.rows):
+        raise RuntimeError(f"{n} rows were wanted: {result!r}")
+    del executor, result
+    gc.collect()  # a Ray that was started ends with its executor
+    return {"took_s": time.perf_counter() - began}
+
+
 def _computed_s() -> float:
     """What this process, all that descend from it, and those of them that ended have computed."""
     tree: dict[int, list[int]] = {}
@@ -119,4 +139,4 @@ def compute(n: int, takes_s: float) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    workload.answer({"rows": rows, "bare": bare, "compute": compute})
+    workload.answer({"rows": rows, "whole": whole, "bare": bare, "compute": compute})

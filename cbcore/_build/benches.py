@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore._build.said import Said
@@ -17,6 +17,7 @@ from cbcore._run.scorers import Outcome, Scorer, score
 from cbcore._run.work import Work
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
+from cbcore.secrets import redact
 
 if TYPE_CHECKING:
     from cbcore._run.event_loop import LoopThread
@@ -26,6 +27,8 @@ class WorkBench:
     """A system with its evaluators in a worker. See `cbcore.workers.Bench`.
 
     `workers` is how many of them there are: what holds for all together, this one has a share of.
+    `evaluators` are those that the next bench of this worker may go on with, by how they were
+    made, and `after` those that this one goes on with.
     """
 
     def __init__(
@@ -36,8 +39,11 @@ class WorkBench:
         timeout_s: float | None = None,
         in_flight: int = 1,
         workers: int = 1,
+        evaluators: Mapping[bytes, Any] | None = None,
+        after: Mapping[bytes, Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.evaluators = evaluators or {}
         self._system = system
         self._scorers = scorers
         self._timeout_s = timeout_s
@@ -46,7 +52,7 @@ class WorkBench:
         self._asked: set[int] = set()
         self._said = Said()
         self._loop: LoopThread | None = None
-        self._divide(workers)
+        self._divide(workers, besides=(after or {}).values())
         if is_async(system):
             self._loop = _new_loop(timeout_s)
             self._awaited = AsyncCaller(system, timeout_s)
@@ -76,22 +82,27 @@ class WorkBench:
             results,
             took_s=self._clock() - started,
             scoring_s=scoring.longest_s,
-            said=self._said.taken(len(batch)),
-            remarks=self._remarks,
+            said=[(place, redact(text)) for place, text in self._said.taken(len(batch))],
+            remarks=[*map(redact, self._remarks)],
             unread=self._unread(),
         )
         self._remarks = []
         return answer.written()
 
     def close(self) -> None:
-        """Let the system close what it holds open, and end the event loop."""
+        """Let the system close what it holds open, end the event loop, and let go of both."""
+        if self._system is None:
+            return
         if self._loop is not None:
             if hasattr(self._system, "aclose"):
                 with contained():
                     self._loop.call(self._system.aclose(), timeout_s=5)
             self._loop.close()
+            del self._awaited
         else:
             self._watchdog.close()
+            del self._called
+        self._system = None  # the next one need not find room beside it
 
     # -- one batch -----------------------------------------------------------------------------
 
@@ -156,10 +167,10 @@ class WorkBench:
 
     # -- its beginning -------------------------------------------------------------------------
 
-    def _divide(self, workers: int) -> None:
+    def _divide(self, workers: int, besides: Iterable[Any]) -> None:
         """Let components keep to their share of what they may do in a minute."""
         components = [self._system, *(scorer.evaluator for scorer in self._scorers.values())]
-        divided: list[Any] = []
+        divided = list(besides)
         for component in components if workers > 1 else ():
             is_done = any(component is one for one in divided)  # one may score twice
             if not is_done and hasattr(component, "divide_limits"):

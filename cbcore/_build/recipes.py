@@ -11,7 +11,8 @@ import io
 import os
 import pickle
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import attrs
@@ -22,14 +23,14 @@ from cbcore._run.calls import calls_at_once
 from cbcore._run.context import RunOptions
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
-from cbcore.boundary import at_boundary
+from cbcore.boundary import at_boundary, contained
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, UsageError
 from cbcore.names import canonical
 from cbcore.plugins import _metadata
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._policy import PluginPolicy
-from cbcore.secrets import Secret, is_shown_in
+from cbcore.secrets import Secret, is_shown_in, redact
 from cbcore.workers import Bench, Recipe, Refusal
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
@@ -60,10 +61,14 @@ class _Sent:
 
 @attrs.frozen
 class _Asked:
-    """An evaluator on its way, with the scorers that it is: key, and when it is asked."""
+    """An evaluator on its way, with the scorers that it is: key, and when it is asked.
+
+    By its `making`, a worker knows it again in the next recipe; empty where it has none.
+    """
 
     part: _Sent
     scorers: Sequence[tuple[int, bool, tuple[str, ...], tuple[str, ...]]]
+    making: bytes = b""
 
 
 def recipe_for(part: Part, scorers: Sequence[Scorer], options: RunOptions) -> Recipe:
@@ -71,15 +76,27 @@ def recipe_for(part: Part, scorers: Sequence[Scorer], options: RunOptions) -> Re
     of_part: dict[Part, list[Scorer]] = {}
     for scorer in scorers:
         of_part.setdefault(scorer.part, []).append(scorer)
-    asked = [_Asked(_sent(judge), [*map(_known, own)]) for judge, own in of_part.items()]
+    asked = [_asked(judge, own) for judge, own in of_part.items()]
     kit = Kit(
         system_name=part.name,
-        versions=dict(_versions([one.record for one in (part, *of_part)])),
+        versions={
+            **dict(_versions([one.record for one in (part, *of_part)])),
+            **_versions_of_objects((part, *of_part)),
+        },
         parts=_pickled(_sent(part), asked),
         timeout_s=options.timeout_s,
         in_flight=calls_at_once(part.value, options.max_workers),
     )
     return Recipe(part.name, pickle.dumps(kit, 5))
+
+
+def _asked(judge: Part, scorers: Sequence[Scorer]) -> _Asked:
+    sent = _sent(judge)
+    making = b""
+    with contained():  # what cannot be pickled is told with the rest
+        if sent.making is not None:
+            making = blake2b(_dumped(sent), digest_size=16).digest()
+    return _Asked(sent, [*map(_known, scorers)], making)
 
 
 def _known(scorer: Scorer) -> tuple[int, bool, tuple[str, ...], tuple[str, ...]]:
@@ -98,6 +115,21 @@ def _versions(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]
         if record.get("version") is not None:
             yield record["plugin"], record["version"]
         yield from _versions(record.get("stages") or ())
+
+
+def _versions_of_objects(parts: Iterable[Part]) -> dict[str, str]:
+    """The plugins whose objects are sent as they are, of which no record tells."""
+    packages = {
+        type(part.value).__module__.partition(".")[0]
+        for part in parts
+        if part.making is None and part.record.get("version") is None
+    }
+    found = {}
+    for dist in _metadata.scan() if packages - {"__main__"} else ():
+        offered = {entry.value.partition(":")[0].partition(".")[0] for entry in dist.declared}
+        if packages & offered:
+            found[dist.name] = dist.version
+    return found
 
 
 class _Pickler(pickle.Pickler):
@@ -166,21 +198,21 @@ class Kit:
     timeout_s: float | None
     in_flight: int
 
-    def open(self, workers: int) -> Bench:
+    def open(self, workers: int, after: Bench | None = None) -> Bench:
         """The bench; a `Refusal` where something is wrong with this worker."""
         try:
-            return self._opened(workers)
+            return self._opened(workers, after)
         except CBError as error:
-            return Refusal(f"a worker cannot begin: {error.message}", error.hint)
+            return Refusal(redact(f"a worker cannot begin: {error.message}"), error.hint)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - what unpickles may raise anything
             return Refusal(
-                f"a worker cannot make {self.system_name!r}: {describe_exception(error)}",
+                redact(f"a worker cannot make {self.system_name!r}: {describe_exception(error)}"),
                 "what is not installed there has to be given by a spec, as in py:./file.py:Name",
             )
 
-    def _opened(self, workers: int) -> Bench:
+    def _opened(self, workers: int, after: Bench | None) -> Bench:
         from cbcore._build.benches import WorkBench
         from cbcore.secrets import notice_environment
 
@@ -191,9 +223,13 @@ class Kit:
         policy = PluginPolicy(only=frozenset(map(canonical, self.versions)))
         builder = Builder(PluginHost(installed, policy))
         sent, asked = pickle.loads(self.parts)  # noqa: S301 - of our own run
+        before = after.evaluators if isinstance(after, WorkBench) else {}
         scorers: dict[int, Scorer] = {}
+        evaluators: dict[bytes, Any] = {}
         for one in asked:
-            made = Part(one.part.made(builder))
+            made = Part(before.get(one.making) or one.part.made(builder))
+            if one.making:
+                evaluators[one.making] = made.value
             for key, automatic, needs, needs_output in one.scorers:
                 scorer = Scorer(
                     made, automatic=automatic, needs=needs, needs_output=needs_output, key=key
@@ -207,6 +243,8 @@ class Kit:
             timeout_s=self.timeout_s,
             in_flight=self.in_flight,
             workers=workers,
+            evaluators=evaluators,
+            after=before,
         )
 
     def _check_versions(self, found: Mapping[str, str]) -> None:

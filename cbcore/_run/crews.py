@@ -104,13 +104,22 @@ class _Guarded:
         with self._boundary:
             self._crew.abandon(batch_id)
 
+    @property
+    def stays(self) -> bool:
+        """Whether its workers can go on with another recipe."""
+        return hasattr(self._crew, "reopen")
+
+    def reopen(self, recipe: Recipe) -> None:
+        with self._boundary:
+            self._crew.reopen(recipe)  # type: ignore[attr-defined]
+
     def close(self) -> None:
         self._crew.close()
 
 
 @attrs.define
 class Crews:
-    """The crew of the system that is at work; those before it have left."""
+    """The crew of the system that is at work. Those before it have left, or it is the same."""
 
     executor: Any
     recipes: RecipeMaker
@@ -144,13 +153,18 @@ class Crews:
         return max(1, self._crew.size) if self._crew is not None and self._part is part else 1
 
     def crew(self, part: Part) -> Crew:
-        """The workers for a system; started when it is the first to need them."""
-        if self._crew is None or self._part is not part:
+        """The workers for a system; started, or handed on to it, when it is the first to need them."""
+        if self._crew is not None and self._part is part:
+            return self._crew
+        recipe = self._recipes.get(part) or self.recipes(part, self.scorers.get(part, ()))
+        if self._crew is not None and self._crew.stays:
+            self._crew.reopen(recipe)
+        else:
             self.close()
-            recipe = self._recipes.get(part) or self.recipes(part, self.scorers.get(part, ()))
             with at_boundary(f"starting the workers of {self.executor.name!r}", RunError):
                 crew = self.executor.open(recipe, workers=self.max_workers)
-            self._crew, self._part = _Guarded(crew, self.executor.name), part
+            self._crew = _Guarded(crew, self.executor.name)
+        self._part = part
         return self._crew
 
     def unread(self, part: Part) -> set[str] | None:

@@ -33,6 +33,8 @@ _LEAST_WINDOW = 16
 _LOOK_EVERY_S = 1.0
 _MOST_LOSSES = 3
 """So many workers may an example cost that is alone in its batch; one that was late counts twice."""
+_MOST_NAMED = 3
+"""So many examples are named in a line."""
 _HOPELESS = 50
 """So many workers lost one after another, without any reply, and the run ends."""
 
@@ -54,7 +56,7 @@ class _Sent:
 
     examples: Sequence[_Posted]
     at: float
-    until: float | None
+    until: float
 
 
 @attrs.define
@@ -161,8 +163,7 @@ class Dispatch:
         crew = self._crew()
         while (free := crew.free()) > 0 and (examples := self._next_batch(free)):
             now, number = self.clock(), self.crews.next_number()
-            limit_s = self.patience.for_batch(len(examples))
-            until = None if limit_s is None else now + limit_s
+            until = now + self.patience.for_batch(len(examples))
             payload = wire.written_batch([one.task for one in examples])
             self._under_way[number] = _Sent(examples, now, until)
             crew.send(Batch(number, payload, len(examples)))
@@ -192,8 +193,8 @@ class Dispatch:
 
     def _longest_wait(self) -> float:
         now = self.clock()
-        ends = [sent.until - now for sent in self._under_way.values() if sent.until is not None]
-        return min([_LOOK_EVERY_S, *(max(0.0, left) for left in ends)])
+        ends = [max(0.0, sent.until - now) for sent in self._under_way.values()]
+        return min([_LOOK_EVERY_S, *ends])
 
     def _receive(self, timeout_s: float) -> None:
         crew = self._crew()
@@ -203,11 +204,12 @@ class Dispatch:
                 self._take_in(reply, sent)
         now = self.clock()
         for number, sent in list(self._under_way.items()):
-            if sent.until is not None and now >= sent.until:
+            if now >= sent.until:
                 del self._under_way[number]
                 crew.abandon(number)
                 self._time_out(sent)
         self._check_waiting(crew, now)
+        self._tell_of_silence(now)
 
     def _check_waiting(self, crew: Crew, now: float) -> None:
         """Raise `RunError` when no worker gets ready, however long one waits."""
@@ -220,6 +222,23 @@ class Dispatch:
                 f"no worker was ready after {self.crews.start_timeout_s:g} s",
                 hint="what it takes to make and warm up the system counts; see start_timeout_s",
             )
+
+    def _tell_of_silence(self, now: float) -> None:
+        """Name the examples whose workers have not answered for unusually long."""
+        silent = [s for s in self._under_way.values() if self.patience.is_unusual(now - s.at)]
+        if not silent:
+            return
+        ids = [repr(one.work.example_id) for sent in silent for one in sent.examples]
+        named = ", ".join(ids[:_MOST_NAMED])
+        if len(ids) > _MOST_NAMED:
+            named += f" and {len(ids) - _MOST_NAMED} more"
+        waited_s = max(now - sent.at for sent in silent)
+        or_as = "or as" if self.patience.timeout_s is None else "as"
+        self.crews.ledger.warn(
+            f"no answer for {waited_s:.0f} s from the worker that has example {named}: it is ended "
+            f"when a call has taken {self.patience.limit_s:g} s, {or_as} --timeout says"
+        )
+        self.patience.told()
 
     def _take_in(self, reply: Reply, sent: _Sent) -> None:
         if reply.payload is None:
@@ -237,7 +256,7 @@ class Dispatch:
         ledger = self.crews.ledger
         ledger.answered()
         self.pace.learn(n_done, answer.took_s)
-        self.patience.learn(answer.scoring_s)
+        self.patience.learn(answer.scoring_s, self.clock() - sent.at)
         ids = [one.work.example_id for one in sent.examples]
         ledger.take(answer, ids)
         done = [
@@ -273,9 +292,9 @@ class Dispatch:
                 f"{ledger.lost_in_a_row} workers were lost one after another, the last: {cause}",
                 hint="try the system on one example without --executor",
             )
-        examples, limit_s = sent.examples, self.patience.timeout_s
+        examples, limit_s = sent.examples, self.patience.limit_s
         took_s = self.clock() - sent.at
-        is_late = limit_s is not None and took_s >= limit_s
+        is_late = took_s >= limit_s
         if is_late:
             cause = f"{cause}, after {took_s:.3g} s with a limit of {limit_s:g} s"
         if len(examples) > 1:
@@ -294,10 +313,13 @@ class Dispatch:
             self._finish(one, Outcome(one.work, None, 0.0, told))
 
     def _time_out(self, sent: _Sent) -> None:
-        limit_s = self.patience.timeout_s or 0.0
+        limit_s = self.patience.limit_s
         cause = f"timed out after {limit_s:g} s"
+        if self.patience.timeout_s is None:
+            cause += ", which is what a call may take without --timeout"
         self.crews.ledger.lose("it did not answer in time", counts=False)
         if len(sent.examples) > 1:
+            cause = "it did not answer in time"
             for one in sent.examples:  # at once: to halve them would take the limit every time
                 self._send_again([one], cause)
             return

@@ -13,9 +13,13 @@ MOST_BYTES = 1_000_000
 """A batch has no more than that of either; an example that is larger goes alone."""
 LONGEST_BATCH_S = 1.0
 """A worker that has worked on a batch for so long begins no other example of it."""
+LONGEST_CALL_S = 3600.0
+"""How long an example is waited for where nobody said how long a call may take."""
 
 _GROWS = 4
 _RECENT = 0.3
+_SILENT_S = 60.0
+_UNUSUAL = 10
 
 
 @attrs.define
@@ -46,11 +50,14 @@ class Pace:
 
 @attrs.define
 class Patience:
-    """How long the reply to a batch is waited for; None where calls may take what they take.
+    """How long the reply to a batch is waited for, and when that is worth a word.
 
     A worker ends a call that takes longer than `timeout_s` itself where it can, and begins no
     other behind it. What is left is the call that cannot be ended, which holds its whole process,
-    and scoring, for which nobody gave a limit: what it took so far, several times over.
+    and scoring, for which nobody gave a limit: what it took so far, several times over. Where
+    calls have no limit either, one has `LONGEST_CALL_S`: nothing is waited for for ever. Several
+    are sent together only if they are quick, so that they have until it is unusual, and are then
+    sent one by one; those that overlap in a worker are dear, and have the time of one.
     """
 
     timeout_s: float | None
@@ -59,13 +66,35 @@ class Patience:
     slack_s: float = 5.0
     scoring_s: float = 60.0
     _longest_scoring_s: float = 0.0
+    _longest_reply_s: float = 0.0
+    _silent_s: float = _SILENT_S
 
-    def learn(self, scoring_s: float) -> None:
+    @property
+    def limit_s(self) -> float:
+        """How long a call may take."""
+        return LONGEST_CALL_S if self.timeout_s is None else self.timeout_s
+
+    def learn(self, scoring_s: float, reply_s: float = 0.0) -> None:
+        """Take into account how long scoring an example took, and the reply to its batch."""
         self._longest_scoring_s = max(self._longest_scoring_s, scoring_s)
+        self._longest_reply_s = max(self._longest_reply_s, reply_s)
 
-    def for_batch(self, n_examples: int) -> float | None:
+    def is_unusual(self, waited_s: float) -> bool:
+        """Whether a reply is out for so long that the user should know of it."""
+        return waited_s >= max(self._silent_s, self._unusual_s)
+
+    @property
+    def _unusual_s(self) -> float:
+        return max(_SILENT_S, _UNUSUAL * self._longest_reply_s)
+
+    def told(self) -> None:
+        """The user knows: the next time is when it took twice as long."""
+        self._silent_s *= 2
+
+    def for_batch(self, n_examples: int) -> float:
         if self.timeout_s is None:
-            return None
+            alone_s = LONGEST_CALL_S if n_examples == 1 or self.width > 1 else self._unusual_s
+            return max(alone_s, 4 * self._longest_scoring_s * n_examples)
         # One call at a time: what was begun before the worker would stop, and the last. Several
         # at a time: as many rounds of them as are begun at once; see `executors`.
         rounds = 1 if self.width == 1 else min(math.ceil(n_examples / self.width), 5)

@@ -18,6 +18,8 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.tracebacks import Raised, traceback_of
 from cbcore._run.work import Work
 from cbcore.boundary import contained
+from cbcore.results import Scored
+from cbcore.secrets import are_known, hide, is_shown_in, redact
 
 _PROTOCOL = 5
 
@@ -91,8 +93,37 @@ class Answer:
 def written_result(outcome: Outcome) -> bytes:
     """What came of one example. What cannot be sent becomes the error that says so.
 
-    An output that was known is not sent back.
+    An output that was known is not sent back, and no secret: one of the worker's environment is
+    not known to the run, which could not keep it out of its rows and its store.
     """
+    result = _written(outcome)
+    if not _tells_secret(result):
+        return result
+    result = _written(_without_secrets(outcome))
+    if not _tells_secret(result):
+        return result
+    error = "what came of the example holds a secret of its worker, and is not sent"
+    return _dumped(attrs.evolve(outcome, error=error, raised=None, spent={}), None, [])
+
+
+def _tells_secret(result: bytes) -> bool:
+    return are_known() and is_shown_in(result.decode("utf-8", "replace").encode())
+
+
+def _without_secrets(outcome: Outcome) -> Outcome:
+    scores = [(scorer, _hidden(told)) for scorer, told in outcome.scores]
+    error = None if outcome.error is None else redact(outcome.error)
+    return attrs.evolve(outcome, output=hide(outcome.output), error=error, scores=scores)
+
+
+def _hidden(scores: Any) -> Any:
+    if isinstance(scores, Scored):
+        told = hide(dict(scores.missing)), hide(dict(scores.details))
+        return Scored(hide(dict(scores.scores)), *told)
+    return scores if isinstance(scores, BaseException) else hide(scores)
+
+
+def _written(outcome: Outcome) -> bytes:
     output = outcome.output if outcome.work.recalled is None else None
     scores = [(scorer.key, _sendable(told)) for scorer, told in outcome.scores]
     with contained():
@@ -117,7 +148,7 @@ def _sendable(scores: Any) -> Any:
     """Scores as they are; an exception, which need not survive pickling, as what is told of it."""
     if not isinstance(scores, BaseException):
         return scores
-    return FailedElsewhereError(reason_of(scores), traceback_of(scores))
+    return FailedElsewhereError(redact(reason_of(scores)), traceback_of(scores))
 
 
 def _sent_or_told(scores: Any) -> Any:

@@ -18,7 +18,7 @@ from multiprocessing.spawn import get_preparation_data
 from cbcore.exceptions import RunError, UsageError
 from cbcore.processes import _worker
 from cbcore.processes._pipe import Pipe
-from cbcore.processes._worker import LAST_REPLY, READY, REPLY
+from cbcore.processes._worker import BATCH, LAST_REPLY, ORDER, READY, REPLY
 from cbcore.workers import Batch, Recipe, Reply
 
 _MOST_FAILED_STARTS = 3
@@ -49,10 +49,14 @@ class _Worker:
                 ours.close()
                 raise
         self.pipe = Pipe(ours)
-        self.is_ready = False
         self.batch_id: int | None = None
+        self.begin(order)
+
+    def begin(self, order: bytes) -> None:
+        """Let it make its bench; it says when it is ready."""
+        self.is_ready = False
         with contextlib.suppress(OSError):  # it is gone already, which is noticed
-            self.pipe.send(order)
+            self.pipe.send(ORDER + order)
 
     @property
     def is_free(self) -> bool:
@@ -73,9 +77,9 @@ class ProcessCrew:
                 "the script of the run starts it again in every worker",
                 hint="start it under `if __name__ == '__main__':`",
             )
-        order = (_surroundings(recipe), recipe, size, memory_bytes)
-        self._order = pickle.dumps(order, 5)
         self._size = size
+        self._memory_bytes = memory_bytes
+        self._order = self._ordered(recipe)
         self._failed_starts = 0
         self._lost: list[Reply] = []
         self._workers: list[_Worker] = []
@@ -97,7 +101,7 @@ class ProcessCrew:
         worker = next(worker for worker in self._workers if worker.is_free)
         worker.batch_id = batch.id
         try:
-            worker.pipe.send(batch.payload)
+            worker.pipe.send(BATCH + batch.payload)
         except OSError:
             self._replace(worker)
 
@@ -123,6 +127,18 @@ class ProcessCrew:
                 worker.batch_id = None
                 self._replace(worker)
                 return
+
+    def reopen(self, recipe: Recipe) -> None:
+        """Those with nothing to do make another bench; for the others, new ones are started."""
+        self._order = self._ordered(recipe)
+        self._failed_starts = 0
+        self._lost = []
+        for worker in list(self._workers):
+            if worker.is_free:
+                worker.begin(self._order)
+            else:
+                self._dismiss(worker)
+                self._start()
 
     def close(self) -> None:
         """Those with nothing to do see the end of their pipe, and leave; the others are killed."""
@@ -164,10 +180,7 @@ class ProcessCrew:
 
     def _replace(self, worker: _Worker) -> None:
         """Another worker in the place of one that is gone, or has to go."""
-        worker.kill()
-        cause = _cause(worker.process.wait())
-        self._workers.remove(worker)
-        self._processes.remove(worker.process)
+        cause = self._dismiss(worker)
         if worker.batch_id is not None:
             self._lost.append(Reply(worker.batch_id, lost=cause))
         if not worker.is_ready:
@@ -175,6 +188,18 @@ class ProcessCrew:
             if self._failed_starts >= max(_MOST_FAILED_STARTS, self._size):
                 raise RunError(f"no worker could be started: {cause} before it was ready")
         self._start()
+
+    def _dismiss(self, worker: _Worker) -> str:
+        """End it; how it ended, in words."""
+        worker.kill()
+        cause = _cause(worker.process.wait())
+        self._workers.remove(worker)
+        self._processes.remove(worker.process)
+        return cause
+
+    def _ordered(self, recipe: Recipe) -> bytes:
+        """What a worker has to know to begin."""
+        return pickle.dumps((_surroundings(recipe), recipe, self._size, self._memory_bytes), 5)
 
     def _start(self) -> None:
         try:

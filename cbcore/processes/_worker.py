@@ -20,6 +20,10 @@ REPLY = b"reply"
 LAST_REPLY = b"last "
 """What a worker says: that it can begin, and what came of a batch, behind which it may leave."""
 
+ORDER = b"order"
+BATCH = b"batch"
+"""What it is told: what to make its bench from, the first of all and later instead, and work."""
+
 is_preparing = False
 """Whether the script of the run is being imported here, for what it defines."""
 
@@ -29,23 +33,32 @@ def main(pipe_fd: int, lifeline_fd: int) -> None:
     _stand_alone()
     _leave_with(lifeline_fd)
     pipe = WorkerPipe(pipe_fd)
+    bench: Bench | None = None
     try:
-        bench = _opened(*pickle.loads(pipe.receive()))  # noqa: S301 - of our own run
-    except (EOFError, OSError):
-        return
-    try:
-        pipe.send(READY)
-        while not bench.is_spent:
-            reply = bench.work(pipe.receive())
-            pipe.send((LAST_REPLY if bench.is_spent else REPLY) + reply)
+        while bench is None or not bench.is_spent:
+            message = pipe.receive()
+            if bench is None or message.startswith(ORDER):
+                if bench is not None:
+                    bench.close()
+                order = pickle.loads(message[len(ORDER) :])  # noqa: S301 - of our own run
+                bench = _opened(bench, *order)
+                pipe.send(READY)
+            else:
+                reply = bench.work(message[len(BATCH) :])
+                pipe.send((LAST_REPLY if bench.is_spent else REPLY) + reply)
     except (EOFError, OSError):
         pass  # nobody wants anything any more
     finally:
-        bench.close()
+        if bench is not None:
+            bench.close()
 
 
 def _opened(
-    surroundings: dict[str, object], recipe: Recipe, workers: int, memory_bytes: int | None
+    before: Bench | None,
+    surroundings: dict[str, object],
+    recipe: Recipe,
+    workers: int,
+    memory_bytes: int | None,
 ) -> Bench:
     global is_preparing  # noqa: PLW0603 - there is one process
     if memory_bytes is not None:
@@ -57,7 +70,7 @@ def _opened(
         return Refusal(f"a worker cannot import the script of the run: {describe_exception(error)}")
     finally:
         is_preparing = False
-    return recipe.open(workers=workers)
+    return recipe.open(workers=workers, after=before)
 
 
 def _stand_alone() -> None:

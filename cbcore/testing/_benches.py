@@ -12,6 +12,8 @@ import attrs
 from cbcore.workers import Recipe
 
 ANSWER, DIE, HANG, SPEND = b"answer", b"die", b"hang", b"spend"
+MARK = b" another"
+"""What a bench adds to its replies that was made after another."""
 HERE = b"here"
 """What a worker replies that should die, and is the process of the test itself."""
 
@@ -23,6 +25,7 @@ class TrialBench:
     workers: int
     home: int
     is_spent: bool = False
+    mark: bytes = b""
 
     def work(self, payload: bytes) -> bytes:
         order = payload.partition(b" ")[0]
@@ -33,7 +36,7 @@ class TrialBench:
         if order == HANG:
             threading.Event().wait()
         self.is_spent = order == SPEND
-        return b"%d %d %s" % (os.getpid(), self.workers, payload)
+        return b"%d %d %s%s" % (os.getpid(), self.workers, payload, self.mark)
 
     def close(self) -> None:
         pass
@@ -44,10 +47,11 @@ class TrialKit:
     """What the recipe of such a bench unpacks to."""
 
     home: int
+    mark: bytes = b""
 
-    def open(self, workers: int) -> TrialBench:
-        return TrialBench(workers, self.home)
+    def open(self, workers: int, after: object = None) -> TrialBench:
+        return TrialBench(workers, self.home, mark=self.mark)
 
 
-def trial_recipe() -> Recipe:
-    return Recipe("trial", pickle.dumps(TrialKit(os.getpid())))
+def trial_recipe(mark: bytes = b"") -> Recipe:
+    return Recipe("trial", pickle.dumps(TrialKit(os.getpid(), mark)))

@@ -293,6 +293,38 @@ def test_secrets_go_by_environment_and_are_in_no_recipe(monkeypatch):
         evaluate([Keyed("sk-other-55512345-9a1")], examples(1), [], [], executor=Inline())
 
 
+def test_workers_stay_for_the_next_system_and_keep_their_evaluators(tmp_path, monkeypatch):
+    """A sweep of four points starts two processes, and each makes its evaluator once."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "import os\n"
+        "class Mine:\n"
+        "    def __init__(self, word='none'):\n"
+        "        self.name, self.word = 'mine', word\n"
+        "    def process(self, example):\n"
+        "        return {'response': self.word, 'metadata': {'pid': os.getpid()}}\n"
+        "class Marks:\n"
+        "    name = 'marks'\n"
+        "    emits = ('made',)\n"
+        "    n_made = 0\n"
+        "    def __init__(self):\n"
+        "        Marks.n_made += 1\n"
+        "    def score(self, original, processed):\n"
+        "        return {'made': float(Marks.n_made)}\n"
+    )
+    result = evaluate(
+        ["py:./mine.py:Mine:word=[a,b,c,d]"],
+        examples(40),
+        ["py:./mine.py:Marks"],
+        [],
+        executor="processes:workers=2",
+    )
+    assert [row.response for row in result.rows] == [w for w in "abcd" for _ in range(40)]
+    assert len({row.metadata["pid"] for row in result.rows}) <= 2
+    assert {row.scores["made"] for row in result.rows} == {1.0}
+    assert result.config["repeated_calls"] == 0
+
+
 def test_another_version_of_a_plugin_in_a_worker_ends_the_run(monkeypatch):
     """Both versions are named, and what to do; nothing is scored by the wrong one."""
     from cbcore._build import recipes

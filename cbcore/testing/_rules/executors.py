@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 import cbcore.testing._samples as samples
-from cbcore.testing._benches import ANSWER, DIE, HANG, HERE, SPEND, trial_recipe
+from cbcore.testing._benches import ANSWER, DIE, HANG, HERE, MARK, SPEND, trial_recipe
 from cbcore.testing._cases import Case
 from cbcore.testing._rule import Unchecked, rule
 from cbcore.workers import Batch, Reply
@@ -146,6 +146,22 @@ def spent(case: Case) -> Iterator[str]:
         yield Unchecked(_SAME_PROCESS)
     elif len({process for process, *_ in told}) < len(told):
         yield "replace a worker when its bench is spent: it was sent another batch"
+
+
+@rule("executor-reopens", "executor")
+def reopens(case: Case) -> Iterator[str]:
+    """Workers that `reopen` are free when they have another bench, and answer with that."""
+    with _trial(case) as trial:
+        if not hasattr(trial.crew, "reopen"):
+            return
+        for _ in range(WORKERS):
+            trial.answer(ANSWER)
+        trial.crew.reopen(trial_recipe(MARK))
+        told = [trial.answer(ANSWER) for _ in range(2 * WORKERS)]
+        if not all((reply.payload or b"").endswith(MARK) for reply in told):
+            yield "answer with the bench of the other recipe, once `reopen` has been called"
+        if trial.crew.wait(0.0):
+            yield "reply once to each batch, `reopen` or not"
 
 
 @rule("executor-closes", "executor")

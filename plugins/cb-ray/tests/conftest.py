@@ -100,6 +100,10 @@ class Bench:
             **options,
         )
 
+    def examples(self, n: int) -> list[dict[str, Any]]:
+        """So many of them, made up."""
+        return list(_examples(n, None))
+
     def calls(self) -> Counter[str]:
         """How often each example was called for."""
         return Counter((self.folder / "journal").read_text(encoding="utf-8").split())

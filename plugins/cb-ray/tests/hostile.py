@@ -105,8 +105,19 @@ class Telling(Steady):
     name = "telling"
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        print(f"working on number {example['id']}")
-        return {"response": str(os.environ.get("OPENAI_API_KEY", "")[-4:])}
+        key = os.environ.get("OPENAI_API_KEY", "")
+        print(f"working on number {example['id']} {key}")
+        return {"response": f"{key[-4:]} {key}"}
+
+
+class Placed(Steady):
+    """Says which process it is in."""
+
+    name = "placed"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        super().process(example)
+        return {"response": str(os.getpid())}
 
 
 class Sleeper:
@@ -114,7 +125,7 @@ class Sleeper:
 
     is_spent = False
 
-    def open(self, workers: int) -> Sleeper:
+    def open(self, workers: int, after: Any = None) -> Sleeper:
         return self
 
     def work(self, payload: bytes) -> bytes:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cb_ray import RayExecutor
+from cb_ray import RayExecutor, env_file
 from cbcore.exceptions import RunError
 from cbcore.secrets import Secret
 from cbcore.workers import Recipe
@@ -44,8 +44,8 @@ def test_what_cannot_be_is_refused_in_words(given, told):
 
 @pytest.mark.parametrize("value", [Secret("hush-hush-hush"), "hush-hush-hush"])
 def test_a_runtime_env_takes_no_secrets(value):
-    """Ray writes it into its logs; `pass_env` is for them."""
-    with pytest.raises(ValueError, match=r"OPENAI_API_KEY.*name it in pass_env") as refused:
+    """Ray writes it into its logs; a file on the nodes is for them."""
+    with pytest.raises(ValueError, match=r"OPENAI_API_KEY.*on the nodes.*env_file") as refused:
         RayExecutor(runtime_env={"env_vars": {"OPENAI_API_KEY": value}})
     assert "hush" not in str(refused.value)
 
@@ -59,11 +59,35 @@ def test_a_runtime_env_is_a_mapping_json_or_a_file(tmp_path):
         assert RayExecutor(runtime_env=value).runtime_env == given
 
 
-def test_a_variable_to_be_passed_has_to_be_set(monkeypatch):
-    """Told before anything is started."""
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    with pytest.raises(RunError, match="pass_env names NO_SUCH_KEY"):
-        RayExecutor(pass_env="NO_SUCH_KEY").open(Recipe("none", b""), workers=None)
+def test_a_file_of_variables_is_read_as_shells_write_it(tmp_path, monkeypatch):
+    """Comments, quotes and `export` are passed over; a relative name is that of a file here."""
+    path = tmp_path / "keys.env"
+    path.write_text("# keys\n\nexport ONE='a b'\nTWO = c=d\nTHREE=\n")
+    assert env_file.read(str(path)) == {"ONE": "a b", "TWO": "c=d", "THREE": ""}
+    monkeypatch.chdir(tmp_path)
+    assert RayExecutor(env_file="keys.env").env_file == str(path)
+    assert RayExecutor(env_file="~/keys.env").env_file == "~/keys.env"
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("ONE=a\nsk-hush-hush\n", "line 2 is not NAME=value"),
+        (b"\xff\xfe", "not UTF-8"),
+        (None, "No"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_variables_is_said_without_what_is_in_it(
+    written, told, tmp_path
+):
+    """By its name and its line."""
+    path = tmp_path / "keys.env"
+    if written is not None:
+        path.write_bytes(written if isinstance(written, bytes) else written.encode())
+    with pytest.raises(env_file.EnvFileError, match=told) as refused:
+        env_file.read(str(path))
+    assert "hush" not in str(refused.value)
+    assert str(path) in str(refused.value)
 
 
 def test_the_address_comes_from_the_environment_too(monkeypatch):

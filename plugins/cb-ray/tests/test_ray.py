@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,19 +45,95 @@ def test_what_workers_print_is_told_with_the_row_it_belongs_to(bench, capsys):
     assert all(f"{i}: working on number {i}" in told for i in range(3))
 
 
-def test_a_key_reaches_the_workers_and_neither_logs_nor_command_lines(bench, monkeypatch):
-    """With `pass_env`; the nodes were started without it."""
+def test_a_key_is_read_on_the_node_and_stands_in_nothing_of_ray_nor_of_the_run(
+    bench, tmp_path, capsys
+):
+    """The nodes were started without it, and the run does not know it: only the name of a file
+    is sent. What the system tells of it is hidden by the worker."""
+    keys = tmp_path / "keys.env"
+    keys.write_text(f"# of the nodes\nexport OPENAI_API_KEY='{KEY}'\n")
+    store = tmp_path / "store"
+    result = bench.run("Telling", n=3, executor={"env_file": str(keys)}, cache_dir=store)
+    assert {row.response for row in result.rows} == {f"{KEY[-4:]} ***"}
+    assert KEY not in capsys.readouterr().err
+    assert_nowhere(KEY, bench.cluster.folder, store)
+    tables = subprocess.run(
+        [sys.executable, "-c", TABLES, bench.cluster.address],
+        env={**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "CbWorker" in tables.stdout
+    assert KEY not in tables.stdout
+
+
+TABLES = """
+import sys
+from ray._private.state import GlobalState
+from ray._raylet import GcsClientOptions
+
+state = GlobalState()
+state._initialize_global_state(
+    GcsClientOptions.create(sys.argv[1], None, allow_cluster_id_nil=True, fetch_cluster_id_if_nil=False)
+)
+print(state.actor_table(None), state.job_table(), state.node_table())
+"""
+
+
+def test_a_file_of_keys_that_is_not_on_a_node_is_said_with_the_node(bench, tmp_path):
+    """And what to do; nothing is called."""
+    missing = str(tmp_path / "none.env")
+    with pytest.raises(RunStoppedError, match=r"env_file .*none\.env on .* cannot be read") as told:
+        bench.run("Telling", n=3, executor={"env_file": missing})
+    assert "every node" in str(told.value.hint)
+
+
+def test_a_ray_of_our_own_has_the_keys_of_the_run_in_its_environment(monkeypatch):
+    """And nowhere else: not in its logs, nor in the arguments of its processes."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    result = bench.run("Telling", n=3, executor={"pass_env": "OPENAI_API_KEY"})
-    assert {row.response for row in result.rows} == {KEY[-4:]}
-    files = [path for path in Path(bench.cluster.folder).rglob("*") if path.is_file()]
+    executor = RayExecutor(workers=1, start_timeout_s=60)
+    result = evaluate(
+        *([f"py:{HOSTILE}:Telling"], "hotpotqa:sample"),
+        max_examples=2,
+        progress=False,
+        executor=executor,
+    )
+    assert {row.response for row in result.rows} == {f"{KEY[-4:]} ***"}
+    link = executor._link
+    assert link is not None
+    try:
+        assert_nowhere(KEY, link.folder)
+    finally:
+        link.close()
+
+
+def assert_nowhere(key: str, *folders: str | Path) -> None:
+    """That no file in these folders has it, and no command line of this machine."""
+    files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
     assert files
     for path in (*files, *Path("/proc").glob("[0-9]*/cmdline")):
         try:
             written = path.read_bytes()
         except OSError:  # a process that has ended meanwhile
             continue
-        assert KEY.encode() not in written, path
+        assert key.encode() not in written, path
+
+
+def test_workers_stay_for_the_next_system(bench):
+    """A sweep of three points starts one actor for each place."""
+    journal = bench.folder / "journal"
+    systems = [f"py:{HOSTILE}:Placed:journal={journal},name={name}" for name in "abc"]
+    result = evaluate(
+        *(systems, bench.examples(30)),
+        executor=RayExecutor(bench.cluster.address, start_timeout_s=20),
+        progress=False,
+    )
+    assert [row.system for row in result.rows] == [name for name in "abc" for _ in range(30)]
+    assert [row.error for row in result.rows] == [None] * 90
+    assert len({row.response for row in result.rows}) <= 2  # the second may be late for it all
+    assert result.config["repeated_calls"] == 0
 
 
 def test_a_budget_holds_for_all_workers_together(bench):

@@ -11,6 +11,8 @@ from cbcore._run import wire
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.work import Work
+from cbcore.results import Scored
+from cbcore.secrets import forget_all, remember
 from cbcore.testing import FakeEvaluator
 
 
@@ -44,6 +46,58 @@ def test_a_batch_is_called_and_scored_in_its_order():
     assert [outcome.output for outcome in outcomes] == [{"response": "a"}, {"response": "b"}]
     assert all([key.key for key, _ in outcome.scores] == [scorer.key] for outcome in outcomes)
     bench.close()
+
+
+class Indiscreet:
+    """Tells what nobody should know: in its output, by printing it, and in its failures."""
+
+    name = "indiscreet"
+
+    def process(self, example):
+        print(KEY)
+        if example["context"] == "fails":
+            raise ValueError(f"wrong key {KEY}")
+        held = _Holder() if example["context"] == "holds" else KEY
+        return {"response": f"key: {KEY}", "metadata": {"of": [held]}}
+
+
+KEY = "sk-only-here-5512345-9a1"
+
+
+class _Holder:
+    """What nobody can look into."""
+
+    def __reduce__(self):
+        return str, (KEY,)
+
+
+class Quoting:
+    name = "quoting"
+
+    def score(self, original, processed):
+        return Scored({"right": 1.0}, details={"said": processed["response"]})
+
+
+def test_a_secret_that_only_a_worker_knows_does_not_leave_it():
+    """The run does not know it, and could keep it out of nothing."""
+    remember(KEY)
+    scorer = Scorer.of(Part(Quoting()))
+    bench = WorkBench(Indiscreet(), {scorer.key: scorer})
+    works, payload = batch("tells", "fails", "holds", asked=[scorer.key])
+    reply = bench.work(payload)
+    bench.close()
+    forget_all()
+    assert KEY.encode() not in reply
+    answer = wire.Answer.read(reply)
+    told, failed, held = (
+        wire.read_result(result, work, [scorer])
+        for result, work in zip(answer.results, works, strict=True)
+    )
+    assert told.output == {"response": "key: ***", "metadata": {"of": ["***"]}}
+    assert told.scores[0][1].details == {"said": "key: ***"}
+    assert failed.error == "ValueError: wrong key ***"
+    assert "holds a secret of its worker" in held.error
+    assert {text.strip() for _, text in answer.said} == {"***"}
 
 
 class Ticks:

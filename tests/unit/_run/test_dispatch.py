@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cbcore._run.pacing import LONGEST_BATCH_S, MOST_BYTES, MOST_EXAMPLES, Pace, Patience
+from cbcore._run.pacing import (
+    LONGEST_BATCH_S,
+    LONGEST_CALL_S,
+    MOST_BYTES,
+    MOST_EXAMPLES,
+    Pace,
+    Patience,
+)
 from cbcore._run.work import Work
 from cbcore.exceptions import RunError
 from cbcore.workers import Refusal
@@ -105,13 +112,94 @@ def test_an_example_that_hangs_is_ended_at_its_deadline_and_alone():
     assert len(crew.abandoned) == 2
 
 
-def test_without_a_time_limit_nobody_is_ended():
-    """As in threads: a call may take what it takes."""
-    hours = iter([None] * 10_000)
-    crew = ScriptedCrew(lambda n: next(hours, len(n)), size=1)
+def test_without_a_time_limit_a_call_may_take_most_of_an_hour():
+    """Whatever others took before it."""
+    long = iter([None] * int(LONGEST_CALL_S - 10))
+    crew = ScriptedCrew(lambda n: next(long, len(n)) if 2 in n else len(n), size=1, call_s=1.0)
     outcomes = list(dispatch(crew).outcomes(works(3)))
     assert [o.error for o in outcomes] == [None] * 3
     assert crew.abandoned == []
+
+
+def test_without_a_time_limit_nothing_is_waited_for_for_ever():
+    """After an hour a call that hangs is one errored row, which says what it could have had."""
+    crew = ScriptedCrew(lambda n: None if 2 in n else len(n), size=2)
+    outcomes = list(dispatch(crew).outcomes(works(6)))
+    assert [o.work.index for o in outcomes if o.error] == [2]
+    assert outcomes[2].error == (
+        "timed out after 3600 s, which is what a call may take without --timeout: "
+        "its worker did not answer, and was ended"
+    )
+    assert LONGEST_CALL_S <= crew.clock.now <= LONGEST_CALL_S + 80
+
+
+def test_quick_examples_that_hang_together_are_sent_one_by_one_after_a_minute():
+    """All but one are answered then, and that one is named, instead of all for an hour."""
+    told = []
+    crew = ScriptedCrew(lambda n: None if 9 in n else len(n), size=2)
+    running = dispatch(crew)
+    running.crews.ledger.warn = told.append
+    outcomes = running.outcomes(works(200))
+    first = [next(outcomes) for _ in range(9)]
+    assert [o.error for o in first] == [None] * 9
+    assert 60 <= crew.clock.now <= 70
+    rest = list(outcomes)
+    assert [o.work.index for o in rest if o.error] == [9]
+    assert all("the worker that has example 9:" in text for text in told)
+    assert 60 + LONGEST_CALL_S <= crew.clock.now <= 80 + LONGEST_CALL_S
+
+
+def test_calls_that_overlap_in_a_worker_are_not_sent_again_before_their_time():
+    """They wait for something, which may be paid for."""
+    overlapping = Patience(None, width=8)
+    assert overlapping.for_batch(8) == LONGEST_CALL_S
+    assert Patience(None).for_batch(8) < LONGEST_CALL_S
+
+
+@pytest.mark.parametrize("timeout_s", [None, 300.0])
+def test_who_does_not_answer_for_long_is_named_and_ever_more_rarely(timeout_s):
+    """After a minute, two, four and so on, with what ends it."""
+    told = []
+    crew = ScriptedCrew(lambda n: None if 2 in n else len(n), size=1, call_s=1.0)
+    running = dispatch(crew, timeout_s=timeout_s)
+    running.crews.ledger.warn = told.append
+    assert len(list(running.outcomes(works(6)))) == 6
+    assert told[0].startswith("no answer for 60 s from the worker that has example 2: it is ended")
+    told_s = [int(text.split()[3]) for text in told]
+    assert told_s[:3] == [60, 120, 240]
+    assert told[0].endswith(
+        "when a call has taken 3600 s, or as --timeout says"
+        if timeout_s is None
+        else "when a call has taken 300 s, as --timeout says"
+    )
+
+
+def test_many_who_do_not_answer_are_told_in_one_line():
+    """Three of them by their names."""
+    told = []
+    clock = Clock()
+    crew = ScriptedCrew(lambda n: len(n) if clock.now > 100 else None, 8, clock)
+    running = dispatch(crew)
+    running.crews.ledger.warn = told.append
+    assert len(list(running.outcomes(works(8)))) == 8
+    (line,) = told
+    assert "the worker that has example 0, 1, 2 and 5 more" in line
+
+
+def test_where_all_take_long_nobody_is_told_of():
+    """Ten times what others took is long; a minute is not."""
+    told = []
+    clock = Clock()
+    takes = {}
+
+    def fate(numbers):
+        began = takes.setdefault(tuple(numbers), clock.now)
+        return len(numbers) if clock.now - began >= (50 if 0 in numbers else 400) else None
+
+    running = dispatch(ScriptedCrew(fate, 1, clock, call_s=50.0))
+    running.crews.ledger.warn = told.append
+    assert len(list(running.outcomes(works(4)))) == 4
+    assert told == []
 
 
 def test_what_a_worker_did_not_begin_is_sent_again_and_not_counted():
@@ -311,7 +399,7 @@ def test_large_examples_go_in_small_batches():
 
 def test_a_deadline_follows_the_time_limit_and_leaves_time_to_score():
     """A call has its limit; who scores has none, and so gets what it took before and more."""
-    assert Patience(None).for_batch(100) is None
+    assert Patience(None).for_batch(1) == LONGEST_CALL_S
     alone = Patience(10.0).for_batch(1)
     assert 10.0 < alone <= 10.0 + LONGEST_BATCH_S + 5.0
     assert Patience(10.0).for_batch(100) == alone

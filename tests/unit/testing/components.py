@@ -652,8 +652,18 @@ class WillNotClose(Processes):
         return _Polite(super().open(recipe, workers=1))
 
 
+class _Staying(Wrapped):
+    def reopen(self, recipe):
+        pass
+
+
+class KeepsBench(Processes):
+    def open(self, recipe, *, workers):
+        return _Staying(super().open(recipe, workers=workers))
+
+
 class _Thrifty(TrialKit):
-    def open(self, workers):
+    def open(self, workers, after=None):
         bench = super().open(workers)
         return _Unspent(bench.workers, bench.home)
 
@@ -898,6 +908,7 @@ WRONG = [
     ("executor-lost", "executor", HidesLosses, "reply with lost=CAUSE"),
     ("executor-abandons", "executor", RepliesLate, "no more to a batch that was abandoned"),
     ("executor-closes", "executor", WillNotClose, "it raised RuntimeError: a worker is at work"),
+    ("executor-reopens", "executor", KeepsBench, "answer with the bench of the other recipe"),
     ("executor-spent", "executor", KeepsSpent, "it was sent another batch"),
     ("tokenizer-counts", "tokenizer", Halves, "return a whole number of tokens, not 0.0"),
     ("tokenizer-counts", "tokenizer", AlwaysOne, "no tokens in an empty text"),

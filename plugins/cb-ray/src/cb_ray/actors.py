@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -18,6 +18,7 @@ import ray
 from ray import exceptions
 
 from cb_ray import cluster, losses
+from cb_ray.env_file import EnvFileError
 from cb_ray.settings import Failure, Place
 from cb_ray.worker import CbWorker
 
@@ -32,9 +33,9 @@ _GOODBYE_S = 3.0
 
 @attrs.define(eq=False)
 class _Given:
-    """A worker that is free, and what it is given to do."""
+    """A worker that is free, and what it is given to do: a batch, or None for another recipe."""
 
-    batch: asyncio.Future[tuple[int, bytes]]
+    batch: asyncio.Future[tuple[int, bytes] | None]
     abandoned: asyncio.Event
 
 
@@ -46,7 +47,6 @@ class Actors:
         place: Place,
         recipe: bytes,
         size: int,
-        environment: Mapping[str, str],
         *,
         tell: Callable[..., None],
         is_crowded: Callable[[], bool],
@@ -54,9 +54,9 @@ class Actors:
         self._place = place
         self._recipe = ray.put(recipe)  # once, however many workers there are
         self._size = size
-        self._environment = dict(environment)
         self._tell = tell
         self._is_crowded = is_crowded
+        self._failure: Failure | None = None
         self._kind = ray.remote(CbWorker).options(
             num_cpus=place.num_cpus,
             num_gpus=place.num_gpus,
@@ -87,6 +87,22 @@ class Actors:
                 return
         self._tell("lost", batch_id, "no Ray worker was there any more")
 
+    def reopen(self, recipe: bytes, *, tell: Callable[..., None]) -> None:
+        """Let the workers, none of which has a batch, make their benches from another recipe.
+
+        What happens to them is from now on told to somebody else.
+        """
+        self._tell = tell
+        if self._failure is not None:  # which was told to who does not listen any more
+            tell("gone", self._failure.message, self._failure.hint)
+            return
+        self._recipe = ray.put(recipe)
+        self._failed_starts = 0
+        while self._free:
+            given = self._free.popleft()
+            if not given.batch.done():
+                given.batch.set_result(None)
+
     def abandon(self, batch_id: int) -> None:
         """End the worker that has this batch."""
         if given := self._at_work.pop(batch_id, None):
@@ -109,18 +125,27 @@ class Actors:
             actor = self._kind.remote()
             self._living[actor] = False
             try:
-                if (where := await self._opened(actor)) is not None:
-                    self._failed_starts = 0
-                    await self._serve(actor, where)
+                while await self._attend(actor):
+                    pass
             finally:
                 if not self._over:  # else `close` sees to it
                     del self._living[actor]
                     _kill(actor)
 
+    async def _attend(self, actor: Any) -> bool:
+        """A worker with one recipe; whether it can go on with another."""
+        recipe = self._recipe
+        where = await self._opened(actor)
+        if where is None:
+            return False
+        self._failed_starts = 0
+        return recipe is not self._recipe or await self._serve(actor, where)
+
     async def _opened(self, actor: Any) -> str | None:
         """Where a worker is that has opened its bench; None when it could not."""
         try:
-            where: str = await actor.open.remote(self._recipe, self._size, self._environment)
+            opening = actor.open.remote(self._recipe, self._size, self._place.env_file)
+            where: str = await opening
         except (exceptions.RayTaskError, exceptions.RuntimeEnvSetupError) as error:
             self._give_up(_unusable(error))
         except exceptions.RayError as error:
@@ -140,32 +165,35 @@ class Actors:
             return where
         return None
 
-    async def _serve(self, actor: Any, where: str) -> None:
-        """Batches, until the worker ends, is ended, or is spent."""
+    async def _serve(self, actor: Any, where: str) -> bool:
+        """Batches, until the worker ends, is ended, or is spent; or True, for another recipe."""
         while True:
             given = _Given(asyncio.get_running_loop().create_future(), asyncio.Event())
             self._free.append(given)
             self._living[actor] = True
             self._tell("free")
-            batch_id, payload = await given.batch
+            batch = await given.batch
             self._living[actor] = False
+            if batch is None:
+                return True
+            batch_id, payload = batch
             working = _future(actor.work.remote(payload))
-            del payload  # Ray has it, and it may be large
+            del batch, payload  # Ray has it, and it may be large
             ended = asyncio.ensure_future(given.abandoned.wait())
             await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
             ended.cancel()
             if given.abandoned.is_set():
                 working.cancel()
-                return
+                return False
             self._at_work.pop(batch_id, None)
             try:
                 reply, is_spent = working.result()
             except Exception as error:  # noqa: BLE001 - whatever it is, its batch is replied to
                 self._tell("lost", batch_id, losses.in_words(error, where))
-                return
+                return False
             self._tell("reply", batch_id, reply)
             if is_spent:
-                return
+                return False
 
     async def _watch(self) -> None:
         """Give up when for a long time there was no worker that could do anything.
@@ -198,10 +226,17 @@ class Actors:
     def _give_up(self, failure: Failure) -> None:
         if not self._over:
             self._over = True
+            self._failure = failure
             self._tell("gone", failure.message, failure.hint)
 
 
 def _unusable(error: Exception) -> Failure:
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, EnvFileError):
+        return Failure(
+            f"a Ray worker could not begin: {cause}",
+            "put the file on every node, or set the variables where `ray start` is called",
+        )
     lines = [line for line in str(error).splitlines() if line.strip()]
     cause = lines[-1].strip() if lines else type(error).__name__
     if isinstance(error, exceptions.RuntimeEnvSetupError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,8 @@ from cb_ray.settings import Failure, Place, amounts
 _ray: Any = ray  # parts of which have no types
 _QUIET: Mapping[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
+_UNNEEDED = ("start_monitor", "start_log_monitor", "start_api_server")
+"""What adds nodes as they are wanted, brings logs to a terminal, and answers for a dashboard."""
 _LONG = 500
 _KNOCK_S = 10.0
 _HOW_TO_ENTER = (
@@ -47,6 +50,7 @@ def _knock(address: str) -> None:
 
 
 def _start(place: Place) -> None:
+    _leave_out()
     wanted = (place.workers or 1) * place.num_cpus
     ray.init(
         address="local",
@@ -57,6 +61,20 @@ def _start(place: Place) -> None:
         _temp_dir=f"{place.folder}/r",  # which Ray opens to everybody; the folder itself stays ours
         **_QUIET,
     )
+
+
+def _leave_out() -> None:
+    """Let a Ray of our own be started without what only a cluster needs.
+
+    Nothing asks for less of it by a setting, and these take a good third of its start. A Ray that
+    knows no such names starts them.
+    """
+    with contextlib.suppress(ImportError):
+        from ray._private.node import Node
+
+        for name in _UNNEEDED:
+            if hasattr(Node, name):
+                setattr(Node, name, lambda *_, **__: None)
 
 
 def _cores() -> int:

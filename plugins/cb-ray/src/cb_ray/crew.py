@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from queue import Empty
 from typing import Any
 
@@ -19,9 +19,7 @@ _GOODBYE_S = 5.0
 class RayCrew:
     """Implements `cbcore.protocols.Crew` by messages to the envoy."""
 
-    def __init__(
-        self, link: Link, recipe: Recipe, *, size: int, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, link: Link, recipe: Recipe, *, size: int) -> None:
         self.size = size
         self._link = link
         self._number, self._inbox = link.enter()
@@ -30,7 +28,7 @@ class RayCrew:
         self._replies: list[Reply] = []
         self._gone: RunError | None = None
         self._closed = False
-        link.say(self._number, "open", pickle.dumps(recipe), size, dict(environment))
+        link.say(self._number, "open", pickle.dumps(recipe), size)
 
     def free(self) -> int:
         """Workers that have opened their bench and have nothing to do."""
@@ -63,6 +61,17 @@ class RayCrew:
         """End the worker that has it; whatever it still says is not heard."""
         self._at_work.discard(batch_id)
         self._link.say(self._number, "abandon", batch_id)
+
+    def reopen(self, recipe: Recipe) -> None:
+        """Let the workers go on with another recipe, and forget what was said of the one before."""
+        self._raise_if_gone()
+        before = self._number
+        self._number, self._inbox = self._link.enter()
+        self._free = 0
+        self._at_work.clear()
+        self._replies.clear()
+        self._link.say(before, "reopen", self._number, pickle.dumps(recipe))
+        self._link.leave(before)
 
     def close(self) -> None:
         """End all workers; those without work may let go of what they hold."""

@@ -8,12 +8,11 @@ import secrets
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cb_ray.settings import Place
-from cbcore.exceptions import RunError
 from cbcore.secrets import Secret, is_secret_name
 from cbcore.trust import Trusted
 
@@ -35,9 +34,10 @@ class RayExecutor:
     usage statistics and access for others; `auto` joins the one that runs on this machine.
     `workers` is how many processes there are, unless given as many as the cluster has room for
     with `num_cpus` and `num_gpus` each; where `--max-workers` is less, it counts. `runtime_env` is Ray's, as a mapping, as JSON, or the
-    name of a YAML or JSON file. `pass_env` names variables of this environment that workers on
-    other machines get, separated by spaces: keys go that way, and never by `runtime_env`, which
-    Ray writes into its logs. `start_timeout_s` is how long a run waits while no worker is ready.
+    name of a YAML or JSON file. Keys are in the environment of workers: a Ray that is started here
+    has that of the run, and nodes of a cluster have their own, or an `env_file` with variables,
+    a file that is on every node. They are never sent: what is, and what is in `runtime_env`, Ray
+    writes into its logs. `start_timeout_s` is how long a run waits while no worker is ready.
     """
 
     name = "ray"
@@ -50,7 +50,7 @@ class RayExecutor:
         num_cpus: float = 1.0,
         num_gpus: float = 0.0,
         runtime_env: Trusted[Mapping[str, Any] | str | None] = None,
-        pass_env: Trusted[Sequence[str] | str] = (),
+        env_file: Trusted[str | None] = None,
         start_timeout_s: float = 120.0,
     ) -> None:
         for name, value in (("num_cpus", num_cpus), ("num_gpus", num_gpus)):
@@ -65,7 +65,7 @@ class RayExecutor:
         self.num_cpus = num_cpus
         self.num_gpus = num_gpus
         self.runtime_env = _runtime_env(runtime_env)
-        self.pass_env = tuple(pass_env.split() if isinstance(pass_env, str) else pass_env)
+        self.env_file = _absolute(env_file)
         self._start_timeout_s = start_timeout_s
         self.start_timeout_s = start_timeout_s + _LATE_S
         self._lock = threading.Lock()
@@ -76,10 +76,9 @@ class RayExecutor:
         from cb_ray.crew import RayCrew
 
         wanted = min((n for n in (self.workers, workers) if n is not None), default=None)
-        environment = self._passed()
         with self._lock:
             link = self._linked(wanted)
-        return RayCrew(link, recipe, size=wanted or link.places, environment=environment)
+        return RayCrew(link, recipe, size=wanted or link.places)
 
     def _linked(self, wanted: int | None) -> Link:
         from cb_ray.link import Link
@@ -93,17 +92,11 @@ class RayExecutor:
                 num_cpus=self.num_cpus,
                 num_gpus=self.num_gpus,
                 runtime_env=self.runtime_env,
+                env_file=self.env_file,
                 start_timeout_s=self._start_timeout_s,
             )
             self._link = Link(place, _own_access() if address is None else _given_access())
         return self._link
-
-    def _passed(self) -> dict[str, str]:
-        missing = [name for name in self.pass_env if name not in os.environ]
-        if missing:
-            told = f"pass_env names {', '.join(missing)}, which this environment does not have"
-            raise RunError(told, hint="set it where cb runs, or on the nodes and not in pass_env")
-        return {name: os.environ[name] for name in self.pass_env}
 
 
 def _address(given: str | None) -> str | None:
@@ -136,10 +129,15 @@ def _runtime_env(given: Mapping[str, Any] | str | None) -> Mapping[str, Any] | N
     for name, text in (value.get("env_vars") or {}).items():
         if isinstance(text, Secret) or is_secret_name(name):
             raise ValueError(
-                f"runtime_env would write {name} into Ray's logs: name it in pass_env instead, "
-                "or set it on the nodes"
+                f"runtime_env would write {name} into Ray's logs: set it on the nodes, or put it "
+                "into a file there and name that as env_file"
             )
     return value
+
+
+def _absolute(path: str | None) -> str | None:
+    """A file by its whole name, since workers have folders of their own; `~` is the node's."""
+    return path if path is None or path.startswith("~") else str(Path(path).absolute())
 
 
 def _parsed(text: str) -> Any:

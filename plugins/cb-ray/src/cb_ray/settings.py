@@ -13,7 +13,7 @@ class Place:
     """Where workers run: the cluster at `address`, or one of our own in `folder`.
 
     `workers` is how many are asked for; None means as many as fit. Each wants `num_cpus` and
-    `num_gpus`, which may be fractions.
+    `num_gpus`, which may be fractions. `env_file` is a file of variables on every node.
     """
 
     address: str | None = None
@@ -22,6 +22,7 @@ class Place:
     num_cpus: float = 1.0
     num_gpus: float = 0.0
     runtime_env: Mapping[str, Any] | None = None
+    env_file: str | None = None
     start_timeout_s: float = 120.0
 
     @property

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
+
+from cb_ray import env_file
 
 if TYPE_CHECKING:
     from cbcore.workers import Bench
@@ -18,11 +19,18 @@ class CbWorker:
     def __init__(self) -> None:
         self._bench: Bench | None = None
 
-    def open(self, recipe: bytes, workers: int, environment: Mapping[str, str]) -> str:
-        """Make the bench, with these variables in the environment; returns where that is."""
-        os.environ.update(environment)
+    def open(self, recipe: bytes, workers: int, variables: str | None) -> str:
+        """Make the bench, after the one it had; returns where that is.
+
+        `variables` is a file of this node whose variables are set before.
+        """
+        if self._bench is not None:
+            self._bench.close()
+        if variables is not None:
+            os.environ.update(env_file.read(variables))
         # Not unpickled before: a worker without this core shall say so, and not end.
-        self._bench = pickle.loads(recipe).open(workers=workers)  # noqa: S301 - of our own run
+        made = pickle.loads(recipe)  # noqa: S301 - of our own run
+        self._bench = made.open(workers=workers, after=self._bench)
         return f"process {os.getpid()} on {socket.gethostname()}"
 
     def work(self, payload: bytes) -> tuple[bytes, bool]:

@@ -28,6 +28,9 @@ from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 
+OF_SUITES = "cb_suite_"
+"""How modules that lie beside suite files are called where they are loaded."""
+
 _REFERENCE = re.compile(
     r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?P<attribute>[A-Za-z_]\w*)\Z", re.ASCII
 )
@@ -75,7 +78,7 @@ class Functions:
             )
         file, attribute = self._located(reference)
         self._check_trusted(reference, file)
-        module = _module(file, reference)
+        module = module_of(file, reference, str(reference.origin))
         if not hasattr(module, attribute):
             lacking = _lacking(reference, file, attribute, vars(module))
             raise UnloadableError(lacking.source, lacking.reason, hint=lacking.hint)
@@ -158,11 +161,17 @@ def is_installed(package: str) -> bool:
         return False
 
 
-def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
+def module_of(file: Path, asked: object, source: str = "") -> types.ModuleType:
+    """The module of a file, run once for each version of it; `asked` is who wants it."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    version = repr((str(file), stamp_of(file.stat()))).encode()
-    name = f"cb_suite_{file.stem}_{blake2b(version, digest_size=6).hexdigest()}"
+    try:
+        stamp = stamp_of(file.stat())
+    except OSError as error:
+        told = f"{asked}: {file} cannot be read: {error.strerror}"
+        raise UnloadableError(source or str(file), told) from error
+    version = repr((str(file), stamp)).encode()
+    name = f"{OF_SUITES}{file.stem}_{blake2b(version, digest_size=6).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
@@ -176,8 +185,8 @@ def _module(file: Path, reference: FunctionReference) -> types.ModuleType:
         del sys.modules[name]
         missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
         raise UnloadableError(
-            str(reference.origin),
-            f"{reference}: importing {file} failed: {describe_exception(error)}",
+            source or str(file),
+            f"{asked}: importing {file} failed: {describe_exception(error)}",
             hint=f"install the package that has {missing}" if missing else None,
         ) from error
     return module

@@ -14,6 +14,7 @@ from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.documents import origin_of, problem
 from cb_suites.engine.filters import checked_pattern
 from cb_suites.engine.model import FilterPipeline, FilterStep, Origin
+from cb_suites.engine.sending import reduced
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
@@ -254,6 +255,9 @@ class ProcessResults:
     def __init__(self, function: Callable[..., Any], aggregated: Iterable[str] = ()) -> None:
         self.function = function
         self.aggregated = frozenset(aggregated)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(ProcessResults, self.function, self.aggregated)
 
     def score(
         self, original: Mapping[str, Any], processed: Mapping[str, Any]

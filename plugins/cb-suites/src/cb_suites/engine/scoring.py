@@ -11,6 +11,7 @@ import attrs
 from cb_suites.engine.filters import Pipeline
 from cb_suites.engine.formats import Format
 from cb_suites.engine.reading import Reading, normalized
+from cb_suites.engine.sending import Parcel
 from cbcore.columns import bound_to_system
 from cbcore.exceptions import MissingScoreError
 from cbcore.identity import identity_of
@@ -55,6 +56,10 @@ class TaskScorer:
     format: Format | None
     first: bool = True
     record: Mapping[str, Any] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = (Parcel(self.pipeline), Parcel(self.format))
+        return type(self), (self.evaluator, *own, self.first, self.record)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ one response where it takes one. Patterns are run within limits.
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 import unicodedata
@@ -19,6 +20,7 @@ import attrs
 from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.filters import NO_MATCH, checked_pattern
 from cb_suites.engine.model import FilterPipeline, Origin
+from cb_suites.engine.sending import reduced
 from cbcore.exceptions import ConfigError, MissingScoreError
 from cbcore.names import hint
 
@@ -30,12 +32,21 @@ _GSM8K_ANSWER = r"#### (\-?[0-9\.\,]+)"
 
 @attrs.frozen
 class Filter:
-    """A named pipeline. `written` and `functions` are what it was made of."""
+    """A named pipeline. `written` and `functions` are what it was made of.
+
+    A worker makes it again from the `pipeline`, and takes the first response without one.
+    """
 
     name: str
     steps: tuple[Step, ...]
     written: str = ""
     functions: tuple[Any, ...] = ()
+    pipeline: FilterPipeline | None = attrs.field(default=None, eq=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.pipeline is None and self.steps != (_take_first,):
+            raise pickle.PicklingError(f"its filter {self.name!r} is held by an object of its own")
+        return reduced(make_filter, self.pipeline, Origin())
 
     def apply(self, responses: Sequence[Any], document: Mapping[str, Any]) -> Any:
         """What the responses to one document become."""
@@ -49,10 +60,13 @@ DEFAULT = FilterPipeline("none", ())
 """What a task without filters has: of several responses, the first."""
 
 
-def make_filter(pipeline: FilterPipeline, origin: Origin) -> Filter:
-    """The steps of a pipeline. A name or a parameter that is wrong is a `ConfigError`."""
-    if pipeline is DEFAULT:
-        return Filter(pipeline.name, (_take_first,))
+def make_filter(pipeline: FilterPipeline | None, origin: Origin) -> Filter:
+    """The steps of a pipeline. A name or a parameter that is wrong is a `ConfigError`.
+
+    None stands for the default.
+    """
+    if pipeline is None or pipeline is DEFAULT:
+        return Filter(DEFAULT.name, (_take_first,))
     steps = [_step(pipeline.name, one.function, dict(one.params), origin) for one in pipeline.steps]
     functions = [one.function for one in pipeline.steps if callable(one.function)]
     written = repr(
@@ -61,7 +75,7 @@ def make_filter(pipeline: FilterPipeline, origin: Origin) -> Filter:
             for one in pipeline.steps
         ]
     )
-    return Filter(pipeline.name, tuple(steps), written, tuple(functions))
+    return Filter(pipeline.name, tuple(steps), written, tuple(functions), pipeline)
 
 
 def _step(pipeline: str, named: Any, params: dict[str, Any], origin: Origin) -> Step:

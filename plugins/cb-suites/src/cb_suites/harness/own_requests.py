@@ -176,6 +176,7 @@ def own_task(config: TaskConfig, task: Any, says: ClassSays, output_type: str) -
         process_results=results,
         written=repr(sorted((key, repr(value)) for key, value in config.settings.items())),
         functions=(type(task),),
+        asks_itself=True,
     )
 
 

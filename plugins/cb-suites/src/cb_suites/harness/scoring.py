@@ -40,6 +40,9 @@ class HarnessScorer:
 
     base_name = "harness"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return HarnessScorer, (self.task, self.filter, self.first)
+
     @property
     def name(self) -> str:
         return self.base_name if self.first else f"{self.base_name},{self.filter.name}"

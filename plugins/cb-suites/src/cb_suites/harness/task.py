@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from cb_suites.engine.model import TaskConfig
+from cb_suites.engine.sending import reduced
 from cb_suites.harness import contexts
 from cb_suites.harness.contexts import Delimiters, Message
 from cb_suites.harness.metrics import Metric, metrics_of
@@ -32,7 +34,11 @@ _DEFAULT_PROMPT = "Answer with the letter of one choice."
 
 @attrs.frozen(eq=False)
 class HarnessTask:
-    """What a task says, ready to be asked. `written` is all of it, `functions` its code."""
+    """What a task says, ready to be asked. `written` is all of it, `functions` its code.
+
+    One that `asks_itself` is an object of the user's, and stays where it is; any other is made
+    again by a worker.
+    """
 
     config: TaskConfig
     output_type: str
@@ -47,6 +53,14 @@ class HarnessTask:
     system_instruction: str | None = None
     written: str = ""
     functions: tuple[Any, ...] = ()
+    asks_itself: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.asks_itself:
+            raise pickle.PicklingError(
+                f"the task {self.config.name!r} asks and measures by an object of its own class"
+            )
+        return reduced(HarnessTask.of, self.config, self.system_instruction)
 
     @classmethod
     def of(cls, config: TaskConfig, system_instruction: str | None = None) -> HarnessTask:
