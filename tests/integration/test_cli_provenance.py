@@ -144,10 +144,10 @@ def test_another_core_is_told(place: Workplace) -> None:
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [("{", 5), ('{"schema": 1, "rows": [], "config": {}}', 5), (None, 2)],
+    [("{", 5), ('{"schema": 1, "rows": [], "config": {}}', 5), (None, 5)],
 )
 def test_what_is_no_result(place: Workplace, content: str | None, code: int) -> None:
-    """A file that is none, one that does not say what made it, and a run that is not there."""
+    """A file that is none, one that does not say what made it, and one that is not there."""
     if content is not None:
         place.write("odd.json", content)
 
