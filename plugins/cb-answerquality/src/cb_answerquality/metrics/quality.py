@@ -73,6 +73,8 @@ def compare(response: str, reference: str) -> tuple[float, float, float, float]:
 
 def _overlap(wanted: list[str], given: list[str]) -> int:
     """How many tokens the two have in common, repeated tokens counted as often as in both."""
+    if len(wanted) == 1:  # as most short answers are
+        return 1 if wanted[0] in given else 0
     distinct = set(wanted)
     if len(distinct) == len(wanted):
         return len(distinct.intersection(given))
