@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sqlite3
+import subprocess
+import sys
 import threading
 from zlib import compress, crc32
 
@@ -66,6 +69,28 @@ def test_what_was_put_is_found_again_after_closing(tmp_path):
     put(store, "outputs", "k", b"v")
     store.close()
     assert get(Store(tmp_path), "outputs", ["k", "absent"]) == {"k": b"v"}
+
+
+WITHOUT_ISAL = """
+import sys
+sys.modules["isal"] = None
+from cbcore._store import batches
+assert batches.compress.__module__ == "zlib"
+(batch,) = batches.packed(b"shelf", [(bytes(16), b"value " * 1000)])
+sys.stdout.write(repr(batch))
+"""
+
+
+def test_what_one_library_compressed_the_other_reads():
+    """The quick one is not there on every machine, and a store may be carried to another."""
+    told = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ISAL], capture_output=True, text=True, check=True
+    ).stdout
+    values = [(bytes(16), b"value " * 1000)]
+    (here,) = packed(b"shelf", values)
+    for batch in (here, ast.literal_eval(told)):
+        assert len(batch[3]) < 200
+        assert [*unpacked(*batch).pairs()] == values
 
 
 def test_the_same_run_again_calls_nothing_and_gives_the_same_rows(tmp_path):
