@@ -87,7 +87,6 @@ class Lane:
         self._unscored: list[Outcome] = []
         self._unclaimed: list[Outcome] = []
         self._judging: deque[Outcome] = deque()
-        self.n_recalled = 0
         self._outcomes: Iterator[Outcome] = iter(())
 
     def rows(self) -> Iterator[EvalRow]:
@@ -99,7 +98,7 @@ class Lane:
             self._outcomes = self._judges_paid(self._budget, self._outcomes)
         if self._memo is None:
             return map(self._make_row, self._outcomes)
-        return map(functools.partial(self._remembered, self._memo), self._outcomes)
+        return self._remembered(self._memo, self._outcomes)
 
     def _paid_judges(self) -> Judges:
         """Those that may ask for money: they wait for something."""
@@ -146,22 +145,29 @@ class Lane:
         self._context.warm_up(self._part)
         return True
 
-    def _remembered(self, memo: Memo, outcome: Outcome) -> EvalRow:
-        try:
-            memo.remember(outcome)
-        except StoreError:  # which ends the run, but costs no row
-            self._unclaimed.insert(0, outcome)
-            raise
-        return self._recorded(outcome)
+    def _remembered(self, memo: Memo, outcomes: Iterator[Outcome]) -> Iterator[EvalRow]:
+        """The rows of outcomes, each stored when it is its turn, and what is behind it before."""
+        remember, make_row, keep_row = memo.remember, self._make_row, memo.keep_row
+        for outcome in outcomes:
+            try:
+                remember(outcome)
+            except StoreError:  # which ends the run, but costs no row
+                self._unclaimed.insert(0, outcome)
+                raise
+            row = make_row(outcome)
+            keep_row(outcome.work, row)
+            yield row
 
     def _recorded(self, outcome: Outcome) -> EvalRow:
         row = self._make_row(outcome)
-        if outcome.work.recalled is not None:
-            row.recalled = True
-            self.n_recalled += 1
         if self._memo is not None:
             self._memo.keep_row(outcome.work, row)
         return row
+
+    @property
+    def n_recalled(self) -> int:
+        """How many rows are from the store."""
+        return 0 if self._memo is None else self._memo.n_recalled
 
     def _placed(self, outcome: Outcome) -> EvalRow:
         row, sharding = self._row_maker.row(outcome), self._context.sharding

@@ -13,20 +13,20 @@ from itertools import islice
 from typing import Any
 
 from cbcore._run.keeping import KeptExamples, Places
-from cbcore._run.outputs import StoredOutput, packed
+from cbcore._run.outputs import StoredOutput, told_apart
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
-from cbcore._store.outputs import read_output, written_output
+from cbcore._store.outputs import WrittenOutput, written_alone
 from cbcore._store.shelf import FULL, Shelf
 from cbcore._store.store import Store
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
-from cbcore.identity import content_key
+from cbcore.identity import content_key, content_keys
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
-from cbcore.plain._bytes import each_as_bytes
+from cbcore.plain._bytes import each_as_bytes, plain_line
 from cbcore.results import EvalRow, Scored
-from cbcore.secrets import are_known, hide, is_shown_in, visible
+from cbcore.secrets import hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 256
 _LONGEST_WAIT_S = 0.002
@@ -62,7 +62,8 @@ class Memo:
         self._store = store
         self._repriced = repriced
         self._outputs = places.outputs
-        self._rows = places.rows
+        self._put_row, self._waiting_rows = places.rows.put, places.rows.waiting
+        self.n_recalled = 0
         self._examples = places.examples
         self._example_place = 0
         keeps_texts = places.examples is not None
@@ -113,13 +114,13 @@ class Memo:
                 continue
             known = recalled.get(work.key)
             if known is None:
-                latency, payload, told = read_output(value)
-                given = from_bytes(told) if told else {}
+                written = WrittenOutput.read(value)
+                given = written.scores
                 scores = {s: given[name] for s, name in self._names.items() if name in given}
-                known = StoredOutput(payload, latency, work.example, scores, self._repriced)
+                known = StoredOutput(written, work.example, scores, self._repriced)
                 recalled[work.key] = known
                 if len(scores) < len(wanted):
-                    content = content_key(work.key + payload)
+                    content = content_key(work.key + written.payload)
                     for scorer in wanted.keys() - scores.keys():
                         wanted[scorer][content] = known
             work.recalled = known  # shared by examples of equal content
@@ -154,7 +155,7 @@ class Memo:
             pairs = list(zip(unseen, scored, strict=True))
         for (work, stored), scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
-                content = content_key(work.key + stored.payload)
+                content = content_key(work.key + stored.written.payload)
                 self._keep_scores(self._scorers[scorer.key], content, scores)
                 stored.scores[scorer.key] = scores
 
@@ -166,16 +167,15 @@ class Memo:
     def _address_all(self, batch: Sequence[Work], examples: KeptExamples | None) -> bool:
         """As `_address`, for many at once; whether that could be done."""
         try:
-            contents = each_as_bytes(
-                (w.example for w in batch if not w.repeat and w.problem is None), canonical=True
-            )
+            first = [w.example for w in batch if not w.repeat and w.problem is None]
+            contents = each_as_bytes(first, canonical=True)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - one by one it is found which it was
             return False
         if len(contents) != len(batch):
             return False
-        addresses = [*map(content_key, contents)]
+        addresses = content_keys(contents)
         for work, address in zip(batch, addresses, strict=True):
             work.address = work.key = address
         self._fingerprint.update(b"".join(addresses))
@@ -212,7 +212,7 @@ class Memo:
     def keep_output(self, outcome: Outcome) -> None:
         """Store what a call returned."""
         if payload := self._payload(outcome):
-            self._outputs.put((outcome.work.key, written_output(outcome.latency, payload)))
+            self._outputs.put((outcome.work.key, written_alone(outcome.latency, payload)))
 
     def _keep_together(self, outcome: Outcome) -> bool:
         """Store what a call returned and its scores as one value, if that is all there is to it.
@@ -220,25 +220,25 @@ class Memo:
         Otherwise, as with a secret or a failure in it, it is left to `keep`.
         """
         work, output = outcome.work, outcome.output
-        if output is None or not work.key or outcome.payload or self._examples is None:
+        if output is None or not work.key or work.recalled is not None or outcome.payload:
             return False
-        given = {}
+        if self._examples is None:
+            return False
+        given, names = {}, self._names
         for scorer, scores in outcome.scores:
-            name = self._names.get(scorer.key)
-            if name is None or type(scores) is not dict:
+            if type(scores) is not dict or scorer.key not in names:
                 return False
-            given[name] = scores
+            given[names[scorer.key]] = scores
         try:
-            payload, told = packed(output, work.example), plain_bytes(given)
+            own, handed_back = told_apart(output, work.example)
+            value = plain_line((own, handed_back, given, outcome.latency))
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
             return False
-        if told.find(b"null") >= 0 or len(payload) + len(told) > LARGEST_VALUE:
-            return False  # null is what JSON makes of NaN
-        if are_known() and is_shown_in(payload + told):
+        if len(value) > LARGEST_VALUE or is_shown_in(value):
             return False
-        self._outputs.put((work.key, written_output(outcome.latency, payload, told)))
+        self._outputs.put((work.key, value))
         return True
 
     def _payload(self, outcome: Outcome) -> bytes:
@@ -247,9 +247,9 @@ class Memo:
         if work.recalled is not None or not work.key or output is None or self._examples is None:
             return b""  # stored, without an address, or failed, which the next run tries again
         try:
-            payload = packed(output, work.example)
+            payload = canonical_bytes(told_apart(output, work.example))
             if is_shown_in(payload):
-                payload = packed(hide(output), work.example)
+                payload = canonical_bytes(told_apart(hide(output), work.example))
                 outcome.had_secret = True
         except KeyboardInterrupt:
             raise
@@ -271,7 +271,7 @@ class Memo:
         known = work.recalled
         if known is None and not outcome.payload:
             self.keep_output(outcome)
-        payload = outcome.payload if known is None else known.payload
+        payload = outcome.payload if known is None else known.written.payload
         if not payload or not work.key:
             return outcome
         content = content_key(work.key + payload)
@@ -291,24 +291,30 @@ class Memo:
         Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
         that makes the rows.
         """
-        if len(self._rows.waiting) >= FULL or len(self._outputs.waiting) >= FULL:
-            self._store.pack()
-        known = outcome.work.recalled
-        if known is not None and len(known.scores) == len(self._scorers):
-            return outcome  # nothing is new
-        if not (known is None and outcome.was_quick and self._keep_together(outcome)):
-            if not outcome.payload or outcome.n_kept != len(outcome.scores):
-                self.keep(outcome)
-            if outcome.had_secret:
-                # The row is made of what is stored, so that a resumed run has the same.
-                outcome.output = hide(outcome.output)
+        if not (outcome.was_quick and self._keep_together(outcome)):
+            self._keep_rest(outcome)
         if self._store.is_due:
             self._store.keep_up()
         return outcome
 
+    def _keep_rest(self, outcome: Outcome) -> None:
+        known = outcome.work.recalled
+        if known is not None and len(known.scores) == len(self._scorers):
+            return  # nothing is new
+        if not outcome.payload or outcome.n_kept != len(outcome.scores):
+            self.keep(outcome)
+        if outcome.had_secret:
+            # The row is made of what is stored, so that a resumed run has the same.
+            outcome.output = hide(outcome.output)
+
     def keep_row(self, work: Work, row: EvalRow) -> None:
         """Store a finished row, behind those before it."""
-        self._rows.put((work.address or _NO_ADDRESS, row))
+        if work.recalled is not None:
+            row.recalled = True
+            self.n_recalled += 1
+        self._put_row((work.address or _NO_ADDRESS, row))
+        if len(self._waiting_rows) >= FULL:
+            self._store.pack()
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from cbcore._run.work import private_copy
+from cbcore._store.outputs import WrittenOutput
 from cbcore.boundary import contained
-from cbcore.plain import canonical_bytes, from_bytes
 
 _ABSENT = object()
 
@@ -18,8 +18,7 @@ _ABSENT = object()
 class StoredOutput:
     """What the store holds for one example: the output as it was stored, and its scores."""
 
-    payload: bytes
-    latency: float
+    written: WrittenOutput
     example: Mapping[str, Any]
     # By the key of their scorer. Those of examples with equal content are one object, shared.
     scores: dict[int, Any] = attrs.Factory(dict)
@@ -30,8 +29,8 @@ class StoredOutput:
 
         But for what it cost, which is said by the prices of now.
         """
-        own, handed_back = from_bytes(self.payload)
-        output = {**{key: private_copy(self.example[key]) for key in handed_back}, **own}
+        handed_back = {key: private_copy(self.example[key]) for key in self.written.handed_back}
+        output = {**handed_back, **private_copy(self.written.own)}
         if callable(self.repriced):
             with contained():
                 if metadata := self.repriced(output):
@@ -39,8 +38,10 @@ class StoredOutput:
         return output
 
 
-def packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:
-    """An output as it is stored: what a system only hands back is named, not repeated."""
+def told_apart(
+    output: Mapping[str, Any], example: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """What a system made, and the names of what it only hands back: that is not stored again."""
     own, handed_back = {}, []
     for key, value in output.items():
         given = example.get(key, _ABSENT)
@@ -48,4 +49,4 @@ def packed(output: Mapping[str, Any], example: Mapping[str, Any]) -> bytes:
             handed_back.append(key)
         else:
             own[key] = value
-    return canonical_bytes([own, handed_back])
+    return own, handed_back

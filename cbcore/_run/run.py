@@ -211,7 +211,7 @@ class Run:
         total = errored = 0
         for rows in self.execution.rows.values():
             total += len(rows)
-            errored += sum(row.error is not None for row in rows)
+            errored += _errored(rows)
         recalled = self.execution.recalled.total()
         self.record.finish(_state(failure), _reason(failure), total, errored, recalled)
         if fingerprints := self.execution.fingerprints:
@@ -303,6 +303,12 @@ def _unexpected(error: BaseException) -> CBError:
         f"unexpected {describe_exception(error)}",
         hint="this is a defect of cb; set CB_DEBUG=1 for the traceback",
     )
+
+
+def _errored(rows: Sequence[EvalRow]) -> int:
+    if isinstance(rows, GrowingRows):
+        return rows.tally.errored  # they are on the disk
+    return len([row for row in rows if row.error is not None])
 
 
 def _state(failure: BaseException | None) -> RunState:

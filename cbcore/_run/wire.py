@@ -33,7 +33,7 @@ def written_task(work: Work, asked: Sequence[int]) -> bytes:
     Raises what pickling raises: an example may hold anything.
     """
     known = work.recalled
-    stored = None if known is None else (known.payload, known.latency)
+    stored = None if known is None else known.written
     return pickle.dumps(
         (work.index, work.example_id, work.example, work.dataset, work.repeat, stored, asked),
         _PROTOCOL,
@@ -56,8 +56,7 @@ def read_task(task: bytes) -> tuple[Work, Sequence[int]]:
     index, example_id, example, dataset, repeat, stored, asked = pickle.loads(task)  # noqa: S301
     work = Work(index, example_id, example, dataset, repeat=repeat)
     if stored is not None:
-        payload, latency = stored
-        work.recalled = StoredOutput(payload, latency, example)
+        work.recalled = StoredOutput(stored, example)
     return work, asked
 
 

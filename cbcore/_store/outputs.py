@@ -1,8 +1,8 @@
-"""Outputs as they are written: how long the call took, what it returned, and scores given at once.
+"""Outputs as they are written: what a call returned, how long it took, and scores given at once.
 
-Scores that took no time to give stand with their output, by their evaluator: one value to write
-and to find instead of several. Others have a shelf of their own, where equal outputs of other
-systems find them too.
+Scores that took no time to give stand with their output, by their evaluator, on one line of JSON:
+one value to write and to find instead of several. Others have a shelf of their own, where equal
+outputs of other systems find them too; then an output is its latency as eight bytes, and JSON.
 """
 
 from __future__ import annotations
@@ -11,34 +11,46 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from cbcore.plain import from_bytes
+import attrs
+
+from cbcore.plain import canonical_bytes, from_bytes
 
 _LATENCY = struct.Struct("<d")
-_SCORES_FOLLOW = b"\n"
-"""Between what was returned and its scores: in JSON as it is written here there is none."""
+_END = b"\n"
+"""Of a line: in JSON as it is written here there is none."""
 
 
-def written_output(latency: float, payload: bytes, scores: bytes = b"") -> bytes:
-    """An output as a value; `scores` are an object of JSON, by evaluator."""
-    if scores:
-        return b"".join((_LATENCY.pack(latency), payload, _SCORES_FOLLOW, scores))
+@attrs.frozen(eq=False, repr=False)
+class WrittenOutput:
+    """What is stored of one call: what the system returned, without what it only handed back."""
+
+    own: dict[str, Any]
+    handed_back: list[str]
+    latency: float
+    scores: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def read(cls, value: bytes) -> WrittenOutput:
+        if value.endswith(_END):
+            own, handed_back, scores, latency = from_bytes(value)
+            # JSON makes null of NaN: such scores are as good as none.
+            sound = {name: given for name, given in scores.items() if None not in given.values()}
+            return cls(own, handed_back, latency, sound)
+        (latency,) = _LATENCY.unpack_from(value)
+        payload, _, scores = value[_LATENCY.size :].partition(_END)  # as it was written first
+        own, handed_back = from_bytes(payload)
+        return cls(own, handed_back, latency, from_bytes(scores) if scores else {})
+
+    @property
+    def payload(self) -> bytes:
+        """What stands for it in the address of scores that have a shelf of their own."""
+        return canonical_bytes([self.own, self.handed_back])
+
+    def returned(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """What the system returned: what it only handed back is the example's."""
+        return {**{key: example[key] for key in self.handed_back if key in example}, **self.own}
+
+
+def written_alone(latency: float, payload: bytes) -> bytes:
+    """An output whose scores, if any, stand elsewhere."""
     return _LATENCY.pack(latency) + payload
-
-
-def read_output(value: bytes) -> tuple[float, bytes, bytes]:
-    """Latency, what was returned, and the scores that stand with it, as they were written."""
-    (latency,) = _LATENCY.unpack_from(value)
-    payload, _, scores = value[_LATENCY.size :].partition(_SCORES_FOLLOW)
-    return latency, payload, scores
-
-
-def own_part(value: bytes) -> dict[str, Any]:
-    """What a system returned that is not the example's."""
-    own: dict[str, Any] = from_bytes(read_output(value)[1])[0]
-    return own
-
-
-def returned(value: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
-    """What a system returned: what it only handed back is the example's."""
-    own, handed_back = from_bytes(read_output(value)[1])
-    return {**{key: example[key] for key in handed_back if key in example}, **own}

@@ -15,7 +15,7 @@ Attributes let an object say more of itself:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -71,3 +71,13 @@ def content_key(content: bytes) -> bytes:
     digest = _empty.copy()  # quicker than to make one of that size
     digest.update(content)
     return digest.digest()
+
+
+def content_keys(contents: Iterable[bytes]) -> list[bytes]:
+    """As `content_key`, of each."""
+    keys = []
+    for content in contents:
+        digest = _empty.copy()
+        digest.update(content)
+        keys.append(digest.digest())
+    return keys

@@ -22,7 +22,7 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
-from cbcore._store.outputs import read_output
+from cbcore._store.outputs import WrittenOutput
 from cbcore._store.store import Store
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
 from cbcore.request import Request
@@ -532,7 +532,7 @@ def test_two_processes_share_a_store(workplace, tmp_path_factory, specs):
     database.close()
     stored = values_in(workplace.folder / ".cb" / FILE_NAME, "outputs")
     assert len(stored) == 300
-    assert len({read_output(value)[1] for value in stored}) == len({*specs})
+    assert len({WrittenOutput.read(value).payload for value in stored}) == len({*specs})
 
 
 def test_many_may_make_the_same_store_at_once(tmp_path):

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from cbcore import evaluate
-from cbcore._run import attempts, keeping, memo, outputs
+from cbcore import evaluate, identity
+from cbcore._run import attempts, keeping, memo
+from cbcore._store import outputs as written
 from cbcore._store import rows
 from tests.stores import values_in
 
@@ -45,17 +46,19 @@ def counted(monkeypatch):
         return called
 
     def counting_each(function):
-        def called(values, *, canonical=False):
-            made = function(values, canonical=canonical)
-            calls["canonical_bytes" if canonical else "plain_bytes"] += len(made)
+        def called(values, **options):
+            made = function(values, **options)
+            name = "content_key" if function is identity.content_keys else "plain_bytes"
+            calls["canonical_bytes" if options.get("canonical") else name] += len(made)
             return made
 
         return called
 
-    for module in (memo, keeping, outputs, rows):
-        if hasattr(module, "each_as_bytes"):
-            monkeypatch.setattr(module, "each_as_bytes", counting_each(module.each_as_bytes))
-        for name in ("canonical_bytes", "plain_bytes", "content_key"):
+    for module in (memo, keeping, written, rows):
+        for name in ("each_as_bytes", "content_keys"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, counting_each(getattr(module, name)))
+        for name in ("canonical_bytes", "plain_bytes", "plain_line", "content_key"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, counting(name, getattr(module, name)))
     return calls
@@ -69,8 +72,9 @@ def run(folder, *names):
 def test_a_row_is_few_values_each_written_once(tmp_path, counted):
     """The example, its output with the scores, the row; and of these one digest."""
     run(tmp_path, "one")
-    assert counted["canonical_bytes"] == 2 * N  # the example and the output
-    assert counted["plain_bytes"] == 2 * N  # the scores and the row
+    assert counted["canonical_bytes"] == N  # the example
+    assert counted["plain_line"] == N  # the output with the scores
+    assert counted["plain_bytes"] == N  # the row
     assert N <= counted["content_key"] <= N + 2  # the example, and the shelf of its dataset
     path = tmp_path / "store.sqlite3"
     found = {sort: len(values_in(path, sort)) for sort in ("examples", "outputs", "scores", "rows")}
