@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import os
@@ -28,7 +27,6 @@ from cbcore._run.sources import Source
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work
 from cbcore.boundary import contained
-from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
 
 if TYPE_CHECKING:
@@ -79,8 +77,7 @@ class Lane:
         # by `_scored` with the one outcome that it is scoring.
         # `_unclaimed`: nobody is left to be asked, and only the row is missing. Filled by whatever
         # asks evaluators last: threads, `_judged`, or `_pooled` with repeats that are not yet
-        # complete; those do without the scores that they would have got together. The one whose
-        # row was being made when the store failed is the first of it.
+        # complete; those do without the scores that they would have got together.
         # Workers of an executor leave what threads do: all that was replied.
         # `_judging`: what judges were given and has not come back from them. Those among it that
         # were judged by the time of an early end are in `_unclaimed` too, and count as that.
@@ -98,7 +95,7 @@ class Lane:
             self._outcomes = self._judges_paid(self._budget, self._outcomes)
         if self._memo is None:
             return map(self._make_row, self._outcomes)
-        return self._remembered(self._memo, self._outcomes)
+        return self._stored(self._memo, self._outcomes)
 
     def _paid_judges(self) -> Judges:
         """Those that may ask for money: they wait for something."""
@@ -145,24 +142,17 @@ class Lane:
         self._context.warm_up(self._part)
         return True
 
-    def _remembered(self, memo: Memo, outcomes: Iterator[Outcome]) -> Iterator[EvalRow]:
-        """The rows of outcomes, each stored when it is its turn, and what is behind it before."""
-        remember, make_row, keep_row = memo.remember, self._make_row, memo.keep_row
+    def _stored(self, memo: Memo, outcomes: Iterator[Outcome]) -> Iterator[EvalRow]:
+        """The rows of outcomes, which are stored with them."""
+        make_row, stored_row, keep_up = self._make_row, memo.row, memo.keep_up
         for outcome in outcomes:
-            try:
-                remember(outcome)
-            except StoreError:  # which ends the run, but costs no row
-                self._unclaimed.insert(0, outcome)
-                raise
-            row = make_row(outcome)
-            keep_row(outcome.work, row)
-            yield row
+            yield stored_row(outcome, make_row)
+            keep_up()  # which ends the run where it cannot, but costs no row
 
     def _recorded(self, outcome: Outcome) -> EvalRow:
-        row = self._make_row(outcome)
-        if self._memo is not None:
-            self._memo.keep_row(outcome.work, row)
-        return row
+        if self._memo is None:
+            return self._make_row(outcome)
+        return self._memo.row(outcome, self._make_row)
 
     @property
     def n_recalled(self) -> int:
@@ -172,13 +162,6 @@ class Lane:
     def _placed(self, outcome: Outcome) -> EvalRow:
         row, sharding = self._row_maker.row(outcome), self._context.sharding
         return row if sharding is None else sharding.place(row, self._source, outcome.work.index)
-
-    def _remember_if_possible(self, outcome: Outcome) -> Outcome:
-        """At an early end: that nothing can be stored is told when the store is closed."""
-        if self._memo is not None:
-            with contextlib.suppress(StoreError):
-                self._memo.remember(outcome)
-        return outcome
 
     @property
     def fingerprint(self) -> str:
@@ -203,19 +186,20 @@ class Lane:
         if self._budget is not None:
             self._budget.abandon()
         for outcome in self._unclaimed:
-            yield self._recorded(self._remember_if_possible(outcome))
+            yield self._recorded(outcome)
         if not self._waiting and not self._scoring_takes_long:
             for outcome in self._unscored:
                 # The end may have come between two evaluators: all are asked again.
                 outcome.scores.clear()
                 outcome.n_kept = 0
-                yield self._recorded(self._remember_if_possible(score(outcome, self._direct)))
+                yield self._recorded(score(outcome, self._direct))
         else:
             # Nobody who stopped a run wants to wait for judges. Without their scores a row
             # would be wrong, but the next run finds the output in the store.
             for outcome in (*self._unscored, *self._judging):
-                if not any(outcome is judged for judged in self._unclaimed):
-                    self._remember_if_possible(outcome)
+                is_judged = any(outcome is judged for judged in self._unclaimed)
+                if self._memo is not None and not is_judged:
+                    self._memo.remember(outcome)
 
     def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
         """Work through the system, and what can score at once, by the executor that suits it."""

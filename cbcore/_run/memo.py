@@ -285,17 +285,12 @@ class Memo:
         outcome.n_kept = len(outcome.scores)
         return outcome
 
-    def remember(self, outcome: Outcome) -> Outcome:
-        """When it is the outcome's turn: store what is left of it.
+    # When it is the outcome's turn, in the thread that makes the rows.
 
-        Raises `StoreError` when nothing can be stored any more. Only to be called in the thread
-        that makes the rows.
-        """
+    def remember(self, outcome: Outcome) -> None:
+        """Store what is left of an outcome."""
         if not (outcome.was_quick and self._keep_together(outcome)):
             self._keep_rest(outcome)
-        if self._store.is_due:
-            self._store.keep_up()
-        return outcome
 
     def _keep_rest(self, outcome: Outcome) -> None:
         known = outcome.work.recalled
@@ -307,14 +302,23 @@ class Memo:
             # The row is made of what is stored, so that a resumed run has the same.
             outcome.output = hide(outcome.output)
 
-    def keep_row(self, work: Work, row: EvalRow) -> None:
-        """Store a finished row, behind those before it."""
+    def row(self, outcome: Outcome, make_row: Callable[[Outcome], EvalRow]) -> EvalRow:
+        """The row of an outcome, stored behind those before it, and so is what is left of it."""
+        if not (outcome.was_quick and self._keep_together(outcome)):
+            self._keep_rest(outcome)
+        row, work = make_row(outcome), outcome.work
         if work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
         self._put_row((work.address or _NO_ADDRESS, row))
         if len(self._waiting_rows) >= FULL:
             self._store.pack()
+        return row
+
+    def keep_up(self) -> None:
+        """Between two rows: raises `StoreError` when nothing can be stored any more."""
+        if self._store.is_due:
+            self._store.keep_up()
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

@@ -155,9 +155,10 @@ class FullStore(Store):
 @pytest.mark.parametrize("system", [FakeSystem, AsyncFakeSystem])
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_store_that_fails_costs_no_row(lane, tmp_path, system, workers):
-    """Neither the one that was being made nor those that were ready, when it fails again."""
+    """Neither the one that was made nor those that were ready: all that was called for is there."""
     store = FullStore(tmp_path)
-    stopped = lane(system(), [FakeEvaluator()], n=20, store=store, max_workers=workers)
+    asked = system()
+    stopped = lane(asked, [FakeEvaluator()], n=20, store=store, max_workers=workers)
     rows = stopped.rows()
     made = [next(rows).example_id]
     store.is_due = True
@@ -165,5 +166,6 @@ def test_a_store_that_fails_costs_no_row(lane, tmp_path, system, workers):
         next(rows)
     store.is_due = True
     made += [row.example_id for row in stopped.salvaged()]
-    assert made[:2] == [0, 1]
-    assert made == sorted(set(made))
+    assert made == [*range(len(made))]
+    if system is FakeSystem:  # calls that are awaited may have been cancelled
+        assert len(made) == len(asked.calls)

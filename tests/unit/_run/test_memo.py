@@ -271,7 +271,8 @@ def test_a_secret_is_taken_out_of_texts_and_keys_before_storing(memo, quick):
     made = memo(secrets=["s3cret-value"])
     (work,) = made.recall(works("a"))
     output = {"response": "x s3cret-value y", "deep": [{"s3cret-value": ("s3cret-value", 1)}]}
-    outcome = made.remember(Outcome(work, output, 0.1, was_quick=quick))
+    outcome = Outcome(work, output, 0.1, was_quick=quick)
+    made.remember(outcome)
     (again,) = memo().recall(works("a"))
     hidden = {"response": "x *** y", "deep": [{"***": ["***", 1]}]}
     assert again.recalled.output() == outcome.output == hidden
