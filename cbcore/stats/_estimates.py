@@ -102,9 +102,9 @@ def ratio_of(
 
     The standard error is that of the delta method; the interval is Fieller's, which is unbounded
     where the sample does not tell the denominator from zero. Of what cannot be negative it ends
-    at zero. Where few numerators differ from their denominators, or few from zero, it is that of
-    a sample with two more that do: see `paired_mean_of`. Where all are their denominators there is
-    neither: nothing was seen to vary, which does not tell by how much it may.
+    at zero. Where few numerators differ from their denominators, it is that of a sample with two
+    more that do: see `paired_mean_of`. Where none does there is neither: nothing was seen to
+    vary, which does not tell by how much it may.
     """
     size = len(numerators)
     below = math.fsum(denominators)
@@ -123,11 +123,9 @@ def ratio_of(
     spread = math.fsum(map(mul, residuals, residuals)) / (count - 1)
     stderr = math.sqrt(spread * count) / abs(below)
     lowest = min(*x, *y)
-    mean_y = below / count
     if extra := _two_more(list(map(sub, x, y))):
+        mean_y = below / count
         x, y = [*x, mean_y + extra, mean_y - extra], [*y, mean_y, mean_y]
-    elif extra := _two_more(x):
-        x, y = [*x, extra, -extra], [*y, mean_y, mean_y]
     bounds = _fieller(x, y)
     if math.isfinite(bounds[0]) and lowest >= 0:
         bounds = max(0.0, bounds[0]), bounds[1]
