@@ -206,6 +206,16 @@ def test_examples_for_a_wanted_difference_are_told(before, noise):
     assert half.needed_to_detect == pytest.approx(4 * one.needed_to_detect, rel=0.05)
 
 
+def test_where_nothing_is_in_both_nothing_is_said_of_a_difference(result_of, scores):
+    """None was looked for: that is not the same as none being shown."""
+    before, after = result_of({"mine": scores(1)}), result_of({"mine": scores(1)})
+    for row in after.rows:
+        row.dataset = "other"
+    report = compare_runs(before, after)
+    assert "\nNOT COMPARED: mine against the first run\n" in as_text(report)
+    assert "| not compared |" in as_markdown(report)
+
+
 def spending(result_of, scores, mine, theirs):
     """A run in which the rows of both systems say what they spent."""
     run = result_of({"full": scores(1, len(mine)), "cut": scores(2, len(mine))})

@@ -10,7 +10,12 @@ from cb_stats.records import Comparison, CostInterval
 FEW_CLUSTERS = 30
 """Below so many clusters an interval is itself a guess, and that is said."""
 
-VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
+_VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
+
+
+def verdict(one: Comparison) -> str:
+    """What came of a comparison; of nothing, nothing came."""
+    return _VERDICTS[one.verdict] if one.n else "not compared"
 
 
 def subject(one: Comparison) -> str:
