@@ -221,7 +221,7 @@ def examples_needed(
 
     None where none would: the effect is nothing, or nothing is known of the spread.
     """
-    if not effect or not math.isfinite(effect):
+    if not effect or not stderr or not math.isfinite(effect):
         return None
     reach = normal_quantile(1 - alpha / sides) + normal_quantile(power)
     return max(2, math.ceil(n * (reach * stderr / effect) ** 2 - 1e-9))
