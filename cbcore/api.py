@@ -156,7 +156,13 @@ def rescore(
     host: PluginHost,
     argv: Sequence[str] | None = None,
 ) -> EvalResult:
-    """Score a recorded run's stored outputs with other evaluators. No system is called."""
+    """Score a recorded run's stored outputs with other evaluators. No system is called.
+
+    Data that cannot be read again is taken from the store, where its texts were kept.
+    """
+    from cbcore._store.database import FILE_NAME
+    from cbcore.request._stored_data import data_of
+
     config, identities = record.manifest["config"], record.manifest.get("identities", {})
     if record.manifest.get("untrusted"):
         raise UsageError(
@@ -183,12 +189,17 @@ def rescore(
     missing = [name for name, identity in identities.items() if identity is None]
     if missing:
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
+    datasets, is_stored = data_of(
+        record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, host
+    )
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
+    if is_stored:  # as systems were given them, with the fields where they belong
+        kept = [name for name in kept if name not in ("fields", "unique_ids")]
     settings: Mapping[str, Any] = config
     systems = [(dict(part), identities.get(part["name"])) for part in config["systems"]]
     request = Request(
         systems=[StoredSystem(p["name"], bytes.fromhex(key), p) for p, key in systems if key],
-        datasets=specs,
+        datasets=datasets,
         evaluators=evaluators,
         cache_dir=cache_dir,
         host=host,

@@ -13,7 +13,7 @@ from cbcore import binding, columns, names, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout
 from cbcore._build.making import Making
-from cbcore._run.parts import Part, StoredSystem
+from cbcore._run.parts import Part, StoredData, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.columns._reader import function_name
@@ -216,7 +216,7 @@ class Builder:
         value = own.as_component(kind, value)
         value = own.named(self.host.kind(kind), value, type(value).__name__)
         value = self._checked(kind, value, None)
-        if isinstance(value, StoredSystem):
+        if isinstance(value, StoredData | StoredSystem):
             return Part(value, value.record)
         if kind == "dataset":
             return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))

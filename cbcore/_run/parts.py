@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -29,6 +29,24 @@ class StoredSystem:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         raise ProcessError("no output is stored for this example")
+
+
+class StoredData:
+    """Stands for a dataset of an earlier run: the examples that the store has of it, in order.
+
+    `read` gives them anew each time, and a `DataError` in the place of one that could not be made.
+    """
+
+    def __init__(
+        self, record: dict[str, Any], main_score: str | None, read: Callable[[], Iterator[Any]]
+    ) -> None:
+        self.name = record["name"]
+        self.record = record
+        self.main_score = main_score
+        self._read = read
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._read()
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -17,7 +17,7 @@ from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.sections import made_sections
 from cbcore._run.sources import Source
-from cbcore._store.reading import KeptTexts, Reader, row_shelves
+from cbcore._store.reading import KeptTexts, Reader, kept_rows, row_shelves
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import GrowingRows, JoinedRows, StoredRows
 from cbcore.components import describe_exception
@@ -27,6 +27,7 @@ from cbcore.exceptions import (
     RunError,
     RunInterruptedError,
     RunStoppedError,
+    StoreError,
 )
 from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.runconfig import RunConfig, RunState
@@ -89,7 +90,7 @@ class Run:
         failure = self._close_store(result, failure)
         self._tell(RunFinished(self.run_id, result.config["state"], result))
         if failure is not None:
-            raise _stopped(failure, result) from _cause(failure)
+            raise _stopped(failure, result, self._n_stored()) from _cause(failure)
         return result
 
     def _identify(self) -> None:
@@ -184,6 +185,16 @@ class Run:
                 failure = error
                 result.config = {**self.config, **_ending(failure)}
         return failure
+
+    def _n_stored(self) -> int | None:
+        """How many rows are in the store, which may be full; None without one that can be read."""
+        if self.context.store is None or self.record is None:
+            return None
+        try:
+            rows = kept_rows(Reader(self.context.store.path), self.record)
+        except StoreError:
+            return None
+        return sum(map(len, rows.values()))
 
     def _begin_record(self) -> None:
         """Write down what is needed to repeat the run, and where its results will be."""
@@ -334,9 +345,11 @@ def _cause(failure: BaseException) -> BaseException:
     return failure.__cause__ or failure if type(failure) is RunError else failure
 
 
-def _stopped(failure: BaseException, result: EvalResult) -> RunStoppedError:
+def _stopped(failure: BaseException, result: EvalResult, n_stored: int | None) -> RunStoppedError:
     n_rows = len(result.rows)
     kept = f"{n_rows} finished rows are kept" if n_rows else "no row was finished"
+    if n_stored is not None and n_stored < n_rows:
+        kept = f"{n_rows} rows were finished, and {n_stored} of them are kept in the store"
     if not isinstance(failure, CBError):
         return RunInterruptedError(f"interrupted; {kept}", result=result)
     stopped = RunStoppedError(f"{failure.message}\n{kept}", result=result, hint=failure.hint)

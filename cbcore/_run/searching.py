@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from operator import sub
 
 import attrs
 
@@ -12,6 +13,7 @@ from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
 from cbcore.results.families import Family, families_of
 from cbcore.stats import Units, lower_bound_of
+from cbcore.stats._paired import reach_of
 
 
 @attrs.define
@@ -74,13 +76,15 @@ class Search:
     def _will_do(self, rows: Sequence[EvalRow], full: Sequence[EvalRow]) -> bool:
         units = Units.of(rows)
         theirs = {(row.dataset, row.example_id, row.repeat): self._score(row) for row in full}
-        lost = [
-            self._score(row) - theirs.get(key, math.nan)
-            for key, row in zip(units.keys, rows, strict=True)
-        ]
+        mine = [self._score(row) for row in rows]
+        whole = [theirs.get(key, math.nan) for key in units.keys]
+        lost = list(map(sub, mine, whole))
         where = [i for i, difference in enumerate(lost) if not math.isnan(difference)]
+        if not where:
+            return False
         groups = None if units.groups is None else [units.groups[i] for i in where]
-        bound = lower_bound_of([lost[i] for i in where], groups)
+        reach = reach_of([mine[i] for i in where], [whole[i] for i in where])
+        bound = lower_bound_of([lost[i] for i in where], groups, reach=reach)
         return bound is not None and bound >= -self.margin
 
     def _score(self, row: EvalRow) -> float:

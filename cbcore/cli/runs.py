@@ -95,9 +95,10 @@ def _echo_runs(table: Sequence[Sequence[str]]) -> None:
 
 
 def _part(run: KeptRun) -> str:
-    """Which part of a run it is, for a run that is one."""
-    shard = run.record.manifest["config"].get("shard")
-    return f", shard {shard}" if shard else ""
+    """Which part of a run it is, for a run that is one; and that another one's was scored anew."""
+    config = run.record.manifest["config"]
+    shard, origin = config.get("shard"), config.get("rescored_from")
+    return (f", shard {shard}" if shard else "") + (", rescored" if origin else "")
 
 
 def _number(score: float | None) -> str:
@@ -171,7 +172,7 @@ def _told(run: KeptRun) -> dict[str, Any]:
         "state": f"{run.state} {manifest.get('reason', '')}".strip(),
         "started": run.record.started,
         "ended": run.record.ended or "–",
-        "rows": _counts(summary["rows"]),
+        "rows": _counts(summary["rows"], run),
     }
     if "argv" in manifest:  # which saved results do not tell
         lines |= {
@@ -202,9 +203,9 @@ def _told(run: KeptRun) -> dict[str, Any]:
     return lines
 
 
-def _counts(rows: Mapping[str, Any] | None) -> str:
-    if not rows:
-        return "–"
+def _counts(rows: Mapping[str, Any] | None, run: KeptRun) -> str:
+    if not rows:  # it has not ended, or was killed
+        return f"{len(run.rows()):,} by now" if run.state == "running" else f"{len(run.rows()):,}"
     told = f"{rows['total']:,}, of which {rows['errored']:,} errored"
     return f"{told} and {rows.get('recalled', 0):,} are from the store"
 

@@ -23,7 +23,7 @@ from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
-from cbcore._run.parts import Part
+from cbcore._run.parts import Part, StoredData
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
@@ -365,13 +365,15 @@ def _metrics(
 
 def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
     """What the store writes down of a run before it begins."""
-    by_spec = all(isinstance(dataset, str | Spec) for dataset in request.datasets)
+    asked = [
+        dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
+        for dataset in request.datasets
+    ]
+    by_spec = all(isinstance(dataset, str | Spec) for dataset in asked)
     manifest: Manifest = {
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
-        "datasets": (
-            [redact_assignments(str(dataset)) for dataset in request.datasets] if by_spec else None
-        ),
+        "datasets": ([redact_assignments(str(dataset)) for dataset in asked] if by_spec else None),
         **describe_environment({p.name: p.version for p in host.plugins if p.usable}),
     }
     return RunRecord(config["run_id"], config["started"], manifest)

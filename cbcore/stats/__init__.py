@@ -14,8 +14,6 @@ from cbcore.stats._estimates import (
     Estimate,
     mean_of,
     paired_mean_of,
-    quantile_at,
-    quantile_of,
     rate_of,
     ratio_of,
 )
@@ -26,6 +24,7 @@ from cbcore.stats._measured import (
     measured_quantile,
     measured_ratio,
 )
+from cbcore.stats._quantiles import quantile_at, quantile_of
 from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def mean_of(
         return None
     mean = _mean(values)
     if groups is not None:
-        return _clustered_mean(mean, values, groups, size if n is None else n)
+        return clustered_mean(mean, values, groups, size if n is None else n)
     if size == 1:
         return Estimate(mean, None, 1)
     deviations = [value - mean for value in values]
@@ -81,17 +81,13 @@ def rate_of(
     if size == 0:
         return None
     rate = math.fsum(values) / size
-    naive = math.sqrt(rate * (1 - rate) / size)
     if groups is None:
+        naive = math.sqrt(rate * (1 - rate) / size)
         return Estimate(rate, naive, size, interval=wilson(rate, size), method="wilson")
-    clustered = _clustered_mean(rate, values, groups, size if n is None else n)
-    n_groups = clustered.clusters or 1
+    clustered = clustered_mean(rate, values, groups, size if n is None else n)
     if clustered.stderr is None:
         return clustered
-    effective = float(n_groups)
-    if clustered.stderr > 0 and naive > 0:
-        effective = min(size, size * (naive / clustered.stderr) ** 2)
-    bounds = wilson(rate, effective, t_quantile((1 + CONFIDENCE) / 2, n_groups - 1))
+    bounds = clustered_wilson(rate, clustered, size)
     return attrs.evolve(clustered, interval=bounds, method="wilson-clustered")
 
 
@@ -200,6 +196,19 @@ def wilson(rate: float, n: float, z: float | None = None) -> tuple[float, float]
     return max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate))
 
 
+def clustered_wilson(rate: float, seen: Estimate, size: int) -> tuple[float, float]:
+    """Wilson's interval around a rate, of zeros and ones that are `seen` to hang together.
+
+    It is that of as many independent ones as would be as uncertain (Korn and Graubard 1998).
+    """
+    n_groups = seen.clusters or 1
+    naive = math.sqrt(seen.value * (1 - seen.value) / size)
+    effective = float(n_groups)
+    if seen.stderr and naive > 0:
+        effective = min(size, size * (naive / seen.stderr) ** 2)
+    return wilson(rate, effective, t_quantile((1 + CONFIDENCE) / 2, n_groups - 1))
+
+
 def _mean(values: Sequence[float]) -> float:
     try:
         return math.fsum(values) / len(values)
@@ -214,7 +223,7 @@ def group_sums(values: Sequence[float], groups: Sequence[Hashable]) -> list[floa
     return list(by_group.values())
 
 
-def _clustered_mean(
+def clustered_mean(
     mean: float, values: Sequence[float], groups: Sequence[Hashable], n: int
 ) -> Estimate:
     sums = group_sums([value - mean for value in values], groups)
@@ -247,59 +256,3 @@ def _fieller(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
 def left_in(values: Sequence[float]) -> list[bool]:
     """Which rows have a value: NaN stands for none."""
     return list(map(eq, values, values))  # NaN alone differs from itself
-
-
-def quantile_at(ordered: Sequence[float], quantile: float) -> float:
-    """Between the closest ranks of ordered values, linearly: type 7 of Hyndman and Fan.
-
-    NaN of nothing.
-    """
-    if not ordered:
-        return math.nan
-    # In thousandths, so that no rank is missed by a rounding error.
-    below, rest = divmod((len(ordered) - 1) * round(quantile * 1000), 1000)
-    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
-    return min(low + (high - low) * rest / 1000, high)
-
-
-def quantile_of(values: Sequence[float], quantile: float) -> Estimate | None:
-    """A quantile with the values that bound it in 95 % of samples, whatever their distribution.
-
-    How many of n values lie below the true quantile is binomial, so that the bounds are two of
-    the values themselves; above 1,000 values the normal distribution gives their ranks. A sample
-    that is too small for a bound on either side has no interval.
-    """
-    if not values:
-        return None
-    ordered = sorted(values)
-    low, high = _ranks(len(ordered), quantile)
-    interval = None
-    if low >= 1 and high <= len(ordered):
-        interval = (ordered[low - 1], ordered[high - 1])
-    value = quantile_at(ordered, quantile)
-    method = None if interval is None else "order statistics"
-    return Estimate(value, None, len(ordered), interval=interval, method=method)
-
-
-_MOST_SUMMED = 1_000
-
-
-def _ranks(n: int, quantile: float) -> tuple[int, int]:
-    """Which values, counted from 1, bound a quantile; beyond 1 to n where none does.
-
-    The chance that fewer than `low` values lie below it, or `high` and more, is 2.5 % at most.
-    """
-    tail = (1 - CONFIDENCE) / 2
-    if n > _MOST_SUMMED:
-        half = t_quantile(1 - tail, math.inf) * math.sqrt(n * quantile * (1 - quantile))
-        return math.floor(n * quantile - half), math.ceil(n * quantile + half) + 1
-    below, low, high = 0.0, 0, n + 1
-    for count in range(n + 1):
-        if below <= tail:
-            low = count
-        if below >= 1 - tail:
-            high = count
-            break
-        ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-        below += math.exp(ways + count * math.log(quantile) + (n - count) * math.log(1 - quantile))
-    return low, high

@@ -14,11 +14,10 @@ from cbcore.stats._estimates import (
     Estimate,
     left_in,
     mean_of,
-    quantile_at,
-    quantile_of,
     rate_of,
     ratio_of,
 )
+from cbcore.stats._quantiles import clustered_quantile_of, quantile_at, quantile_of
 from cbcore.stats._units import Units
 
 Kind: TypeAlias = Literal["score", "rate", "amount"]
@@ -134,7 +133,9 @@ def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
             n_questions = units.n_questions(terms.counted(range(units.n_rows)))
     x = terms.counted(terms.x)
     if terms.quantile is not None:
-        return quantile_of(x, terms.quantile)
+        if groups is None or n_questions is None:
+            return quantile_of(x, terms.quantile)
+        return clustered_quantile_of(x, terms.quantile, groups, n=n_questions)
     if terms.y is not None:
         return ratio_of(x, terms.counted(terms.y), groups, n=n_questions)
     if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):

@@ -86,7 +86,7 @@ def difference_of(
     bounds = p_value = None
     if estimate.stderr is not None:
         df = (estimate.clusters or len(positions)) - 1
-        reach = None if is_ratio else _reach(first.x, second.x)
+        reach = None if is_ratio else reach_of(first.x, second.x)
         steady = estimate if is_ratio else paired_mean_of(raw, groups, reach=reach)
         if steady is not None and steady.stderr is not None:
             low, high = around(value if is_ratio else steady.value, steady.stderr, df, confidence)
@@ -105,23 +105,27 @@ def difference_of(
     )
 
 
-def _reach(*scores: Sequence[float]) -> float | None:
+def reach_of(*scores: Sequence[float]) -> float | None:
     """How far scores can differ: 1 where all are between 0 and 1, else nobody knows."""
     return 1.0 if all(min(some) >= 0 and max(some) <= 1 for some in scores) else None
 
 
 def lower_bound_of(
-    differences: Sequence[float], groups: Sequence[Hashable] | None = None, *, alpha: float = 0.05
+    differences: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    reach: float | None = 1.0,
 ) -> float | None:
-    """What the mean of paired differences is not below, but for a chance of alpha; one-sided.
+    """What the mean of paired differences is not below, but for a chance of 5 %; one-sided.
 
-    None where nothing is known of the spread.
+    Where few differ, two more are counted, and where none does they are `reach` apart: see
+    `paired_mean_of`. None where nothing is known of the spread.
     """
-    estimate = mean_of(differences, groups)
-    if estimate is None or estimate.stderr is None:
+    steady = paired_mean_of(differences, groups, reach=reach)
+    if steady is None or steady.stderr is None:
         return None
-    df = (estimate.clusters or len(differences)) - 1
-    return estimate.value - t_quantile(1 - alpha, df) * estimate.stderr
+    df = (steady.clusters or len(differences)) - 1
+    return steady.value - t_quantile(CONFIDENCE, df) * steady.stderr
 
 
 def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None:
@@ -217,7 +221,7 @@ def examples_needed(
 
     None where none would: the effect is nothing, or nothing is known of the spread.
     """
-    if not effect or not math.isfinite(effect):
+    if not effect or not stderr or not math.isfinite(effect):
         return None
     reach = normal_quantile(1 - alpha / sides) + normal_quantile(power)
     return max(2, math.ceil(n * (reach * stderr / effect) ** 2 - 1e-9))

@@ -95,6 +95,7 @@ def test_what_a_killed_run_did_is_reported_as_partial(place):
     run(place, "-s", WIDE, "-s", "py:mine:Ending", code=-signal.SIGKILL, ENDS="9")
     shown = ok(place, "report")
     assert re.search(r"this is partial: the run did\s+not end, and 17 rows of it are\s+kept", shown)
+    assert re.search(r"^rows +17$", ok(place, "runs", "show", "latest"), re.MULTILINE)
     saved = json.loads(ok(place, "report", "-o", "json"))
     assert [row["example_id"] for row in saved["rows"]] == [*range(N), *range(5)]
     assert saved["summary"]["wide"]["mean_score"] == 1.0
@@ -143,6 +144,9 @@ def test_a_rescored_run_says_whose_outputs_it_has(place):
     config = json.loads(ok(place, "report", "-o", "json"))["config"]
     assert config["rescored_from"] == origin["run_id"]
     assert config["systems"] == origin["systems"]
+    first, second = ok(place, "runs").splitlines()[1:]
+    assert first.endswith("on data, rescored")
+    assert second.endswith("on data")
 
 
 def test_runs_are_removed_and_the_space_given_back(place):

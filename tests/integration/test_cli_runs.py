@@ -523,6 +523,52 @@ def test_data_that_changed_meanwhile_has_no_stored_output(place):
     assert errors == [None, "ProcessError: no output is stored for this example", None]
 
 
+ODD = """{"id": 0, "passage": "c 0", "question": "q0", "answer": "Paris"}
+no example at all
+{"id": 2, "passage": "c 2", "question": "q2", "answer": "London"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "asked"),
+    [(None, ()), (None, ("--repeats", "2", "-n", "4")), (ODD, ("--field", "context=passage"))],
+)
+def test_data_that_is_gone_is_taken_from_the_store(place, data, asked):
+    """The rows are those that the data would have given, and so is what the run says of itself."""
+    if data is not None:
+        place.write("data.jsonl", data)
+    run(place, *asked, "--max-errors", "9")
+    run_id = only_run(place)["run_id"]
+
+    def rescored():
+        done = place.cb("rescore", run_id, "-e", "answer_quality", "-o", "json")
+        assert done.returncode == 0, done.stderr
+        return done.stderr, json.loads(done.stdout)
+
+    told, with_data = rescored()
+    assert "from the store" not in told
+    (place.folder / "data.jsonl").unlink()
+    take_calls(place)
+    told, without = rescored()
+    assert "the examples are taken from the store: there is no data file 'data.jsonl'" in told
+    assert take_calls(place) == []
+    told_apart = {"run_id", "started", "fields"}
+    for one in (with_data, without):
+        one["config"] = {k: v for k, v in one["config"].items() if k not in told_apart}
+        one["rows"] = [{**row, "metadata": {}} for row in one["rows"]]
+    assert without["rows"] == with_data["rows"]
+    assert without["config"] == with_data["config"]
+    assert without["summary"]["counted"]["mean_score"] is not None
+
+
+def test_data_that_is_gone_and_whose_texts_were_not_kept_is_missed(place):
+    """Nothing is scored in its place."""
+    run(place, "-n", "3", "--no-examples")
+    (place.folder / "data.jsonl").unlink()
+    told = fails(place, "rescore", "latest", "-e", "py:mine:Length")
+    assert "there is no data file 'data.jsonl'" in told
+
+
 def test_what_cannot_be_rescored_says_why(place):
     """No such run, no evaluator, data that was given from Python."""
     assert "no run in .cb" in fails(place, "rescore", "2", "-e", "py:mine:Length")

@@ -15,6 +15,7 @@ from cb_metrics import (
     PassRate,
     PerDatasetBreakdown,
     ScoreStatistics,
+    StageLatency,
 )
 from cbcore.results import EvalRow, sum_up
 from cbcore.stats import mean_of, rate_of, ratio_of
@@ -104,3 +105,34 @@ def test_no_pass_has_no_cost_and_no_interval():
     """An infinite cost is no finite value."""
     failing = [EvalRow("s", i, {"f1": 0.0}, 10, 10) for i in range(3)]
     assert "cost_of_pass" not in estimates(CostOfPass(), of=failing)
+
+
+def staged(cluster=None):
+    """Forty rows of a chain, five of each source, whose first stage is slow on some sources."""
+    return [
+        EvalRow(
+            *("s", i, {}),
+            metadata={
+                "stage_s": {"cut": (1 + i // 5) / 1000, "read": 0.002},
+                **({"cluster": i // 5} if cluster else {}),
+            },
+        )
+        for i in range(40)
+    ]
+
+
+def test_stages_have_percentiles_that_know_of_clusters():
+    """Eight sources are eight values, however many rows each has."""
+    system, cut, read = StageLatency().section({"s": staged()}, {}).lines
+    assert (system["name"], cut["name"], read["name"]) == ("s", "cut", "read")
+    assert (cut["p50"], cut["share"], cut["n"]) == ("4.5 ms [3, 6]", "69%", 40)
+    assert cut["median_s"] == pytest.approx(0.0045)
+    _, cut, _ = StageLatency().section({"s": staged(cluster=True)}, {}).lines
+    assert cut["p50"] == "4.5 ms [2, 7]"  # of shares from 0.17 to 0.83: the 6th and the 35th
+
+
+def test_rows_that_were_not_called_have_no_stages():
+    """They are left out of the percentiles; a system of such rows has no lines."""
+    given = [*staged(), EvalRow("s", 41, {})]
+    assert StageLatency().section({"s": iter(given)}, {}).lines[1]["n"] == 40
+    assert StageLatency().section({"s": given[-1:]}, {}) is None

@@ -7,9 +7,13 @@ import math
 import pytest
 
 from cb_money import AnswerAgreement, NetCost, PromptBlocks
+from cb_money.asking import Asked
+from cb_money.bills import Account
 from cb_money.blocks import requests_of
+from cb_money.caching import cache_model
+from cb_openai import Price
 from cbcore import evaluate
-from cbcore.results import EvalRow
+from cbcore.results import EvalRow, sum_up
 
 LONG = "The same beginning of every prompt. " * 60
 
@@ -190,3 +194,49 @@ def test_a_conversation_that_was_made_one_text_is_compared_by_its_end():
     section = NetCost(cache="none").section(both, {})
     assert [line["requests"] for line in section.lines] == ["2", "2"]
     assert "only" not in section.title
+
+
+def test_ratios_say_how_sure_they_are():
+    """Net dollars for a pass, and the share that is cached: by what each row adds to them."""
+    given = rows([LONG * (1 + i % 4) for i in range(20)])
+    for row in given[::3]:
+        row.scores["f1"] = 0.0
+    given[4].error = "lost"
+    metric = NetCost(cache="anthropic", price_in=1.0, price_out=10.0)
+    found = sum_up({"s": given}, [metric])
+    values, sure = found.summary["s"], found.estimates["s"]
+    n_passing = sum(row.error is None and row.scores["f1"] > 0.5 for row in given)
+    assert values["net_usd_of_pass"] == pytest.approx(values["net_usd"] / n_passing)
+    for name in ("net_usd_of_pass", "cache_hit_rate"):
+        low, high = sure[name].interval
+        assert 0 <= low < values[name] < high
+        assert (sure[name].method, sure[name].stderr > 0) == ("fieller", True)
+
+
+def test_what_a_pass_costs_has_no_bounds_where_few_pass():
+    """One of twenty: nobody knows how many would."""
+    given = rows([LONG] * 20)
+    for row in given[1:]:
+        row.scores["f1"] = 0.0
+    metric = NetCost(cache="none", price_in=1.0, price_out=10.0)
+    found = sum_up({"s": given}, [metric]).estimates["s"]["net_usd_of_pass"]
+    assert (found.is_bounded, found.method) == (False, "fieller-unbounded")
+
+
+def test_rows_add_up_to_the_bill_of_all_models_together():
+    """A chain that asks two models, each with a price of its own, or telling what it cost."""
+    accounts = [
+        Account(to={"model": "a"}, stage="one", told=True),
+        Account(to={"model": "b"}, stage="two", told=True),
+    ]
+    model = cache_model("openai")
+    for row in range(6):
+        request = requests_of(rows([LONG * 4])[0].metadata)[0]
+        accounts[0].take(row, Asked(request, reply_tokens=row), 0.0)
+        accounts[1].take(row, Asked(None, prompt_tokens=50, cost_usd=0.01 * row), 0.0)
+    for account, price in zip(accounts, [Price(1.0, 10.0), None], strict=True):
+        account.settle(model)
+        by_row = account.net_usd_by_row(price, model)
+        assert sorted(by_row) == [*range(6)]
+        assert sum(by_row.values()) == pytest.approx(account.net_usd(price, model))
+        assert account.net_usd(price, model) > 0

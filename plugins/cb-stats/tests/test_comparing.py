@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import attrs
 import pytest
 
 from cb_stats import Options, compare_runs, compare_systems
-from cb_stats.wording import remarks
+from cb_stats.records import Report
+from cb_stats.rendering import as_json, as_markdown, as_text
+from cb_stats.wording import claim, remarks
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalRow, Section, Texts
 
@@ -200,6 +204,51 @@ def test_examples_for_a_wanted_difference_are_told(before, noise):
     (half,) = compare_runs(before, noise, Options(detect=0.01)).comparisons
     assert one.detectable > 0.01
     assert half.needed_to_detect == pytest.approx(4 * one.needed_to_detect, rel=0.05)
+
+
+def test_where_nothing_is_in_both_nothing_is_said_of_a_difference(result_of, scores):
+    """None was looked for: that is not the same as none being shown."""
+    before, after = result_of({"mine": scores(1)}), result_of({"mine": scores(1)})
+    for row in after.rows:
+        row.dataset = "other"
+    report = compare_runs(before, after)
+    assert "\nNOT COMPARED: mine against the first run\n" in as_text(report)
+    assert "| not compared |" in as_markdown(report)
+
+
+def spending(result_of, scores, mine, theirs):
+    """A run in which the rows of both systems say what they spent."""
+    run = result_of({"full": scores(1, len(mine)), "cut": scores(2, len(mine))})
+    for row, spent in zip(run.rows, [*theirs, *mine], strict=True):
+        row.output_tokens = int(100 * spent)
+        row.metadata["cost_usd"] = spent
+    return run
+
+
+def test_the_shares_of_cost_have_their_intervals(result_of, scores):
+    """Fieller's, by the values that the references have; told beside the share."""
+    theirs = [100, 200, 100, 100, 120, 160, 80, 150]
+    run = spending(result_of, scores, [40, 60, 100, 50, 30, 80, 20, 90], theirs)
+    (found,) = compare_systems(run, Options(non_inferior=0.1)).overall
+    assert found.tokens == found.dollars == pytest.approx(0.4653465347)
+    for name in ("tokens", "dollars"):
+        sure = found.cost_intervals[name]
+        assert (sure.low, sure.high) == pytest.approx((0.28818237, 0.6713360368))
+    told = "at 47% [29, 67] of its tokens and 47% [29, 67] of its dollars"
+    assert told in as_text(Report("", [found]))
+    assert f"no worse by more than 0.1 {told}: " in claim(found)
+    assert found.to_dict()["cost_intervals"]["tokens"]["method"] == "fieller"
+
+
+def test_a_share_of_what_may_be_nothing_is_said_to_be_unbounded(result_of, scores):
+    """The baseline pays for one example of eight: its mean is not told from zero."""
+    run = spending(result_of, scores, [0.1, 0.2] * 4, [3.0] + [0.0] * 7)
+    (found,) = compare_systems(run).overall
+    assert "% [unbounded] of its dollars" in as_text(Report("", [found]))
+    assert "&#91;unbounded&#93; of its dollars" in as_markdown(Report("", [found]))
+    assert json.loads(as_json(Report("", [found])))["comparisons"][0]["cost_intervals"][
+        "dollars"
+    ] == {"low": None, "high": None, "method": "fieller-unbounded"}
 
 
 def test_the_dollars_of_both_are_compared_where_they_are_known(result_of, scores):

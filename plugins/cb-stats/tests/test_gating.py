@@ -189,6 +189,19 @@ def test_tables_that_mean_nothing_are_refused(table, message):
         rules_of(table, "x", {})
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"alpha": 2.0}, "--alpha: alpha must be between 0 and 1"),
+        ({"max_drop": {"f1": -1.0}}, "--max-drop: the drop of f1 must not be negative"),
+    ],
+)
+def test_what_a_flag_says_is_not_blamed_on_a_file(flags, message):
+    """The file may not even be there."""
+    with pytest.raises(ConfigError, match=message):
+        rules_of({}, "[tool.cb.gate]", flags)
+
+
 def test_a_benchmark_is_a_test(before, noise, worse, saved):
     """It passes on noise, and fails on a loss with the examples behind it."""
     assert_no_regression(noise, before, max_drop=0.02)

@@ -62,22 +62,30 @@ def curve(scores, budgets=(10, 20, 30)):
 def test_the_smallest_budget_by_hand():
     """20 examples: full is always 1. 30 loses none, 20 one, 10 half of them.
 
-    For 20 the mean loss is 0.05 with a standard error of 0.05, so that the bound is
-    -0.05 - 1.729 · 0.05 = -0.136: within 0.15, beyond 0.1.
+    With one more that gains and one that loses, the mean loss for 20 is 1/22 with a standard
+    error of 0.0781, so that the bound is -0.0455 - 1.729 · 0.0781 = -0.181. For 30 it is
+    -1.729 · √2/22 = -0.111: that so many lose nothing does not rule a tenth out.
     """
     full = [1.0] * 20
     points = curve([[0.0] * 10 + [1.0] * 10, [0.0] + [1.0] * 19, [1.0] * 20])
-    assert smallest_budget(points, full, 0.15).index == 1
-    assert smallest_budget(points, full, 0.1).index == 2
+    assert smallest_budget(points, full, 0.1).index is None
+    assert smallest_budget(points, full, 0.12).index == 2
+    assert smallest_budget(points, full, 0.17).index == 2
+    assert smallest_budget(points, full, 0.19).index == 1
     assert smallest_budget(points, full, 0.6).index == 1
     assert smallest_budget(points, full, 0.75).index == 0
+
+
+def test_scores_that_can_be_anything_and_do_not_differ_rule_nothing_out():
+    """Nobody knows how much others would lose."""
+    assert smallest_budget(curve([[7.0] * 200] * 3), [7.0] * 200, 0.5).index is None
 
 
 def test_a_lucky_small_budget_does_not_count():
     """A point is good enough only if every greater one is."""
     full = [1.0] * 20
     points = curve([[1.0] * 20, [0.0] * 20, [1.0] * 20])
-    assert smallest_budget(points, full, 0.05).index == 2
+    assert smallest_budget(points, full, 0.15).index == 2
 
 
 def test_without_one_that_will_do_there_is_none():

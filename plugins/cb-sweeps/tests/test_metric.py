@@ -70,9 +70,16 @@ def test_quality_at_a_share_of_the_tokens():
 
 def test_the_smallest_budget_and_its_share():
     """At 20 a loses nothing on four examples: half of the tokens of full context."""
-    assert line("a")["smallest_value"] == 20
-    assert line("a")["share"] == "50%"
-    assert line("b")["smallest_value"] is None
+    assert line("a", margin=0.6)["smallest_value"] == 20
+    assert line("a", margin=0.6)["share"] == "50%"
+    assert line("b", margin=0.6)["smallest_value"] is None
+
+
+def test_too_few_examples_to_name_a_budget_are_said_to_be():
+    """Four that score alike do not rule a loss of 0.05 out, so that `none` says nothing of a."""
+    assert line("a")["smallest_value"] is None
+    assert section().title.endswith(", compared with full, too few to rule a loss of 0.05 out")
+    assert section(margin=0.6).title.endswith(", compared with full")
 
 
 def test_the_chart_has_a_series_for_each_family_and_for_full_context():

@@ -51,7 +51,7 @@ def run(spec, **settings):
     )
 
 
-@pytest.mark.parametrize("margin", [0.01, 0.2, 0.4])
+@pytest.mark.parametrize("margin", [0.05, 0.2, 0.4])
 def test_it_finds_what_the_grid_finds(margin):
     """The smallest point that will do is the same, with about log2 as many points run."""
     grid = run("budget=1..16/1", margin=margin)
@@ -65,6 +65,13 @@ def test_it_finds_what_the_grid_finds(margin):
     assert smallest(searched) == smallest(grid) is not None
 
 
+def test_a_budget_that_loses_nothing_on_few_examples_is_not_taken_for_enough():
+    """60 that score alike do not rule a loss of 0.01 out: every larger budget is tried."""
+    result = run("budget=13..16/1", margin=0.01, adaptive=True)
+    assert result.summary["Cut 16"]["mean_score"] == 1.0
+    assert result.sections["budget_curves"].lines[0]["smallest_value"] is None
+
+
 def test_it_says_what_was_saved():
     """Points and calls that were not needed."""
     result = run("budget=1..16/1", adaptive=True)
@@ -76,7 +83,7 @@ def test_it_says_what_was_saved():
 
 def test_where_no_budget_will_do_it_says_so():
     """Only the larger half is tried, and the section has no budget to name."""
-    result = run("budget=1..5/1", margin=0.01, adaptive=True)
+    result = run("budget=1..5/1", margin=0.05, adaptive=True)
     assert result.sections["budget_curves"].lines[0]["smallest_value"] is None
 
 

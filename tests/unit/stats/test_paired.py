@@ -55,6 +55,11 @@ def test_examples_needed_are_those_of_the_paper():
     assert examples_needed(0.1, 10, 0.0) is None
 
 
+def test_where_nothing_was_seen_to_vary_nobody_knows_how_many_are_needed():
+    """Nine equal scores do not say that two examples would show a difference of 0.05."""
+    assert examples_needed(0.0, 9, 0.05) is None
+
+
 def test_nothing_that_differs_is_no_difference():
     """However many rows there are."""
     assert paired_p_value([0.0] * 50) == 1.0

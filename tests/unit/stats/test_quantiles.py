@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import estimate_of, measured_quantile, quantile_at, quantile_of
+from cbcore.stats import Units, estimate_of, measured_quantile, quantile_at, quantile_of
+from cbcore.stats._quantiles import clustered_quantile_of
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.95, 0.99]))
@@ -59,3 +60,45 @@ def test_a_metric_may_return_one():
     found = measured_quantile([math.nan, *map(float, range(1, 11))], 0.5)
     assert float(found) == 5.5
     assert estimate_of(found.terms).interval == (2.0, 9.0)
+
+
+def test_values_that_hang_together_are_bounded_by_as_many_as_are_independent():
+    """Ten that come four times each tell as much of the median as ten do, and no more."""
+    values = [float(i) for i in range(1, 11) for _ in range(4)]
+    units = Units(
+        40, [("d", i, r) for i in range(10) for r in range(4)], [i // 4 for i in range(40)]
+    )
+    found = estimate_of(measured_quantile(values, 0.5).terms, units)
+    assert (found.n, found.clusters, found.method) == (10, 10, "woodruff-clustered")
+    low, high = found.interval
+    alone = quantile_of(values, 0.5)
+    assert low < alone.interval[0]
+    assert high > alone.interval[1]
+
+
+def test_the_bounds_are_wilsons_of_the_share_that_lies_below():
+    """By statsmodels: its error with clusters, and its interval of as many independent ones."""
+    statsmodels = pytest.importorskip("statsmodels.api")
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    stats = pytest.importorskip("scipy.stats")
+    chance = np.random.default_rng(3)
+    groups = [i // 5 for i in range(200)]
+    values = (chance.normal(size=40)[groups] + chance.normal(size=200)).tolist()
+    below = (np.array(values) <= np.quantile(values, 0.5)).astype(float)
+    fitted = statsmodels.OLS(below, np.ones(200)).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}
+    )
+    effective = 0.25 / float(fitted.bse[0]) ** 2
+    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, 39))  # t in the place of z
+    shares = proportion.proportion_confint(effective / 2, effective, alpha=alpha, method="wilson")
+    ordered = np.sort(values)
+    wanted = ordered[math.floor(200 * shares[0]) - 1], ordered[math.ceil(200 * shares[1])]
+    assert clustered_quantile_of(values, 0.5, groups, n=200).interval == pytest.approx(wanted)
+
+
+def test_one_cluster_bounds_nothing():
+    """Nor do so few that no value lies above for sure."""
+    assert clustered_quantile_of([1.0, 2.0, 3.0], 0.5, ["a"] * 3, n=3).interval is None
+    several = clustered_quantile_of([float(i) for i in range(40)], 0.99, list(range(40)), n=40)
+    assert several.interval is None
+    assert clustered_quantile_of([], 0.5, [], n=0) is None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from cb_metrics.scores import finite
 from cbcore.results import EvalRow, Section
-from cbcore.stats import Estimate, measured_mean, measured_quantile, quantile_at, quantile_of
+from cbcore.stats import Estimate, Units, estimate_of, measured_mean, measured_quantile
 
 
 @attrs.frozen(eq=False)
@@ -69,30 +69,42 @@ class StageLatency:
     ) -> Section | None:
         """The stages; None for a run without chains."""
         lines = []
-        for system, rows in rows_by_system.items():
+        for system, given in rows_by_system.items():
+            rows = given if isinstance(given, Sequence) else list(given)
             stages: dict[str, list[float]] = {}
-            total = 0.0
-            for row in rows:
+            for place, row in enumerate(rows):
                 told = row.metadata.get("stage_s")
                 for stage, seconds in told.items() if isinstance(told, Mapping) else ():
-                    stages.setdefault(str(stage), []).append(seconds)
-                    total += seconds
-            if stages:
-                lines.append({"name": system, "kind": "group"})
-            lines += [_stage(stage, own, total) for stage, own in stages.items()]
+                    own = stages.setdefault(str(stage), [math.nan] * len(rows))
+                    own[place] = seconds
+            if not stages:
+                continue
+            lines.append({"name": system, "kind": "group"})
+            units = Units.of(rows)
+            sums = {stage: math.fsum(_told(own)) for stage, own in stages.items()}
+            total = math.fsum(sums.values())
+            lines += [
+                _stage(stage, own, units, sums[stage] / total if total else None)
+                for stage, own in stages.items()
+            ]
         columns = {"p50": "p50", "p95": "p95", "p99": "p99", "share": "share", "n": "n"}
         return Section("Latency by stage", lines, "stage", columns) if lines else None
 
 
-def _stage(stage: str, seconds: list[float], total: float) -> dict[str, Any]:
-    ordered = sorted(seconds)
+def _told(seconds: Iterable[float]) -> list[float]:
+    """Those of the rows that tell any."""
+    return [one for one in seconds if not math.isnan(one)]
+
+
+def _stage(stage: str, seconds: list[float], units: Units, share: float | None) -> dict[str, Any]:
+    found = {p: measured_quantile(seconds, p / 100) for p in (50, 95, 99)}
     return {
         "name": stage,
         "depth": 1,
-        **{f"p{p}": _text(quantile_of(ordered, p / 100)) for p in (50, 95, 99)},
-        "share": f"{100 * math.fsum(ordered) / total:.0f}%" if total else "",
-        "n": len(ordered),
-        "median_s": quantile_at(ordered, 0.5),
+        **{f"p{p}": _text(estimate_of(value.terms, units)) for p, value in found.items()},
+        "share": "" if share is None else f"{100 * share:.0f}%",
+        "n": len(_told(seconds)),
+        "median_s": float(found[50]),
     }
 
 

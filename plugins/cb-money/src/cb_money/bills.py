@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -9,9 +10,10 @@ import attrs
 
 from cb_money.asking import Asked, asked_in_vain, asked_of
 from cb_money.blocks import PromptBlocks, requests_of
-from cb_money.caching import Billed, CacheModel
+from cb_money.caching import Billed, CacheModel, share
 from cb_openai import Price
 from cbcore.results import EvalRow
+from cbcore.stats import measured_ratio
 
 Key: TypeAlias = tuple[str, "str | int", int]
 """Dataset, example and repeat."""
@@ -19,56 +21,77 @@ PriceOf: TypeAlias = Callable[["Account"], "Price | None"]
 
 
 @attrs.define(repr=False, eq=False)
-class Account:
-    """The requests to one model at one endpoint, and what becomes of them in its cache.
+class Counted:
+    """Tokens of requests by what the cache made of them, and what their system says they cost."""
 
-    Of a stage that does not say whom it asked, its own. `lost` counts attempts that brought
-    nothing: their prompts were sent, and nobody knows what they are billed. `silent` counts
-    replies of unknown length, and `told_usd` is what the `n_told` requests cost by what their
-    system says.
-    """
-
-    to: Mapping[str, Any]
-    stage: str | None
-    told: bool
-    requests: int = 0
     tokens: int = 0
     cached: int = 0
     written: int = 0
     plain: int = 0
     replies: int = 0
+    told_usd: float = 0.0
+
+    def add(self, billed: Billed) -> None:
+        self.tokens += billed.tokens
+        self.cached += billed.cached
+        self.written += billed.written
+        self.plain += billed.plain
+
+    def priced(self, price: Price, model: CacheModel) -> float:
+        """Dollars, with what the cache makes cheaper, and what filling it costs."""
+        read = price.input * model.read if price.cached_input is None else price.cached_input
+        read = price.input if model.is_none else read
+        prompts = self.plain + model.write * self.written
+        return (prompts * price.input + self.cached * read + self.replies * price.output) / 1e6
+
+
+@attrs.define(repr=False, eq=False)
+class Account(Counted):
+    """The requests to one model at one endpoint, and what becomes of them in its cache.
+
+    Of a stage that does not say whom it asked, its own. `lost` counts attempts that brought
+    nothing: their prompts were sent, and nobody knows what they are billed. `silent` counts
+    replies of unknown length, and `told_usd` is what the `n_told` requests cost by what their
+    system says. `by_row` has the same of each row that asked.
+    """
+
+    to: Mapping[str, Any] = attrs.field(kw_only=True)
+    stage: str | None = attrs.field(kw_only=True)
+    told: bool = attrs.field(kw_only=True)
+    requests: int = 0
     input_tokens: float = 0.0
     reported: bool = False
     lost: int = 0
     silent: int = 0
-    told_usd: float = 0.0
     n_told: int = 0
-    _asked: list[tuple[Asked, float]] = attrs.Factory(list)
+    by_row: dict[int, Counted] = attrs.Factory(dict)
+    _asked: list[tuple[int, Asked, float]] = attrs.Factory(list)
 
     @property
     def model(self) -> str | None:
         named = self.to.get("model")
         return named if isinstance(named, str) else None
 
-    def take(self, asked: Asked, at_s: float) -> None:
-        """One more request, at this time."""
-        self._asked.append((asked, at_s))
+    def take(self, row: int, asked: Asked, at_s: float) -> None:
+        """One more request, of this row at this time."""
+        self._asked.append((row, asked, at_s))
 
     def settle(self, model: CacheModel) -> None:
         """Replay all of them, in the order in which they were sent."""
         prompts = [
             attrs.evolve(asked.request, at_s=at_s)
-            for asked, at_s in self._asked
+            for _, asked, at_s in self._asked
             if asked.request is not None
             for _ in range(1 + asked.lost)
         ]
         replayed = iter(model.replay(prompts))
-        for asked, _ in self._asked:
+        for row, asked, _ in self._asked:
             self.lost += asked.lost
+            own = self.by_row.setdefault(row, Counted())
             billed = None
             if asked.request is not None:
                 for _ in range(asked.lost):
-                    self._add(next(replayed), model)
+                    self._add(own, next(replayed), model)
                 billed = next(replayed)
             reported = _reported(asked, model)
             self.reported = self.reported or (
@@ -76,19 +99,17 @@ class Account:
             )
             if (reported or billed) is None and asked.cost_usd is None:
                 continue  # nothing came of it but what was lost
-            self._add(reported or billed or Billed(0, 0, 0), model)
-            self.replies += asked.reply_tokens or 0
+            self._add(own, reported or billed or Billed(0, 0, 0), model)
             self.silent += asked.reply_tokens is None
-            if asked.cost_usd is not None:
-                self.n_told += 1
-                self.told_usd += asked.cost_usd
+            self.n_told += asked.cost_usd is not None
+            for counted in (self, own):
+                counted.replies += asked.reply_tokens or 0
+                counted.told_usd += asked.cost_usd or 0.0
 
-    def _add(self, billed: Billed, model: CacheModel) -> None:
+    def _add(self, own: Counted, billed: Billed, model: CacheModel) -> None:
         self.requests += 1
-        self.tokens += billed.tokens
-        self.cached += billed.cached
-        self.written += billed.written
-        self.plain += billed.plain
+        self.add(billed)
+        own.add(billed)
         self.input_tokens += model.input_tokens(billed)
 
     def raw_usd(self, price: Price | None) -> float | None:
@@ -101,10 +122,13 @@ class Account:
         """With what the cache makes cheaper, and what filling it costs; None as above."""
         if price is None or self._lacks(price):
             return self._told()
-        read = price.input * model.read if price.cached_input is None else price.cached_input
-        read = price.input if model.is_none else read
-        prompts = self.plain + model.write * self.written
-        return (prompts * price.input + self.cached * read + self.replies * price.output) / 1e6
+        return self.priced(price, model)
+
+    def net_usd_by_row(self, price: Price | None, model: CacheModel) -> dict[int, float]:
+        """What each row adds to that, where it is known."""
+        if price is None or self._lacks(price):
+            return {row: own.told_usd for row, own in self.by_row.items()}
+        return {row: own.priced(price, model) for row, own in self.by_row.items()}
 
     def _lacks(self, price: Price) -> bool:
         """Whether a reply that is paid for is of unknown length."""
@@ -125,35 +149,42 @@ def _reported(asked: Asked, model: CacheModel) -> Billed | None:
 
 @attrs.define(repr=False, eq=False)
 class Bill:
-    """What one system sent and is billed for it, and what it got for that."""
+    """What one system sent and is billed for it, and what it got for that.
+
+    `passed` says of every row, failed ones included, whether it passes; `rows` did not fail.
+    """
 
     accounts: dict[tuple[Any, ...], Account] = attrs.Factory(dict)
     rows: int = 0
-    passing: int = 0
+    passed: list[float] = attrs.Factory(list)
     scored: int = 0
     total_score: float = 0.0
     whole: bool = False
-    _asked: list[tuple[Key, list[Asked]]] = attrs.Factory(list)
+    _asked: list[tuple[int, Key, list[Asked]]] = attrs.Factory(list)
 
     @classmethod
     def of(cls, rows: Iterable[EvalRow], score_field: str, threshold: float) -> Bill:
         """What the rows tell, to be settled."""
         bill = cls()
         before = after = 0
-        for row in rows:
+        for place, row in enumerate(rows):
+            score = row.scores.get(score_field) if row.error is None else None
+            bill.passed.append(1.0 if score is not None and score >= threshold else 0.0)
             if row.error is None:
                 before += row.input_tokens
                 after += row.output_tokens
                 bill.rows += 1
-                bill._score(row.scores.get(score_field), threshold)
+            if score is not None:
+                bill.scored += 1
+                bill.total_score += score
             if asked := list(_asked(row)):
-                bill._asked.append(((row.dataset, row.example_id, row.repeat), asked))
+                bill._asked.append((place, (row.dataset, row.example_id, row.repeat), asked))
         bill.whole = after >= before > 0
         return bill
 
     def conversations(self, *, in_turns: bool) -> set[Key]:
         """Examples of which turns before the last are known to be sent, or are not."""
-        return {key for key, asked in self._asked if any(one.held for one in asked) == in_turns}
+        return {key for _, key, asked in self._asked if any(one.held for one in asked) == in_turns}
 
     def settle(self, model: CacheModel, gap_s: float, rewritten: Container[Key]) -> None:
         """Replay all requests in order, `gap_s` apart where no time is told.
@@ -161,29 +192,23 @@ class Bill:
         Of conversations that were `rewritten`, only the last request.
         """
         n_requests = 0
-        for key, asked in self._asked:
+        for place, key, asked in self._asked:
             kept = [one for one in asked if not (one.held and key in rewritten)]
             # An endpoint that was not asked at the turns before has nothing of them in its cache.
             held = {_whom(one) for one in kept if one.held}
             for one in kept:
                 at_s = one.request.at_s if one.request is not None else 0.0
                 counted = attrs.evolve(one, cached_tokens=None) if _whom(one) in held else one
-                self._account(one).take(counted, at_s or n_requests * gap_s)
+                self._account(one).take(place, counted, at_s or n_requests * gap_s)
                 n_requests += 1 + one.lost
         self._asked = []
         for account in self.accounts.values():
             account.settle(model)
 
-    def _score(self, score: float | None, threshold: float) -> None:
-        if score is not None:
-            self.scored += 1
-            self.total_score += score
-            self.passing += score >= threshold
-
     def _account(self, asked: Asked) -> Account:
         whom = _whom(asked)
         if whom not in self.accounts:
-            self.accounts[whom] = Account(asked.to, asked.stage, asked.told)
+            self.accounts[whom] = Account(to=asked.to, stage=asked.stage, told=asked.told)
         return self.accounts[whom]
 
     @property
@@ -217,6 +242,26 @@ class Bill:
     def net_usd(self, price_of: PriceOf, model: CacheModel) -> float | None:
         """Of all accounts; None where one of them is not known."""
         return _sum(one.net_usd(price_of(one), model) for one in self._paid())
+
+    def net_usd_of_pass(self, price_of: PriceOf, model: CacheModel) -> float:
+        """Net dollars for each passing row; infinite where none passes."""
+        spent = [0.0] * len(self.passed)
+        for one in self._paid():
+            for row, usd in one.net_usd_by_row(price_of(one), model).items():
+                spent[row] += usd
+        return measured_ratio(spent, self.passed, better="lower") if any(self.passed) else math.inf
+
+    def hit_rate(self) -> float:
+        """The share of prompt tokens that came from the cache, as `share` has it."""
+        cached, tokens = [0.0] * len(self.passed), [0.0] * len(self.passed)
+        for one in self.accounts.values():
+            for row, own in one.by_row.items():
+                cached[row] += own.cached
+                tokens[row] += own.tokens
+        if not any(tokens):
+            return share(self.cached, self.tokens)
+        asked = [c if t else math.nan for c, t in zip(cached, tokens, strict=True)]
+        return measured_ratio(asked, tokens, better="higher")
 
     def _paid(self) -> list[Account]:
         return [one for one in self.accounts.values() if one.requests]

@@ -153,7 +153,7 @@ def _numbers(bill: Bill, model: CacheModel, price_of: PriceOf) -> dict[str, floa
         return {}
     found = {
         "billed_tokens": bill.input_tokens,
-        "cache_hit_rate": share(bill.cached, bill.tokens),
+        "cache_hit_rate": bill.hit_rate(),
     }
     accounts = [one for one in bill.accounts.values() if one.requests]
     if all(one.net_usd(price_of(one), model) is None for one in accounts):
@@ -161,7 +161,7 @@ def _numbers(bill: Bill, model: CacheModel, price_of: PriceOf) -> dict[str, floa
     raw, net = bill.raw_usd(price_of), bill.net_usd(price_of, model)
     if raw is None or net is None:  # of some it is known: all together is not
         return found | dict.fromkeys(("raw_usd", "net_usd", "net_usd_of_pass"), math.nan)
-    of_pass = net / bill.passing if bill.passing else math.inf
+    of_pass = bill.net_usd_of_pass(price_of, model)
     return found | {"raw_usd": raw, "net_usd": net, "net_usd_of_pass": of_pass}
 
 

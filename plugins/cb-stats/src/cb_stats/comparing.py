@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from cb_stats.noninferiority import judge
-from cb_stats.records import Comparison, Options, Report, Verdict
+from cb_stats.records import Comparison, CostInterval, Options, Report, Verdict
 from cb_stats.resampling import front_shares, permutation_p_value
 from cb_stats.sameness import other_data
 from cb_stats.samples import Key, Pairs, Question, grouped, sides_of
@@ -197,8 +197,7 @@ def _comparison(
         wins=sum(d > 0 for d in differences),
         ties=sum(d == 0 for d in differences),
         losses=sum(d < 0 for d in differences),
-        tokens=pairs.share_of_tokens(),
-        dollars=pairs.share_of_dollars(),
+        **_costs(pairs),
         within_variance=pairs.within_variance(),
         regressed=_regressed(pairs, differences),
     )
@@ -236,6 +235,16 @@ def _comparison(
             else judge(estimate, steady, df, margin, alpha=alpha, power=power)
         ),
     )
+
+
+def _costs(pairs: Pairs) -> dict[str, Any]:
+    """What the system spends of what the baseline does, and how sure that is."""
+    shares = {"tokens": pairs.share_of_tokens(), "dollars": pairs.share_of_dollars()}
+    known = {name: share for name, share in shares.items() if share is not None}
+    found: dict[str, Any] = {name: share.value for name, share in known.items()}
+    sure = {name: CostInterval.of(share) for name, share in known.items()}
+    found["cost_intervals"] = {name: one for name, one in sure.items() if one is not None}
+    return found
 
 
 def _adjusted(level: Sequence[Comparison], alpha: float) -> Iterator[Comparison]:

@@ -10,6 +10,7 @@ import attrs
 
 from cb_stats.noninferiority import NonInferiority
 from cbcore.exceptions import UsageError
+from cbcore.stats import Estimate
 
 Verdict = Literal["better", "worse", "undecided"]
 
@@ -41,6 +42,23 @@ class Options:
     seed: int = 0
 
 
+@attrs.frozen
+class CostInterval:
+    """The 95 % interval of a share of what the baseline spends; None for a bound it lacks."""
+
+    low: float | None
+    high: float | None
+    method: str | None
+
+    @classmethod
+    def of(cls, share: Estimate) -> CostInterval | None:
+        """Of a share; None where nothing was seen to vary."""
+        if share.interval is None:
+            return None
+        low, high = (bound if math.isfinite(bound) else None for bound in share.interval)
+        return cls(low, high, share.method)
+
+
 @attrs.frozen(kw_only=True)
 class Comparison:
     """One system against a baseline, on the `n` examples that both have a score for.
@@ -50,8 +68,9 @@ class Comparison:
     of the `test`, `p_adjusted` after Holm over all comparisons of the same level. The `verdict`
     goes by that. `detectable` is the smallest true difference that so many examples would mostly
     show, `needed` how many would show the one that was seen, and `needed_to_detect` the one that
-    was asked for. `regressed` names the examples that
-    lost most.
+    was asked for. `tokens` and `dollars` are shares of what the baseline spends; `cost_intervals`
+    say how sure each is, with the `method`, and without bounds where that has none. `regressed`
+    names the examples that lost most.
     """
 
     system: str
@@ -79,6 +98,7 @@ class Comparison:
     needed_to_detect: int | None = None
     tokens: float | None = None
     dollars: float | None = None
+    cost_intervals: Mapping[str, CostInterval] = attrs.Factory(dict)
     within_variance: float | None = None
     non_inferiority: NonInferiority | None = None
     unpaired: Mapping[str, int] = attrs.Factory(dict)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from cb_stats.records import Comparison, Report
-from cb_stats.wording import VERDICTS, cost, lost, numbers, remarks, subject
+from cb_stats.wording import cost, lost, numbers, remarks, subject, verdict
 from cbcore.cli.kit import clean
 from cbcore.plain import json_safe
 
@@ -23,7 +23,7 @@ def as_text(report: Report) -> str:
         if (one.dataset is None) != (level is None) or level == "nothing yet":
             lines += ["", "Overall" if one.dataset is None else "By dataset and group"]
         level = one.dataset
-        lines.append(f"{VERDICTS[one.verdict].upper()}: {subject(one)}{cost(one)}")
+        lines.append(f"{verdict(one).upper()}: {subject(one)}{cost(one)}")
         lines += [f"    {told}" for told in (numbers(one), *remarks(one))]
     if report.pareto:
         lines += ["", "On the Pareto front of score and tokens, when examples are drawn anew"]
@@ -66,8 +66,7 @@ def _table(comparisons: list[Comparison]) -> Iterator[str]:
     yield "| verdict | comparison | numbers | lost most |"
     yield "| :-- | :-- | :-- | :-- |"
     for one in comparisons:
-        verdict = VERDICTS[one.verdict]
-        told = f"**{verdict}**" if one.verdict == "worse" else verdict
+        told = f"**{verdict(one)}**" if one.verdict == "worse" else verdict(one)
         cells = (subject(one) + cost(one), numbers(one), lost(one))
         yield f"| {told} | {' | '.join(map(escape, cells))} |"
 

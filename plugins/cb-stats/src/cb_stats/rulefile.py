@@ -80,11 +80,12 @@ def rules_of(data: Mapping[str, Any], where: str, flags: Mapping[str, Any]) -> R
     for key in ("alpha", "strict", "inconclusive", "systems"):
         if (value := flags.get(key, data.get(key))) is not None:
             wanted[key] = value
-    _check(wanted, where)
+    _check(wanted, where, flags)
     return Rules(**wanted)
 
 
-def _check(wanted: Mapping[str, Any], where: str) -> None:
+def _check(wanted: Mapping[str, Any], where: str, flags: Mapping[str, Any]) -> None:
+    """Refuse what cannot be, by the flag or the file that says it."""
     if wanted.get("inconclusive", "pass") not in ("pass", "fail"):
         raise ConfigError(
             where, f"inconclusive is 'pass' or 'fail', not {wanted['inconclusive']!r}"
@@ -96,7 +97,9 @@ def _check(wanted: Mapping[str, Any], where: str) -> None:
         raise ConfigError(where, f"systems must be a list of names, not {systems!r}")
     alpha = wanted.get("alpha", attrs.fields(Rules).alpha.default)
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
-        raise ConfigError(where, f"alpha must be between 0 and 1, not {alpha!r}")
+        said = "--alpha" if "alpha" in flags else where
+        raise ConfigError(said, f"alpha must be between 0 and 1, not {alpha!r}")
     for metric, margin in wanted["max_drop"].items():
         if margin < 0:
-            raise ConfigError(where, f"the drop of {metric} must not be negative, as {margin!r} is")
+            said = "--max-drop" if metric in flags.get("max_drop", {}) else where
+            raise ConfigError(said, f"the drop of {metric} must not be negative, as {margin!r} is")

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import attrs
 
 from cbcore.results import EvalResult, EvalRow
-from cbcore.stats import CLUSTER
+from cbcore.stats import CLUSTER, Estimate, ratio_of
 
 Key: TypeAlias = "tuple[str, str | int]"
 """Dataset and example."""
@@ -125,20 +125,23 @@ class Pairs:
         clusters = [a.cluster if a.cluster is not None else b.cluster for a, b in both]
         return grouped(self.keys, clusters)
 
-    def share_of_tokens(self) -> float | None:
+    def share_of_tokens(self) -> Estimate | None:
         """The tokens of the first system over those of the second."""
-        below = math.fsum(q.tokens for q in self.second)
-        return math.fsum(q.tokens for q in self.first) / below if below else None
+        mine, theirs = ([q.tokens for q in side] for side in (self.first, self.second))
+        return ratio_of(mine, theirs, self.groups())
 
-    def share_of_dollars(self) -> float | None:
+    def share_of_dollars(self) -> Estimate | None:
         """The dollars of the first system over those of the second, where both say."""
-        spent = [
-            (a.dollars, b.dollars)
-            for a, b in zip(self.first, self.second, strict=True)
+        paid = [
+            i
+            for i, (a, b) in enumerate(zip(self.first, self.second, strict=True))
             if a.dollars is not None and b.dollars is not None
         ]
-        below = math.fsum(b for _, b in spent)
-        return math.fsum(a for a, _ in spent) / below if below else None
+        mine, theirs = (
+            [side[i].dollars or 0.0 for i in paid] for side in (self.first, self.second)
+        )
+        groups = self.groups()
+        return ratio_of(mine, theirs, None if groups is None else [groups[i] for i in paid])
 
     def within_variance(self) -> float | None:
         """How much attempts at one question differ, on average; None with one attempt each."""

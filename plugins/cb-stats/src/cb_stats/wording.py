@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cb_stats.records import Comparison
+from cb_stats.records import Comparison, CostInterval
 
 FEW_CLUSTERS = 30
 """Below so many clusters an interval is itself a guess, and that is said."""
 
-VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
+_VERDICTS = {"better": "better", "worse": "worse", "undecided": "no difference shown"}
+
+
+def verdict(one: Comparison) -> str:
+    """What came of a comparison; of nothing, nothing came."""
+    return _VERDICTS[one.verdict] if one.n else "not compared"
 
 
 def subject(one: Comparison) -> str:
@@ -76,11 +81,24 @@ def claim(one: Comparison) -> str:
 def cost(one: Comparison) -> str:
     """What the system spends of what the baseline does."""
     shares = [
-        f"{100 * share:.0f}% of its {name}"
+        f"{100 * share:.0f}%{_sure(one.cost_intervals.get(name))} of its {name}"
         for name, share in (("tokens", one.tokens), ("dollars", one.dollars))
         if share is not None
     ]
     return f" at {' and '.join(shares)}" if shares else ""
+
+
+def _sure(found: CostInterval | None) -> str:
+    """The interval of a share in percent, with as many digits as tell its ends apart."""
+    if found is None:
+        return ""
+    if found.low is None or found.high is None:
+        return " [unbounded]"
+    for digits in range(3):
+        low, high = (f"{100 * bound:.{digits}f}" for bound in (found.low, found.high))
+        if low != high:
+            return f" [{low}, {high}]"
+    return ""  # the same share of every example
 
 
 def lost(one: Comparison) -> str:

@@ -16,7 +16,14 @@ from cb_sweeps.samples import Sample, sample_of
 from cb_sweeps.smallest import smallest_budget
 from cbcore.results import EvalRow, Section
 from cbcore.results.families import Family, families_of
-from cbcore.stats import Estimate, holm, mean_of, paired_p_value
+from cbcore.stats import (
+    Estimate,
+    holm,
+    lower_bound_of,
+    mean_of,
+    paired_mean_of,
+    paired_p_value,
+)
 
 ABSENT = "–"
 _UNITS = {"output_tokens": "tokens", "latency": "seconds"}
@@ -65,7 +72,7 @@ class BudgetCurves:
         curves = [Curve.of(family, sample) for family in families]
         lines = [self._line(curve, curves, sample, full) for curve in curves]
         return Section(
-            title=self._title(sample, full),
+            title=self._title(sample, full) + self._too_few(sample, full),
             lines=[*lines, *_compared(curves, sample)],
             header="family",
             columns=self._columns(curves, full),
@@ -75,6 +82,15 @@ class BudgetCurves:
     def _title(self, sample: Sample, full: str | None) -> str:
         against = f", compared with {full}" if full else ""
         return f"Budgets: {self.score_field} on {len(sample.keys):,} examples{against}"
+
+    def _too_few(self, sample: Sample, full: str | None) -> str:
+        """Said where `none` is all that can be found, however well the families do."""
+        if full is None or not all(0 <= s <= 1 for own in sample.scores.values() for s in own):
+            return ""
+        least = lower_bound_of([0.0] * len(sample.keys), sample.groups)
+        if least is None or least >= -self.margin:
+            return ""
+        return f", too few to rule a loss of {self.margin:g} out"
 
     def _columns(self, curves: Sequence[Curve], full: str | None) -> dict[str, str]:
         shared = reading.shared_range(curves)
@@ -175,11 +191,19 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "area": f"{_estimate(mean_of(lost, sample.groups), sign='+')}, {_p_text(p_value)}",
+            "area": f"{_estimate(_difference(lost, sample), sign='+')}, {_p_text(p_value)}",
             "p_value": p_value,
         }
         for (name, lost), p_value in zip(found, p_values, strict=True)
     ]
+
+
+def _difference(lost: Sequence[float], sample: Sample) -> Estimate | None:
+    """The mean difference, with the interval of differences of which few may be other than 0."""
+    mean, steady = mean_of(lost, sample.groups), paired_mean_of(lost, sample.groups, reach=None)
+    if mean is None:
+        return None
+    return attrs.evolve(mean, interval=None if steady is None else steady.interval)
 
 
 def _point(cost: float, estimate: Estimate | None, label: str) -> dict[str, Any]:

@@ -41,9 +41,10 @@ def smallest_budget(
     """Compare every point with the scores of the whole context, on the same examples."""
     order = sorted(range(len(curve.budgets)), key=curve.budgets.__getitem__)
     lost = [list(map(sub, curve.scores[i], full)) for i in order]
+    within = all(0 <= score <= 1 for scores in (*curve.scores, full) for score in scores)
     found: int | None = None
     for i, differences in zip(reversed(order), reversed(lost), strict=True):
-        bound = lower_bound_of(differences, groups)
+        bound = lower_bound_of(differences, groups, reach=1.0 if within else None)
         if bound is None or bound < -margin:
             break
         found = i
