@@ -229,7 +229,7 @@ class EvalResult:
         found = sum_up(grouped, self.metrics, self.config.get("score_field"))
         left.summary, left.problems = found.summary, found.problems
         left.estimates, left.undecided = found.estimates, found.undecided
-        left.verdicts = found.verdicts
+        left.verdicts, left.config = found.verdicts, found.told(config)
         left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
 

@@ -297,3 +297,13 @@ def test_evaluators_that_took_no_part_are_not_named():
     evaluators = [{"name": "a", "emits": ["f1"]}, {"name": "b", "emits": ["x"]}, {"name": "c"}]
     result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config={"evaluators": evaluators})
     assert [used.name for used in used_in(result, Survey.of(result).scores)] == ["a", "c"]
+
+
+def test_what_gave_nothing_is_not_named():
+    """A metric or an evaluator of which the result says so; one it says nothing of is believed."""
+    told = {
+        "evaluators": [{"name": "a", "idle": True}, {"name": "b"}],
+        "metrics": [{"name": "c"}, {"name": "d", "idle": True}],
+    }
+    result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config=told)
+    assert [used.name for used in used_in(result, {"f1"})] == ["b", "c"]

@@ -43,10 +43,13 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         for of_run, new in zip(grouped, renamed, strict=True)
         for system, rows in of_run.items()
     }
-    found = sum_up(parts, _metrics(first, second), score)
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
+    metrics = _metrics(first, second)
+    found = sum_up(parts, metrics, score)
     config: RunConfig = {**first.config, "run_id": " and ".join(names)}
+    if metrics:
+        config = found.told(config)
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
     return EvalResult(
@@ -93,7 +96,10 @@ def _records(
         for record in recorded or ():
             name = record.get("name")
             known = {**record, "name": new.get(name, name)} if kind == "systems" else record
-            if known not in found:
+            # What gave nothing to one run may have scored the other.
+            active = {key: value for key, value in known.items() if key != "idle"}
+            if known not in found and active not in found:
+                found = [one for one in found if one != {**active, "idle": True}]
                 found.append(known)
     return found
 

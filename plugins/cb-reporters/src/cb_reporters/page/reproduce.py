@@ -46,16 +46,19 @@ class Used(NamedTuple):
 
 
 def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
-    """Every component that took part; of evaluators, those with one of the scores of the rows."""
+    """Every component that took part: gave something, by what the result says or its rows show.
+
+    Of evaluators, those with one of the `scores` of the rows.
+    """
     return [
         _used(kind, record)
         for key, kind in _KINDS.items()
         for record in components(result.config, key)
-        if kind != "evaluator" or _took_part(record, scores)
+        if not record.get("idle") and (kind != "evaluator" or _has_scored(record, scores))
     ]
 
 
-def _took_part(record: Mapping[str, Any], scores: set[str]) -> bool:
+def _has_scored(record: Mapping[str, Any], scores: set[str]) -> bool:
     """Whether an evaluator left anything; one that does not say what it emits is believed."""
     emits = record.get("emits")
     return not isinstance(emits, list | tuple) or bool(scores & set(map(str, emits)))
