@@ -25,12 +25,15 @@ _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
 
 
-def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> EvalResult:
+def joined(
+    first: EvalResult, second: EvalResult, names: tuple[str, str], *, summed_up: bool = True
+) -> EvalResult:
     """All rows of both, the systems of each called by its run's name as well.
 
     What compares systems is made anew, on the examples that both have: the baseline is the first
     system of the first run that leaves the context whole, or else its first system. Metrics are
-    asked again where they can be made and the runs are not too large to wait for that.
+    asked again where they can be made and the runs are not too large to wait for that. What is not
+    to be `summed_up` has the numbers of each run alone, and none of its rows is read.
     """
     results, score = (first, second), first.config.get("score_field")
     renamed = [
@@ -45,9 +48,9 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
     }
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
-    metrics = _metrics(first, second)
-    found = sum_up(parts, metrics, score)
-    config: RunConfig = {**first.config, "run_id": " and ".join(names)}
+    metrics = _metrics(first, second) if summed_up else []
+    found = sum_up(parts if summed_up else {}, metrics, score)
+    config: RunConfig = {**first.config, "run_id": " and ".join(names), **_ending(results, names)}
     if metrics:
         config = found.told(config)
     for kind in ("systems", "datasets", "evaluators"):
@@ -66,6 +69,16 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         verdicts=found.verdicts,
         texts=_together([_texts_of(*of_run) for of_run in zip(results, grouped, strict=True)]),
     )
+
+
+def _ending(results: Sequence[EvalResult], names: Sequence[str]) -> RunConfig:
+    """How far the runs are: what is said of the first that has not finished."""
+    for result, name in zip(results, names, strict=True):
+        state = result.config.get("state", "finished")
+        if state != "finished":
+            reason = result.config.get("state_reason")
+            return {"state": state, "state_reason": f"{reason} ({name})" if reason else name}
+    return {}
 
 
 def _metrics(first: EvalResult, second: EvalResult) -> list[Any]:
