@@ -12,7 +12,7 @@ import pytest
 
 from cb_reporters import Html
 from cb_reporters.page import Query, Survey, find, opened, render
-from cbcore.results import EvalRow, Texts
+from cbcore.results import EvalRow, Section, Texts
 from cbcore.texts import visible
 
 AXE = Path(__file__).parents[1] / "frontend/node_modules/axe-core/axe.min.js"
@@ -246,6 +246,25 @@ WIDER = """
 const wide = document.documentElement.clientWidth;
 return document.documentElement.scrollWidth > wide;
 """
+
+
+def test_a_phone_is_wide_enough_for_the_pictures_of_sections(browser, written_of, pages):
+    """They are moved sideways where they are; names stand above them in full."""
+    result, long = pages.small(3), "a family with a rather long name " * 3
+    points = [{"x": x, "y": 0.5, "label": "x"} for x in (10, 20)]
+    curves = {"kind": "curves", "x": "x", "y": "y", "series": [{"name": long, "points": points}]}
+    columns = [str(n) for n in range(20)]
+    heat = {"kind": "heat map", "x": "x", "y": "y", "columns": columns}
+    heat["panels"] = [{"title": "p", "rows": ["r"], "values": [[0.5] * 20]}]
+    result.sections = {
+        name: Section(name, [{"name": "line"}], chart=chart)
+        for name, chart in (("curves", curves), ("heat", heat))
+    }
+    with browser.looking(width=390, height=844):
+        browser.open(written_of(result, "pictures"))
+        assert len(browser.texts(".picture svg")) == 2
+        assert not browser.run(WIDER)
+        assert browser.texts("figure .key li")[-1] == long.strip()
 
 
 @pytest.mark.parametrize("name", ["small", "many_systems", "hostile"])
