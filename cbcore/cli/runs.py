@@ -215,6 +215,8 @@ def _spelt(part: Mapping[str, Any], name: str) -> str:
         return f"{name} = {' | '.join(_spelt(stage, stage['component']) for stage in stages)}"
     owner = f"{part['plugin']} {part['version'] or ''}".strip()
     given = {key: value for key, value in part["params"].items() if value not in (None, "", [], {})}
+    if str(part["component"]).startswith("py:"):
+        given.pop("function", None)  # which the component says
     return f"{name} ({owner}){''.join(f' {key}={value}' for key, value in given.items())}"
 
 

@@ -307,3 +307,25 @@ def test_what_gave_nothing_is_not_named():
     }
     result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config=told)
     assert [used.name for used in used_in(result, {"f1"})] == ["b", "c"]
+
+
+def test_what_extended_a_run_is_named_with_what_it_brought():
+    """Its version made the numbers as well."""
+    told = {
+        "extension_plugins": [
+            {"name": "suites", "component": "suite", "params": {"suites": ["a"]}}
+        ],
+        "suite_plugins": [{"name": "a", "plugin": "cb-suites", "version": "0.1.0"}],
+    }
+    used = used_in(EvalResult([], config=told), set())
+    assert [(one.kind, one.spelt) for one in used] == [
+        ("extension", "suite:suites=[a]"),
+        ("suite", "a"),
+    ]
+    assert used[1].source == "cb-suites 0.1.0"
+
+
+def test_a_function_of_ones_own_is_spelt_as_it_is_asked_for():
+    """With what it is given, and without the object that it is."""
+    params = {"function": "functools.partial(<function cut>, share=0.3)", "share": 0.3}
+    assert spelt({"component": "py:./m.py:cut", "params": params}) == "py:./m.py:cut:share=0.3"

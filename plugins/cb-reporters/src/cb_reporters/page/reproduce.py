@@ -32,6 +32,7 @@ _ASKED = {
 }
 _ALL_OR_NONE = ("evaluators", "metrics")
 """What is chosen as a whole where none is named: one that is named leaves the others out."""
+_BROUGHT = "_plugins"
 _GIVEN_IN_PYTHON = "given in Python"
 
 
@@ -48,11 +49,14 @@ class Used(NamedTuple):
 def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
-    Of evaluators, those with one of the `scores` of the rows.
+    Of evaluators, those with one of the `scores` of the rows. Last come what extended the run, and
+    the components of kinds that extensions bring.
     """
+    brought = (key for key in result.config if key.endswith(_BROUGHT))
+    kinds = {**_KINDS, **{key: key.removesuffix(_BROUGHT) for key in brought}}
     return [
         _used(kind, record)
-        for key, kind in _KINDS.items()
+        for key, kind in kinds.items()
         for record in components(result.config, key)
         if not record.get("idle") and (kind != "evaluator" or _has_scored(record, scores))
     ]
@@ -84,11 +88,13 @@ def spelt(record: Mapping[str, Any]) -> str:
     if stages:
         return " | ".join(spelt(stage) for stage in stages)
     params = record.get("params")
-    given = params.items() if isinstance(params, Mapping) else ()
-    told = ",".join(
-        f"{key}={_value(value)}" for key, value in given if value not in (None, "", [], {})
-    )
+    given = dict(params) if isinstance(params, Mapping) else {}
     name = str(record.get("component") or record.get("name") or "")
+    if name.startswith("py:"):
+        given.pop("function", None)  # which the name says
+    told = ",".join(
+        f"{key}={_value(value)}" for key, value in given.items() if value not in (None, "", [], {})
+    )
     return f"{name}:{told}" if told else name
 
 
