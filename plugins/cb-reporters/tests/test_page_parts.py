@@ -14,7 +14,7 @@ from cb_reporters.page.charts import Charts
 from cb_reporters.page.distributions import Distribution, score_spreads
 from cb_reporters.page.families import families_of
 from cb_reporters.page.reading import Reading, context_of
-from cb_reporters.page.reproduce import command_of, spelt, used_in
+from cb_reporters.page.reproduce import commands_of, spelt, used_in
 from cb_reporters.page.sampling import sampled
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow, Section
@@ -200,6 +200,12 @@ def test_a_chain_is_spelt_out_with_every_parameter():
     assert spelt(chain) == "bm25:max_tokens=150,many=[a,b] | extractive"
 
 
+def command_of(result):
+    """The command of a result that is one run."""
+    ((_, command),) = commands_of(result.config)
+    return command
+
+
 def config(**more):
     asked = {"name": "s", "component": "c", "spec": "truncate:max_tokens=5 | extractive:name=it's"}
     told = {"systems": [asked], "datasets": [{"name": "d", "spec": "hotpotqa:sample"}]}
@@ -329,3 +335,15 @@ def test_a_function_of_ones_own_is_spelt_as_it_is_asked_for():
     """With what it is given, and without the object that it is."""
     params = {"function": "functools.partial(<function cut>, share=0.3)", "share": 0.3}
     assert spelt({"component": "py:./m.py:cut", "params": params}) == "py:./m.py:cut:share=0.3"
+
+
+def test_runs_that_are_compared_have_a_command_each():
+    """With the settings of its own; one for both would be a third run."""
+    one = config(run_id="r1", max_examples=9, seed=1)
+    other = config(run_id="r2", max_examples=None, seed=3)
+    told = dict(commands_of({**one, "compared": [one, other]}))
+    assert list(told) == ["r1", "r2"]
+    assert "--max-examples 9" in told["r1"]
+    assert "--seed 1" in told["r1"]
+    assert "--seed 3" in told["r2"]
+    assert "--max-examples" not in told["r2"]

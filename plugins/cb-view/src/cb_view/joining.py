@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -55,6 +55,8 @@ def joined(
         config = found.told(config)
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
+    # For the page, which tells how each of them is made again.
+    config = cast(RunConfig, {**config, "compared": [result.config for result in results]})
     return EvalResult(
         rows=_Rows([_Renamed(rows, system) for system, rows in parts.items()]),
         summary={

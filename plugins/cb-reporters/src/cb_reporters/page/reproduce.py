@@ -104,9 +104,19 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
 
 
-def command_of(result: EvalResult) -> str | None:
-    """The command that makes the run again; None where a part of it was an object of a program."""
-    config: Mapping[str, Any] = result.config
+def commands_of(config: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """The command that makes the run again; of runs that are compared, that of each, by its id.
+
+    None where a part of the run was an object of a program.
+    """
+    compared = config.get("compared")
+    if not isinstance(compared, list | tuple):
+        return [("", _command(config))]
+    told = [one for one in compared if isinstance(one, Mapping)]
+    return [(str(one.get("run_id") or ""), _command(one)) for one in told]
+
+
+def _command(config: Mapping[str, Any]) -> str | None:
     extended = list(_of_extensions(config))
     parts: list[tuple[str, ...]] = [
         part
