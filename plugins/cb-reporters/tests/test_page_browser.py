@@ -178,6 +178,7 @@ def test_the_keyboard_is_enough(browser, written):
     browser.open(written("small"))
     browser.keys("/")
     browser.keys("carved", Keys.TAB)
+    browser.until("return location.hash.includes('carved')")
     browser.settled()
     browser.run("document.querySelector('.examples tbody a').focus()")
     browser.keys(Keys.ENTER)
@@ -469,7 +470,10 @@ def test_rows_that_are_still_being_read_are_waited_for(browser, served, monkeypa
 
 
 def test_a_running_run_is_followed(browser, served, pages):
-    """Rows that come in are shown, numbers and list alike, until the run is over."""
+    """Rows that come in are shown, numbers and list alike, until the run is over.
+
+    What has the focus keeps it, and what was unfolded stays so.
+    """
     whole = served.result
     begun = pages.small(10)
     begun.rows = [row for row in begun.rows if row.error is None and not row.missing]
@@ -477,8 +481,13 @@ def test_a_running_run_is_followed(browser, served, pages):
     browser.open(served.address)
     assert len(browser.listed()) == 10
     assert browser.sections() == ["verdict", "systems", *CHARTS, "examples", "reproduce"]
+    browser.run("document.querySelector('#systems details').open = true")
+    browser.run("document.querySelectorAll('.examples tbody a')[3].focus()")
     served.result, served.survey, served.live = whole, Survey.of(whole), False
     browser.until("return document.querySelectorAll('.examples tbody a').length === 40")
+    assert browser.run("return document.activeElement.innerText") == "sample-03"
+    unfolded = "return Array.from(document.querySelectorAll('#systems details'), d => d.open)"
+    assert browser.run(unfolded) == [True]
     assert browser.sections()[:4] == ["verdict", "systems", "errors", "missing"]
     assert "40 of 40" in browser.texts("#systems tbody tr")[0]
     assert browser.run("return document.querySelectorAll('#frontier .plot svg').length") >= 1
