@@ -124,7 +124,7 @@ def _unended(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> 
     return EvalResult(
         rows=rows,
         summary=found.summary,
-        config=config,
+        config=found.told(config),
         problems=[*problems, *found.problems],
         metrics=metrics,
         estimates=found.estimates,

@@ -17,9 +17,9 @@ MAY_DIFFER = frozenset(
 )
 """What says which run it is, and what bounds a run without changing a row that it finished."""
 
-_OF_A_PLACE = frozenset({"digest", "record_digest", "source_commit", "spec"})
+_OF_A_PLACE = frozenset({"digest", "record_digest", "source_commit", "spec", "idle"})
 """What a record says of a component beside what it is: where it was installed from, how it was
-asked for. Versions and parameters are compared by themselves."""
+asked for, that it gave nothing. Versions and parameters are compared by themselves."""
 
 _FOLDERS = frozenset({"cache_dir"})
 _PLACES_OF_DATA = frozenset({"path", "data_dir"})

@@ -48,7 +48,10 @@ class RunOptions:
 
 @attrs.define(eq=False, repr=False)
 class RunContext:
-    """All that a lane needs of its run. `score_field` is the score that quality means."""
+    """All that a lane needs of its run. `score_field` is the score that quality means.
+
+    `idle` are the keys of the scorers that have given nothing so far.
+    """
 
     counter: TokenCounter
     options: RunOptions = attrs.Factory(RunOptions)
@@ -59,6 +62,7 @@ class RunContext:
     sharding: Sharding | None = None
     budget: Budget = attrs.field(init=False)
     keeping: Keeping | None = attrs.field(default=None, init=False)
+    idle: set[int] = attrs.field(factory=set, init=False)
     _loop: LoopThread | None = attrs.field(default=None, init=False)
     # Systems that were warmed up; one runs on several sources, and is warmed up by the first
     # that has to call it, which none has when everything is stored.

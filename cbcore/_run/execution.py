@@ -22,7 +22,7 @@ from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
-from cbcore._run.scorers import is_awaited
+from cbcore._run.scorers import Scorer, is_awaited
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.rows import GrowingRows
@@ -75,6 +75,7 @@ class Execution:
             (system, [source.for_system(system.name) for source in self.sources])
             for system in self.systems
         ]
+        self.context.idle.update(scorer.key for scorer in self.scorers())
         if self.context.crews is not None:
             self.context.crews.prepare(
                 {
@@ -82,6 +83,12 @@ class Execution:
                     for system, sources in self.bound
                 }
             )
+
+    def scorers(self) -> Iterator[Scorer]:
+        """What scores the rows of any system, as it is bound to it."""
+        for _, sources in self.bound:
+            for source in sources:
+                yield from (*source.scorers, *source.pooled)
 
     def collect(self) -> None:
         """Make all rows. Whatever ends it early is raised, once finished rows are kept."""

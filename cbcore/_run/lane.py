@@ -62,6 +62,7 @@ class Lane:
             scorers=source.scorers,
             score_field=source.expected_score(context.score_field),
             cluster_column=context.options.cluster_column,
+            idle=context.idle,
         )
         self._make_row = self._row_maker.row if context.sharding is None else self._placed
         self._waiting = [scorer for scorer in source.scorers if is_awaited(scorer)]

@@ -18,6 +18,7 @@ LINE_EVERY_S = 30.0
 _LONGEST_WAIT_S = 1.0
 _PER_SECOND = 4
 _BAR = 20
+_LEAST_BAR = 4
 _LEAST_NAME = 12
 
 
@@ -73,14 +74,17 @@ def _told(watched: Watched) -> Iterator[None]:
 def fitted(standing: Standing, columns: int) -> str:
     """One line of at most so many columns; what names take is what the numbers leave.
 
-    Numbers have the same width from row to row, so that nothing jumps.
+    Numbers have the same width from row to row, so that nothing jumps. Where there is no room for
+    all of them, the bar is shorter, and the last ones are left out as a whole.
     """
     facts = [_done(standing), *_facts(standing)]
-    share = _share(standing)
-    if share is not None:
-        full = round(share * _BAR)
-        facts.insert(0, "━" * full + "╌" * (_BAR - full))
     line = "  ".join(facts)
+    while len(line) > columns and len(facts) > 1:
+        line = "  ".join(facts := facts[:-1])
+    share, room = _share(standing), min(_BAR, columns - len(line) - 2)
+    if share is not None and room >= _LEAST_BAR:
+        full = round(share * room)
+        line = f"{'━' * full}{'╌' * (room - full)}  {line}"
     if columns - len(line) - 2 < _LEAST_NAME:
         return line[:columns]
     return f"{line}  {_shortened(_where(standing), columns - len(line) - 2)}"

@@ -32,6 +32,7 @@ class RowMaker:
     `scorers` are those of its rows. A row that lacks `score_field` gets the reason. What the
     example has in the `cluster_column` is kept as the row's cluster. `raised` is what the call
     behind the last errored row raised; `failed` is the first evaluator that did for the last row.
+    Scorers that gave something are taken out of `idle`, where they stand by their keys.
     """
 
     def __init__(
@@ -42,8 +43,10 @@ class RowMaker:
         scorers: Sequence[Scorer] = (),
         score_field: str | None = None,
         cluster_column: str | None = None,
+        idle: set[int] | None = None,
     ) -> None:
         self._system = system
+        self._idle = set() if idle is None else idle
         self._counter = counter
         self._open_keys: dict[str, bool] = {}
         self._open_names: set[tuple[str, ...]] = set()
@@ -71,14 +74,7 @@ class RowMaker:
         try:
             row.input_tokens = self._counter.visible(work.example)
             if output is None:
-                row.error = redact(outcome.error or "")
-                row.example_id = hide(row.example_id)
-                if outcome.spent:
-                    row.metadata.update(self._plain(outcome.spent))
-                self.raised = outcome.raised
-                if self.raised is not None:
-                    _keep_traceback(row, self.raised.traceback)
-                return row
+                return self._errored(row, outcome)
             self._keep_output(row, work.example, output)
             if outcome.stage_s is not None:
                 _keep_stages(row, outcome.stage_s)
@@ -88,7 +84,10 @@ class RowMaker:
             raise
         except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
             return self._refused(outcome, error)
+        idle = self._idle
         for scorer, scores in outcome.scores:
+            if idle and (type(scores) is not dict or scores):
+                idle.discard(scorer.key)
             try:
                 self._keep_scores(row, scorer, scores, outcome.failed_spent)
             except KeyboardInterrupt:
@@ -101,6 +100,17 @@ class RowMaker:
             row.missing[main] = self._unscored.reason(work.example, output)
         if are_known():
             self._blot_names(row)
+        return row
+
+    def _errored(self, row: EvalRow, outcome: Outcome) -> EvalRow:
+        """The row of a call that failed, with why."""
+        row.error = redact(outcome.error or "")
+        row.example_id = hide(row.example_id)
+        if outcome.spent:
+            row.metadata.update(self._plain(outcome.spent))
+        self.raised = outcome.raised
+        if self.raised is not None:
+            _keep_traceback(row, self.raised.traceback)
         return row
 
     def _refused(self, outcome: Outcome, error: BaseException) -> EvalRow:

@@ -30,6 +30,7 @@ from cbcore.exceptions import (
     StoreError,
 )
 from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results._idle import with_idle
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
@@ -149,8 +150,14 @@ class Run:
 
     def _scoring_parts(self) -> list[Part]:
         """What scores the rows of any system, each part once."""
-        sources = [source for _, bound in self.execution.bound for source in bound]
-        return list(dict.fromkeys(one.part for s in sources for one in (*s.scorers, *s.pooled)))
+        return list(dict.fromkeys(scorer.part for scorer in self.execution.scorers()))
+
+    def _idle_evaluators(self) -> set[str]:
+        """Those that gave nothing to any row: no example had what they need."""
+        idle, gave = set[str](), set[str]()
+        for scorer in self.execution.scorers():
+            (idle if scorer.key in self.context.idle else gave).add(scorer.part.name)
+        return idle - gave
 
     def _tell_recalled(self) -> None:
         if self.context.store is not None:
@@ -183,7 +190,7 @@ class Run:
             result.texts = None
             if failure is None:
                 failure = error
-                result.config = {**self.config, **_ending(failure)}
+                result.config = {**result.config, **_ending(failure)}
         return failure
 
     def _n_stored(self) -> int | None:
@@ -284,6 +291,7 @@ class Run:
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
+        config = with_idle(found.told(config, sections), "evaluators", self._idle_evaluators())
         return EvalResult(
             rows=rows,
             summary=hide(found.summary),

@@ -181,7 +181,8 @@ def _told(run: KeptRun) -> dict[str, Any]:
             "commit": manifest["git_commit"] or "–",
             "machine": f"{manifest['host']['platform']}, Python {manifest['host']['python']}",
         }
-    lines["seed"] = config.get("seed")
+    if (seed := config.get("seed")) is not None:
+        lines["seed"] = seed
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
     if shard := config.get("shard"):
@@ -194,13 +195,30 @@ def _told(run: KeptRun) -> dict[str, Any]:
         lines[f"score {len([k for k in lines if k.startswith('score')]) + 1}"] = (
             f"{system} {_number(score)} ({config.get('score_field')})"
         )
-    kinds: Mapping[str, Any] = config
+    kinds: Mapping[str, Any] = _config_of(run)
     for kind in ("systems", "datasets", "evaluators", "metrics"):
-        for position, part in enumerate(kinds.get(kind) or ()):
-            owner = f"{part['plugin']} {part['version'] or ''}".strip()
-            params = "".join(f" {key}={value}" for key, value in part["params"].items())
-            lines[f"{kind} {position + 1}"] = f"{part['name']} ({owner}){params}"
+        took_part = (part for part in kinds.get(kind) or () if not part.get("idle"))
+        for position, part in enumerate(took_part, start=1):
+            lines[f"{kind} {position}"] = _spelt(part, part["name"])
     return lines
+
+
+def _config_of(run: KeptRun) -> Mapping[str, Any]:
+    """What is known of the parts of a run; of one that has ended, also which gave nothing."""
+    config: Mapping[str, Any] = run.record.manifest["config"]
+    ended = run.document() if "argv" in run.record.manifest else None
+    return config if ended is None else ended.get("config") or config
+
+
+def _spelt(part: Mapping[str, Any], name: str) -> str:
+    """A component with its owner and what it was given; a chain stage by stage."""
+    if stages := part.get("stages"):
+        return f"{name} = {' | '.join(_spelt(stage, stage['component']) for stage in stages)}"
+    owner = f"{part['plugin']} {part['version'] or ''}".strip()
+    given = {key: value for key, value in part["params"].items() if value not in (None, "", [], {})}
+    if str(part["component"]).startswith("py:"):
+        given.pop("function", None)  # which the component says
+    return f"{name} ({owner}){''.join(f' {key}={value}' for key, value in given.items())}"
 
 
 def _counts(rows: Mapping[str, Any] | None, run: KeptRun) -> str:

@@ -38,6 +38,7 @@ from cbcore.merging._shards import (
 from cbcore.merging._tables import Tables, tables_of
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
+from cbcore.results._idle import with_idle
 from cbcore.runconfig import RunConfig
 
 __all__ = ("merge",)
@@ -250,7 +251,7 @@ class _Joining:
             rows=rows,
             summary=found.summary,
             timing=timing,
-            config=self._config,
+            config=found.told(self._config, tables.sections),
             problems=problems,
             sections=tables.sections,
             metrics=tables.metrics,
@@ -290,7 +291,8 @@ def _joined_config(shards: Sequence[GivenShard], lacking: Sequence[str]) -> RunC
     }
     if lacking:
         config["state_reason"] = f"this is partial: {'; '.join(lacking)}"
-    return cast(RunConfig, config)
+    idle = set.intersection(*(given.idle_evaluators() for given in shards))
+    return with_idle(cast(RunConfig, config), "evaluators", idle)
 
 
 def _each_once(records: Any) -> list[Any]:

@@ -62,8 +62,22 @@ class GivenShard:
         """The seconds that each system took."""
         if self.result is not None:
             return self.result.timing
+        return self._told("timing")
+
+    def idle_evaluators(self) -> set[str]:
+        """Those that gave nothing to its rows."""
+        config = self._told("config") if self.result is None else self.result.config
+        records = config.get("evaluators")
+        return {
+            str(one.get("name"))
+            for one in (records if _are_records(records) else None) or ()
+            if one.get("idle")
+        }
+
+    def _told(self, key: str) -> Mapping[str, Any]:
+        """What a kept run says of how it ended."""
         document = self.kept.document() if self.kept is not None else None
-        told = (document or {}).get("timing", {})
+        told = (document or {}).get(key, {})
         return told if isinstance(told, dict) else {}
 
     def rows(self, number: int, readers: dict[Path, Reader]) -> dict[str, Iterator[Placed]]:

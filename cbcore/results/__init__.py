@@ -23,7 +23,7 @@ from cbcore.results._examples import (
 )
 from cbcore.results._flat_rows import FlatColumns
 from cbcore.results._sections import Section, sections_of
-from cbcore.results._summary import Estimates, Summary, sum_up, summarize
+from cbcore.results._summary import Estimates, Summary, sum_up
 from cbcore.runconfig import RunConfig
 from cbcore.texts import visible_json
 
@@ -47,7 +47,6 @@ __all__ = (
     "Section",
     "Texts",
     "sum_up",
-    "summarize",
 )
 
 SCHEMA_VERSION = 1
@@ -229,7 +228,7 @@ class EvalResult:
         found = sum_up(grouped, self.metrics, self.config.get("score_field"))
         left.summary, left.problems = found.summary, found.problems
         left.estimates, left.undecided = found.estimates, found.undecided
-        left.verdicts = found.verdicts
+        left.verdicts, left.config = found.verdicts, found.told(config)
         left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from cbcore.boundary import contained
 from cbcore.introspection import public_attributes
+from cbcore.results._idle import with_idle
 from cbcore.stats import Estimate, Measured, Units, estimate_of
 from cbcore.stats._estimates import FEW_CLUSTERS
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
     from cbcore.results.verdicts import Verdict
+    from cbcore.runconfig import RunConfig
 
-__all__ = ("sum_up", "summarize")
+__all__ = ("sum_up",)
 
 Summary: TypeAlias = dict[str, dict[str, "float | None"]]
 """System → metric value. None stands for "no finite value": nothing scored, nothing passed."""
@@ -31,7 +33,8 @@ class SummedUp:
     """The summary, how sure its values are, and what went wrong.
 
     `undecided` names, for each metric by which one system is best, those whose value the examples
-    do not tell from the best one's.
+    do not tell from the best one's. `idle` are the names of metrics that gave no value to any
+    system, and did not fail.
     """
 
     summary: Summary
@@ -39,19 +42,11 @@ class SummedUp:
     undecided: dict[str, list[str]] = attrs.Factory(dict)
     verdicts: list[Verdict] = attrs.Factory(list)
     problems: list[str] = attrs.Factory(list)
+    idle: set[str] = attrs.Factory(set)
 
-
-def summarize(
-    rows_by_system: Mapping[str, Sequence[EvalRow]], metrics: Sequence[Any]
-) -> tuple[Summary, list[str]]:
-    """Compute every metric for every system. Returns the summary and what went wrong.
-
-    A metric that raises loses its own values only. When two instances of a metric emit the
-    same key, the first keeps it and the later ones are qualified by what sets them apart:
-    `mean_score`, `mean_score[score_field=recall]`.
-    """
-    found = sum_up(rows_by_system, metrics)
-    return found.summary, found.problems
+    def told(self, config: RunConfig, sections: Collection[str] = ()) -> RunConfig:
+        """The config with what is known now of its metrics: which gave neither value nor section."""
+        return with_idle(config, "metrics", self.idle.difference(sections))
 
 
 def sum_up(
@@ -59,7 +54,12 @@ def sum_up(
     metrics: Sequence[Any],
     score_field: str | None = None,
 ) -> SummedUp:
-    """As `summarize`, with how sure each `Measured` value is, and who is as good as the best.
+    """Compute every metric for every system: the summary, and what went wrong.
+
+    A metric that raises loses its own values only. When two instances of a metric emit the
+    same key, the first keeps it and the later ones are qualified by what sets them apart:
+    `mean_score`, `mean_score[score_field=recall]`. Of each `Measured` value it is said how sure
+    it is, and who is as good as the best.
 
     With a `score_field`, also what to make of each system, where there are several.
     """
@@ -68,10 +68,13 @@ def sum_up(
     several = len(rows_by_system) > 1
     units = _LazyUnits(rows_by_system, keyed=several)
     taken: set[str] = set()
+    gave: set[str] = set()
     for position, metric in enumerate(metrics):
         values_by_system, problem = _values(metric, rows_by_system)
         if problem:
             found.problems.append(problem)
+        is_idle = not problem and not any(values_by_system.values())
+        (found.idle if is_idle else gave).add(_name(metric))
         # A key means the same for every system, also where an earlier metric left a system out.
         unique: dict[str, str] = {}
         for key in dict.fromkeys(key for values in values_by_system.values() for key in values):
@@ -85,6 +88,7 @@ def sum_up(
                 finite = value is not None and math.isfinite(value)
                 found.summary[system][unique[key]] = float(value) if finite else None  # type: ignore[arg-type]
         _add_estimates(found, metric, values_by_system, unique, units)
+    found.idle -= gave  # of two with one name, nobody could tell which it is
     if several and score_field is not None:
         from cbcore.results.verdicts import verdicts_of
 
@@ -113,8 +117,11 @@ def _values(
                 if value is not None and not isinstance(value, Measured):
                     per_system[key] = float(value)
         return values, None
-    name = getattr(metric, "name", type(metric).__name__)
-    return {}, f"metric {name!r} failed: {tried.reason}"
+    return {}, f"metric {_name(metric)!r} failed: {tried.reason}"
+
+
+def _name(metric: Any) -> str:
+    return str(getattr(metric, "name", type(metric).__name__))
 
 
 def _add_estimates(
@@ -142,8 +149,9 @@ def _add_estimates(
                 if (alike := not_told_from_best(by_system, units)) is not None:
                     found.undecided[name] = alike
     if tried.error is not None:
-        name = getattr(metric, "name", type(metric).__name__)
-        found.problems.append(f"metric {name!r}: how sure it is cannot be said: {tried.reason}")
+        found.problems.append(
+            f"metric {_name(metric)!r}: how sure it is cannot be said: {tried.reason}"
+        )
 
 
 class _LazyUnits(dict[str, Units]):
@@ -184,5 +192,5 @@ def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:
         if any(rival.get(name, value) != value for rival in rivals)
     }
     if not different:
-        return f"{key}[{getattr(metric, 'name', type(metric).__name__)}]"
+        return f"{key}[{_name(metric)}]"
     return f"{key}[{','.join(f'{name}={value}' for name, value in different.items())}]"

@@ -269,6 +269,29 @@ def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
     assert SECRET not in text + json.dumps(manifest)
 
 
+def test_a_run_is_shown_with_what_took_part_in_it(place):
+    """Chains stage by stage; nothing that has no value, and nobody who gave nothing."""
+    asked = (
+        "-s",
+        "truncate:max_tokens=3 | extractive:name=cut",
+        "-d",
+        "hotpotqa:sample",
+        "-n",
+        "2",
+    )
+    assert place.cb("run", *asked, "-o", "json=r.json").returncode == 0
+    for named in ("latest", "r.json"):
+        text = place.cb("runs", "show", named).stdout
+        assert re.search(
+            r"cut = truncate \(cb-baselines \S+\) .*max_tokens=3.* \| extractive ", text
+        )
+        assert "mean_score (" in text
+        assert "spending (" not in text
+        assert "None" not in text
+    told = place.json("runs", "show", "latest")["manifest"]["config"]["metrics"]
+    assert "spending" in [record["name"] for record in told]
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_a_changed_working_directory_is_marked_beside_its_commit(place):
     """The number was not made by that commit alone; without a repository there is none."""

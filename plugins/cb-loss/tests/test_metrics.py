@@ -53,6 +53,7 @@ def test_every_cause_is_told_apart():
     counts = dict.fromkeys(TABLE, 1)
     assert line == {"name": "short", "examples": 6, **counts, "beside": "full"}
     assert "beside" not in section.columns
+    assert {key for key, told in section.columns.items() if "\n" in told} == set(TABLE)
 
 
 def test_where_full_context_was_not_run_it_says_what_is_missing():

@@ -12,7 +12,7 @@ import pytest
 
 from cb_reporters import Html
 from cb_reporters.page import Query, Survey, find, opened, render
-from cbcore.results import EvalRow, Texts
+from cbcore.results import EvalRow, Section, Texts
 from cbcore.texts import visible
 
 AXE = Path(__file__).parents[1] / "frontend/node_modules/axe-core/axe.min.js"
@@ -178,6 +178,7 @@ def test_the_keyboard_is_enough(browser, written):
     browser.open(written("small"))
     browser.keys("/")
     browser.keys("carved", Keys.TAB)
+    browser.until("return location.hash.includes('carved')")
     browser.settled()
     browser.run("document.querySelector('.examples tbody a').focus()")
     browser.keys(Keys.ENTER)
@@ -246,6 +247,25 @@ WIDER = """
 const wide = document.documentElement.clientWidth;
 return document.documentElement.scrollWidth > wide;
 """
+
+
+def test_a_phone_is_wide_enough_for_the_pictures_of_sections(browser, written_of, pages):
+    """They are moved sideways where they are; names stand above them in full."""
+    result, long = pages.small(3), "a family with a rather long name " * 3
+    points = [{"x": x, "y": 0.5, "label": "x"} for x in (10, 20)]
+    curves = {"kind": "curves", "x": "x", "y": "y", "series": [{"name": long, "points": points}]}
+    columns = [str(n) for n in range(20)]
+    heat = {"kind": "heat map", "x": "x", "y": "y", "columns": columns}
+    heat["panels"] = [{"title": "p", "rows": ["r"], "values": [[0.5] * 20]}]
+    result.sections = {
+        name: Section(name, [{"name": "line"}], chart=chart)
+        for name, chart in (("curves", curves), ("heat", heat))
+    }
+    with browser.looking(width=390, height=844):
+        browser.open(written_of(result, "pictures"))
+        assert len(browser.texts(".picture svg")) == 2
+        assert not browser.run(WIDER)
+        assert browser.texts("figure .key li")[-1] == long.strip()
 
 
 @pytest.mark.parametrize("name", ["small", "many_systems", "hostile"])
@@ -450,7 +470,10 @@ def test_rows_that_are_still_being_read_are_waited_for(browser, served, monkeypa
 
 
 def test_a_running_run_is_followed(browser, served, pages):
-    """Rows that come in are shown, numbers and list alike, until the run is over."""
+    """Rows that come in are shown, numbers and list alike, until the run is over.
+
+    What has the focus keeps it, and what was unfolded stays so.
+    """
     whole = served.result
     begun = pages.small(10)
     begun.rows = [row for row in begun.rows if row.error is None and not row.missing]
@@ -458,8 +481,13 @@ def test_a_running_run_is_followed(browser, served, pages):
     browser.open(served.address)
     assert len(browser.listed()) == 10
     assert browser.sections() == ["verdict", "systems", *CHARTS, "examples", "reproduce"]
+    browser.run("document.querySelector('#systems details').open = true")
+    browser.run("document.querySelectorAll('.examples tbody a')[3].focus()")
     served.result, served.survey, served.live = whole, Survey.of(whole), False
     browser.until("return document.querySelectorAll('.examples tbody a').length === 40")
+    assert browser.run("return document.activeElement.innerText") == "sample-03"
+    unfolded = "return Array.from(document.querySelectorAll('#systems details'), d => d.open)"
+    assert browser.run(unfolded) == [True]
     assert browser.sections()[:4] == ["verdict", "systems", "errors", "missing"]
     assert "40 of 40" in browser.texts("#systems tbody tr")[0]
     assert browser.run("return document.querySelectorAll('#frontier .plot svg').length") >= 1

@@ -14,7 +14,7 @@ from cb_reporters.page.charts import Charts
 from cb_reporters.page.distributions import Distribution, score_spreads
 from cb_reporters.page.families import families_of
 from cb_reporters.page.reading import Reading, context_of
-from cb_reporters.page.reproduce import command_of, spelt, used_in
+from cb_reporters.page.reproduce import commands_of, spelt, used_in
 from cb_reporters.page.sampling import sampled
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow, Section
@@ -200,6 +200,12 @@ def test_a_chain_is_spelt_out_with_every_parameter():
     assert spelt(chain) == "bm25:max_tokens=150,many=[a,b] | extractive"
 
 
+def command_of(result):
+    """The command of a result that is one run."""
+    ((_, command),) = commands_of(result.config)
+    return command
+
+
 def config(**more):
     asked = {"name": "s", "component": "c", "spec": "truncate:max_tokens=5 | extractive:name=it's"}
     told = {"systems": [asked], "datasets": [{"name": "d", "spec": "hotpotqa:sample"}]}
@@ -297,3 +303,47 @@ def test_evaluators_that_took_no_part_are_not_named():
     evaluators = [{"name": "a", "emits": ["f1"]}, {"name": "b", "emits": ["x"]}, {"name": "c"}]
     result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config={"evaluators": evaluators})
     assert [used.name for used in used_in(result, Survey.of(result).scores)] == ["a", "c"]
+
+
+def test_what_gave_nothing_is_not_named():
+    """A metric or an evaluator of which the result says so; one it says nothing of is believed."""
+    told = {
+        "evaluators": [{"name": "a", "idle": True}, {"name": "b"}],
+        "metrics": [{"name": "c"}, {"name": "d", "idle": True}],
+    }
+    result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config=told)
+    assert [used.name for used in used_in(result, {"f1"})] == ["b", "c"]
+
+
+def test_what_extended_a_run_is_named_with_what_it_brought():
+    """Its version made the numbers as well."""
+    told = {
+        "extension_plugins": [
+            {"name": "suites", "component": "suite", "params": {"suites": ["a"]}}
+        ],
+        "suite_plugins": [{"name": "a", "plugin": "cb-suites", "version": "0.1.0"}],
+    }
+    used = used_in(EvalResult([], config=told), set())
+    assert [(one.kind, one.spelt) for one in used] == [
+        ("extension", "suite:suites=[a]"),
+        ("suite", "a"),
+    ]
+    assert used[1].source == "cb-suites 0.1.0"
+
+
+def test_a_function_of_ones_own_is_spelt_as_it_is_asked_for():
+    """With what it is given, and without the object that it is."""
+    params = {"function": "functools.partial(<function cut>, share=0.3)", "share": 0.3}
+    assert spelt({"component": "py:./m.py:cut", "params": params}) == "py:./m.py:cut:share=0.3"
+
+
+def test_runs_that_are_compared_have_a_command_each():
+    """With the settings of its own; one for both would be a third run."""
+    one = config(run_id="r1", max_examples=9, seed=1)
+    other = config(run_id="r2", max_examples=None, seed=3)
+    told = dict(commands_of({**one, "compared": [one, other]}))
+    assert list(told) == ["r1", "r2"]
+    assert "--max-examples 9" in told["r1"]
+    assert "--seed 1" in told["r1"]
+    assert "--seed 3" in told["r2"]
+    assert "--max-examples" not in told["r2"]

@@ -123,3 +123,21 @@ def test_an_extension_has_headers_of_its_own(reporter):
     for part in ("Promptfoo", "test", "provider", "echo", "greets", "pass", "1.0000"):
         assert part in text
     assert "n-shot" not in text
+
+
+@pytest.mark.parametrize("reporter", [Table(width=80), Markdown(), Html()], ids=lambda r: r.name)
+def test_what_columns_mean_stands_below_their_table(reporter):
+    """Of those that say it; in the head there is only what they are called."""
+    columns = {"n": "n", "kept": "kept\nright <b>here</b> too"}
+    section = Section("Losses", [{"name": "short", "n": 3, "kept": 2}], "system", columns)
+    text = reporter.render(attrs.evolve(result(), sections={"losses": section}))
+    head, _, below = text.partition("Losses")[2].partition("short")
+    assert "kept" in head
+    assert "right" not in head
+    assert ("<b>here" in below) == (reporter.name == "table")
+    meaning = {
+        "table": "kept: right",
+        "markdown": "**kept**: right",
+        "html": "<dt><bdi>kept</bdi></dt>",
+    }
+    assert meaning[reporter.name] in below

@@ -206,3 +206,13 @@ def test_a_difference_loses_nothing(before, after):
 def test_a_text_that_would_take_minutes_to_compare_is_shown_as_replaced(before, after):
     """Nobody waits for a text that was written to be slow."""
     assert {piece.kind for piece in differences(before, after)} == {"dropped", "added"}
+
+
+def test_an_answer_without_a_word_is_told_from_none(cb_runner):
+    """It is said to be empty; a row without one has no such line."""
+    rows = [EvalRow("mute", "e0", {"f1": 0.0}, response=""), EvalRow("cutter", "e0", {"f1": 0.0})]
+    result = EvalResult(rows, {"mute": {}, "cutter": {}}, config={"score_field": "f1"})
+    result.save(cb_runner.folder / "r.json")
+    out = cb_runner("show", "r.json", "e0").stdout
+    assert out.count("response") == 1
+    assert "response   (empty)" in out.partition("mute")[2].partition("cutter")[0]

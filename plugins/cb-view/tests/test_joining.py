@@ -72,3 +72,25 @@ def test_a_search_in_two_kept_runs_is_one_in_what_is_stored(tmp_path):
     assert scan(["rain e3"]) == {3}
     assert scan(["fog", "ship 7"]) == {7}
     assert scan(["snow"]) == set()
+
+
+def test_each_of_two_runs_is_made_again_by_a_command_of_its_own(tmp_path):
+    """Not by one of both, which nobody ran."""
+    for n, seed in ((2, 1), (3, 5)):
+        evaluate(
+            ["identity | extractive:name=full"],
+            "hotpotqa:sample",
+            max_examples=n,
+            seed=seed,
+            cache_dir=tmp_path,
+            progress=False,
+        )
+    one, other = open_run("latest", tmp_path), open_run("latest~1", tmp_path)
+    page = joined(one, other, ("1", "2")).to_html().partition("<h2>Reproduce</h2>")[2]
+    commands = [part.partition("</code>")[0] for part in page.split("<pre")[1:]]
+    assert len(commands) == 2
+    for command, (n, seed) in zip(commands, ((3, 5), (2, 1)), strict=True):
+        assert f"--max-examples {n}" in command
+        assert f"--seed {seed}" in command
+    for result in (one, other):
+        assert result.config["run_id"] in page

@@ -184,7 +184,7 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkey
         assert go.wait(60)
         return render(*arguments, **options)
 
-    monkeypatch.setattr("cb_view.viewing.render", slow)
+    monkeypatch.setattr("cb_view.looking.render", slow)
     viewed = Viewed(lambda: made(n=4), lambda: ("1", False))
     assert viewed.page(wait_s=0.01) is None
     assert viewed.examples({})["total"] == 4
@@ -241,18 +241,21 @@ def test_a_large_run_is_shown_before_all_of_its_rows_are_read(made):
 
 def test_a_large_run_that_goes_on_is_shown_before_it_is_summed_up(made):
     """And what is shown stays while it is summed up again; small ones are waited for."""
-    whole = made(n=600, state="running")
-    bare = EvalResult(whole.rows, {system: {} for system in whole.summary}, config=whole.config)
     allowed, state, clock, reads = threading.Event(), ["1", True], [0.0], []
+    n_examples = {"1": 600, "2": 700}
 
     def read():
         reads.append(state[0])
         assert allowed.wait(60)
-        return whole
+        return made(n=n_examples[state[0]], state="running")
+
+    def glance():
+        whole = made(n=n_examples[state[0]], state="running")
+        return EvalResult(whole.rows, {s: {} for s in whole.summary}, config=whole.config)
 
     def viewed(**settings):
         return Viewed(
-            *(read, lambda: tuple(state)), glance=lambda: bare, clock=lambda: clock[0], **settings
+            *(read, lambda: tuple(state)), glance=glance, clock=lambda: clock[0], **settings
         )
 
     large = viewed(rows_first=100)
@@ -275,8 +278,9 @@ def test_a_large_run_that_goes_on_is_shown_before_it_is_summed_up(made):
     assert large.examples({})["total"] == 600
     allowed.set()
     until(lambda: large.state()["version"] == "2")
+    assert large.examples({})["total"] == 700
     small = viewed()
-    assert small.examples({})["total"] == 600
+    assert small.examples({})["total"] == 700
     assert small.state()["version"] == "2"
 
 

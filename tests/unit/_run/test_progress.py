@@ -103,6 +103,17 @@ def test_long_names_leave_the_numbers_where_they_are(columns):
     assert short_line.startswith(numbers)
 
 
+def test_in_eighty_columns_errors_and_what_was_recalled_are_told():
+    """The bar makes room for them; no number is cut in two."""
+    tally = Tally(1265, 12, 1000, 11_660, 0.25, EvalRow("sys", 1, dataset="data"))
+    line = fitted(Standing(tally, 15_010, 352.0), 79)
+    assert len(line) <= 79
+    assert "1,265 of 15,010 rows   8%" in line
+    assert line.endswith("39 s left  12 errors  1,000 recalled")
+    shorter = fitted(Standing(tally, 15_010, 352.0), 60)
+    assert shorter.endswith("39 s left  12 errors")
+
+
 def test_names_of_others_cannot_drive_the_terminal():
     """They are shown as they are written, with what is unseen spelled out."""
     row = EvalRow("system\x1b]0;title\x07", 1, dataset="data\u202e\x9b2J")

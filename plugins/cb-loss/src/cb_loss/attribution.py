@@ -10,7 +10,16 @@ import attrs
 from cbcore.results import EvalRow, Section
 from cbcore.results.attribution import Attribution, attribute
 
-COLUMNS = ("examples", "kept", "dropped", "misread", "lost", "unable", "gained")
+COLUMNS = {
+    "examples": "",
+    "kept": "right with the whole context, and here",
+    "dropped": "no longer right, and evidence is gone",
+    "misread": "no longer right, although the evidence is there",
+    "lost": "no longer right, and nothing is known of the evidence",
+    "unable": "not right with the whole context either",
+    "gained": "right only here",
+}
+"""The columns of the section, and what they mean."""
 
 
 @attrs.frozen
@@ -42,7 +51,7 @@ class LossAttribution:
         if not found:
             return None
         known = [one for one in found if not one.missing]
-        columns = {name: name for name in COLUMNS}
+        columns = {name: f"{name}\n{told}" if told else name for name, told in COLUMNS.items()}
         if len({one.baseline for one in known}) > 1:
             columns["beside"] = "beside"
         if not any(one.counts()["lost"] for one in known):

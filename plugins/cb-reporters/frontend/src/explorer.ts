@@ -75,7 +75,8 @@ export class Explorer {
   }
 
   /** The same list once more, as when rows were added; systems and scores may be more now. */
-  refresh(head: Head): Promise<void> {
+  async refresh(head: Head): Promise<void> {
+    const held = this.#list.focused;
     const names = ({ systems, datasets, scores, baseline }: Head): string =>
       JSON.stringify([systems, datasets, scores, baseline]);
     const isOther = names(head) !== names(this.#head);
@@ -87,7 +88,8 @@ export class Explorer {
       this.#opened.renew(head);
       this.#layOut();
     }
-    return this.#load({ offset: this.#found.offset });
+    await this.#load({ offset: this.#found.offset });
+    if (held !== undefined) this.#list.focus(held);
   }
 
   async #apply(query: Query): Promise<void> {

@@ -32,6 +32,19 @@ export class List {
     this.element.replaceChildren(table);
   }
 
+  /** The example whose link has the focus. */
+  get focused(): string | undefined {
+    const element = document.activeElement;
+    if (!element || !this.element.contains(element)) return undefined;
+    return element.closest<HTMLElement>("tr[data-example]")?.dataset.example;
+  }
+
+  /** Give the focus to an example, where nothing else has it. */
+  focus(example: string): void {
+    const link = this.element.querySelector<HTMLElement>(`tr[data-example="${example}"] a`);
+    if (document.activeElement === document.body) link?.focus({ preventScroll: true });
+  }
+
   #compared(query: Query): { mine: number; theirs: number } | null {
     const { systems, baseline } = this.#head;
     const mine = systems.indexOf(query.system);

@@ -42,13 +42,27 @@ export function replaceSections(fresh: Document): void {
   let before: Element | null = null;
   for (const section of fresh.querySelectorAll<HTMLElement>("header, main > section")) {
     const shown = document.getElementById(section.id);
-    const stays = shown !== null && section.dataset.live === undefined;
-    const placed = stays ? shown : document.adoptNode(section);
-    if (shown) shown.replaceWith(placed);
-    else if (before?.parentElement?.localName === "main") before.after(placed);
+    if (shown && section.dataset.live === undefined) {
+      before = shown; // not even put there again, which would take the focus from what is in it
+      continue;
+    }
+    const placed = document.adoptNode(section);
+    if (shown) {
+      keepUnfolded(shown, placed);
+      shown.replaceWith(placed);
+    } else if (before?.parentElement?.localName === "main") before.after(placed);
     else document.querySelector("main")?.prepend(placed);
     before = placed;
   }
+}
+
+/** What a reader has unfolded stays so. */
+function keepUnfolded(shown: HTMLElement, placed: HTMLElement): void {
+  const named = (details: HTMLDetailsElement): string =>
+    details.querySelector("summary")?.textContent ?? "";
+  const open = new Set(Array.from(shown.querySelectorAll("details"), (d) => d.open && named(d)));
+  for (const details of placed.querySelectorAll("details"))
+    details.open ||= open.has(named(details));
 }
 
 export function headOf(page: Document): Head {

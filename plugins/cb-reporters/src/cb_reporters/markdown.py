@@ -56,6 +56,10 @@ class Markdown:
             blocks.append("\n".join(f"- {_paragraph(verdict)}" for verdict in view.verdicts))
         for section in view.sections:
             blocks += [f"### {escape(section.title)}", _section(section)]
+            if section.legend:
+                blocks.append(
+                    " · ".join(f"**{escape(h)}**: {escape(m)}" for h, m in section.legend)
+                )
         if view.datasets:
             blocks += ["### By dataset", _by_dataset(view.systems, view.datasets)]
         if view.details:

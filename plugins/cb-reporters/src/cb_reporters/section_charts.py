@@ -46,14 +46,23 @@ def _heat_maps(chart: Mapping[str, Any]) -> Iterator[Markup]:
         title = str(panel.get("title") or "")
         yield join(
             tag("figcaption", f"{title}: {chart.get('y')} down, {chart.get('x')} across"),
-            tag(
-                *("svg", *cells, *labels),
-                viewBox=f"0 0 {_LABEL_W + len(columns) * _CELL_W} {below + 8}",
-                width=float(_LABEL_W + len(columns) * _CELL_W),
-                role="img",
-                aria_label=f"heat map of {title}",
+            _picture(
+                *(f"heat map of {title}", _LABEL_W + len(columns) * _CELL_W, below + 8),
+                *(*cells, *labels),
             ),
         )
+
+
+def _picture(label: str, width: int, height: int, *drawings: Markup) -> Markup:
+    """A picture of this size; where there is no room for it, it is moved sideways."""
+    svg = tag(
+        *("svg", *drawings),
+        viewBox=f"0 0 {width} {height}",
+        width=float(width),
+        role="img",
+        aria_label=label,
+    )
+    return tag("div", svg, class_="picture", tabindex="0", role="group", aria_label=label)
 
 
 def _cell(x: int, y: int, value: float | None, where: str) -> Markup:
@@ -88,17 +97,16 @@ def _curves(chart: Mapping[str, Any]) -> Markup | None:
     bounds = (p.get(key) for _, points in series for p in points for key in ("y", "low", "high"))
     ys = [y for bound in bounds if (y := formats.finite(bound)) is not None]
     scale = _Scale(0.0, _round_end(max(xs)), *_heights(series, ys))
-    drawings = [_series(name, points, scale, i) for i, (name, points) in enumerate(series)]
+    drawings = [_series(points, scale, i) for i, (_, points) in enumerate(series)]
+    key = (
+        tag("li", tag("bdi", name), class_=f"series-{i % _N_COLOURS}")
+        for i, (name, _) in enumerate(series)
+    )
     named = f"{chart.get('y')} against {chart.get('x')}"
     return join(
+        tag("ul", *key, class_="key"),
         tag("figcaption", named),
-        tag(
-            *("svg", _axes(scale), *drawings),
-            viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-            width=float(_WIDTH),
-            role="img",
-            aria_label=named,
-        ),
+        _picture(named, _WIDTH, _HEIGHT, _axes(scale), *drawings),
     )
 
 
@@ -126,7 +134,7 @@ class _Scale:
         self.x0, self.x1, self.y0, self.y1 = x0, x1, y0, y1
 
     def x(self, value: float) -> float:
-        return _MARGIN + (value - self.x0) / (self.x1 - self.x0) * (_WIDTH - 4 * _MARGIN)
+        return _MARGIN + (value - self.x0) / (self.x1 - self.x0) * (_WIDTH - 2 * _MARGIN)
 
     def y(self, value: float) -> float:
         value = min(max(value, self.y0), self.y1)
@@ -149,7 +157,7 @@ def _axes(scale: _Scale) -> Markup:
     return join(*lines)
 
 
-def _series(name: str, points: Sequence[Mapping[str, Any]], scale: _Scale, number: int) -> Markup:
+def _series(points: Sequence[Mapping[str, Any]], scale: _Scale, number: int) -> Markup:
     colour = "currentColor"
     places = [(scale.x(float(p["x"])), scale.y(float(p["y"]))) for p in points]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -162,8 +170,6 @@ def _series(name: str, points: Sequence[Mapping[str, Any]], scale: _Scale, numbe
             )
         told = f"{point.get('label')}: {float(point['y']):.3f} at {float(point['x']):.4g}"
         drawings.append(tag("circle", tag("title", told), cx=x, cy=y, r=4, fill=colour))
-    top = _MARGIN + number * 18
-    drawings.append(_label(_WIDTH - 3 * _MARGIN + 12, top, name, "start", fill=colour))
     return tag("g", *drawings, class_=f"series-{number % _N_COLOURS}")
 
 

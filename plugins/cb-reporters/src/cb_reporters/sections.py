@@ -37,7 +37,8 @@ class SectionView:
 
     Each system has a value with its standard error and the number of examples behind it. Of the
     `n_described` columns before them, those in `of_scores` may tell scores of one line apart.
-    Where no line has scores there are its columns alone, and they are the values.
+    Where no line has scores there are its columns alone, and they are the values. The `legend`
+    has the headers that say what they mean, with that.
     """
 
     title: str
@@ -48,6 +49,7 @@ class SectionView:
     one_system: bool
     lines: tuple[SectionLine, ...]
     chart: Mapping[str, Any] | None = None
+    legend: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, section: Section, systems: Sequence[str]) -> SectionView | None:
@@ -55,7 +57,8 @@ class SectionView:
         nodes = [node for node in section.lines if isinstance(node, Mapping)]
         if not nodes:
             return None
-        columns = {str(key): str(header) for key, header in section.columns.items()}
+        told = {str(key): str(text).partition("\n") for key, text in section.columns.items()}
+        columns = {key: header for key, (header, _, _) in told.items()}
         scores = [score for node in nodes for score in _scores(node)]
         numbers = ("value", "± stderr", "n") if len(systems) == 1 else tuple(systems)
         of_scores = (*_OF_SCORES, *numbers) if scores or _reasons(nodes) else ()
@@ -74,6 +77,7 @@ class SectionView:
                 for line in _lines(node, list(columns), systems)
             ),
             chart=section.chart if isinstance(section.chart, Mapping) else None,
+            legend=tuple((header, meaning) for header, _, meaning in told.values() if meaning),
         )
 
 

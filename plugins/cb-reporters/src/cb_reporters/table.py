@@ -61,6 +61,8 @@ class Table:
         for section in view.sections:
             title = wrap(visible(section.title), columns)
             lines += ["", *title, *_section_lines(section, columns)]
+            meanings = " · ".join(f"{header}: {meaning}" for header, meaning in section.legend)
+            lines += wrap(visible(meanings), columns)
         if view.datasets:
             by_dataset = _Grid.of(view.systems, view.datasets)
             lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, quote, unquote
 
@@ -108,14 +109,16 @@ class Site:
         return self.views.get(run_id, make)
 
     def _pair(self, one: str, other: str) -> Viewed:
-        def read() -> EvalResult:
-            return joined(self.shelf.open(one), self.shelf.open(other), _short(one, other))
+        def read(*, summed_up: bool = True) -> EvalResult:
+            first, second = (self.shelf.open(run, summed_up=summed_up) for run in (one, other))
+            return joined(first, second, _short(one, other), summed_up=summed_up)
 
         def state() -> tuple[str, bool]:
             (first, is_live), (second, is_live_too) = self._version(one), self._version(other)
             return f"{first} {second}", is_live or is_live_too
 
-        return self.views.get(f"{one} {other}", lambda: Viewed(read, state, at_end=False))
+        glance = partial(read, summed_up=False)
+        return self.views.get(f"{one} {other}", lambda: Viewed(read, state, glance=glance))
 
     def _version(self, run_id: str) -> tuple[str, bool]:
         entry = self.shelf.entry(run_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -25,12 +25,15 @@ _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
 
 
-def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> EvalResult:
+def joined(
+    first: EvalResult, second: EvalResult, names: tuple[str, str], *, summed_up: bool = True
+) -> EvalResult:
     """All rows of both, the systems of each called by its run's name as well.
 
     What compares systems is made anew, on the examples that both have: the baseline is the first
     system of the first run that leaves the context whole, or else its first system. Metrics are
-    asked again where they can be made and the runs are not too large to wait for that.
+    asked again where they can be made and the runs are not too large to wait for that. What is not
+    to be `summed_up` has the numbers of each run alone, and none of its rows is read.
     """
     results, score = (first, second), first.config.get("score_field")
     renamed = [
@@ -43,12 +46,17 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         for of_run, new in zip(grouped, renamed, strict=True)
         for system, rows in of_run.items()
     }
-    found = sum_up(parts, _metrics(first, second), score)
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
-    config: RunConfig = {**first.config, "run_id": " and ".join(names)}
+    metrics = _metrics(first, second) if summed_up else []
+    found = sum_up(parts if summed_up else {}, metrics, score)
+    config: RunConfig = {**first.config, "run_id": " and ".join(names), **_ending(results, names)}
+    if metrics:
+        config = found.told(config)
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
+    # For the page, which tells how each of them is made again.
+    config = cast(RunConfig, {**config, "compared": [result.config for result in results]})
     return EvalResult(
         rows=_Rows([_Renamed(rows, system) for system, rows in parts.items()]),
         summary={
@@ -63,6 +71,16 @@ def joined(first: EvalResult, second: EvalResult, names: tuple[str, str]) -> Eva
         verdicts=found.verdicts,
         texts=_together([_texts_of(*of_run) for of_run in zip(results, grouped, strict=True)]),
     )
+
+
+def _ending(results: Sequence[EvalResult], names: Sequence[str]) -> RunConfig:
+    """How far the runs are: what is said of the first that has not finished."""
+    for result, name in zip(results, names, strict=True):
+        state = result.config.get("state", "finished")
+        if state != "finished":
+            reason = result.config.get("state_reason")
+            return {"state": state, "state_reason": f"{reason} ({name})" if reason else name}
+    return {}
 
 
 def _metrics(first: EvalResult, second: EvalResult) -> list[Any]:
@@ -93,7 +111,10 @@ def _records(
         for record in recorded or ():
             name = record.get("name")
             known = {**record, "name": new.get(name, name)} if kind == "systems" else record
-            if known not in found:
+            # What gave nothing to one run may have scored the other.
+            active = {key: value for key, value in known.items() if key != "idle"}
+            if known not in found and active not in found:
+                found = [one for one in found if one != {**active, "idle": True}]
                 found.append(known)
     return found
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import attrs
 
-from cb_reporters.page import Query, Scan, Survey, find, opened, render
+from cb_reporters.page import Query, Scan, Survey, find, opened
+from cb_view.looking import Opened, carried_over
 from cbcore.boundary import contained
 from cbcore.results import EvalResult
 
@@ -25,6 +26,9 @@ _PATIENCE_S = 3.0
 """How long a browser waits for a page before it is told how far that is."""
 _REST = 5
 """How many times as long as it took to look at a run that goes on, it is left alone."""
+_GROWN = 1.1
+"""How many times as many rows a large run that goes on has when its numbers are made anew. All rows
+are read for them: so, over a whole run, each is read about eleven times, however often one looks."""
 
 
 class Viewed:
@@ -32,10 +36,10 @@ class Viewed:
 
     The survey holds numbers and ids, no texts: rows and texts are read when they are shown. A
     large run is shown as soon as some of its rows were read, and the rest is read meanwhile. Of a
-    run that goes on, only the rows that are new are gone through, where new ones come `at_end`
-    of their system's; and it is looked at again only so often that most of the time is left for
-    other things. A `glance` gives it without its numbers, which take long in a large run: those
-    are read meanwhile too, and until then what was shown before stays.
+    run that goes on, only the rows that are new are gone through; and it is looked at again only
+    so often that most of the time is left for other things. A `glance` gives it without its
+    numbers, which take all rows: those of a large run are made meanwhile, and anew when it has
+    grown by a good part. Until then those of before stay.
     """
 
     def __init__(
@@ -44,14 +48,12 @@ class Viewed:
         state: Callable[[], tuple[str, bool]],
         *,
         glance: Callable[[], EvalResult] | None = None,
-        at_end: bool = True,
         rows_first: int = _ROWS_FIRST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
         self._state = state
         self._glance = glance
-        self._at_end = at_end
         self._rows_first = rows_first
         self._clock = clock
         self._rest_until = 0.0
@@ -60,7 +62,7 @@ class Viewed:
         self._reading: threading.Thread | None = None
         self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._opened: _Opened | None = None
+        self._opened: Opened | None = None
         self._searched: tuple[tuple[Any, ...], set[int]] | None = None
 
     def page(self, wait_s: float = _PATIENCE_S) -> str | None:
@@ -87,9 +89,11 @@ class Viewed:
         with contained() as tried:
             with self._lock:
                 run = self._fresh()
+                began = self._clock()
                 version = run.shown
                 if run.grows:  # nobody may add to it meanwhile
                     text = run.rendered()
+                    self._rest(began)
             if not run.grows:
                 text = run.rendered()
         self._page = _Page(version, text, tried.error)
@@ -106,11 +110,13 @@ class Viewed:
         query = Query.read(parameters)
         with self._lock:
             run = self._fresh()
-        hits = self._hits(run, query.terms) if query.terms else set()
+            if not query.terms:
+                return find(run.survey.index, query, run.result).to_json()
+        hits = self._hits(run, query.terms)
         with self._lock:
             return find(run.survey.index, query, run.result, lambda _: hits).to_json()
 
-    def _hits(self, run: _Opened, terms: Sequence[str]) -> set[int]:
+    def _hits(self, run: Opened, terms: Sequence[str]) -> set[int]:
         """What a search finds, which takes a while in a large run: others may ask meanwhile."""
         key = (run.shown, run.survey.n_read, tuple(terms))
         known = self._searched
@@ -156,7 +162,7 @@ class Viewed:
             return run.version, live
         return version, live
 
-    def _is_large(self, run: _Opened) -> bool:
+    def _is_large(self, run: Opened) -> bool:
         """Whether it takes long to sum a run up that goes on, so that nobody is to wait for it."""
         return self._glance is not None and run.live and len(run.result.rows) > self._rows_first
 
@@ -166,57 +172,73 @@ class Viewed:
         run = self._opened
         return version if run is None or run.version != version else run.shown
 
-    def _fresh(self) -> _Opened:
+    def _fresh(self) -> Opened:
         """The run as it is now. Only for who holds the lock."""
         version, live = self._now()
         run = self._opened
         if run is None or run.version != version:
             began = self._clock()
-            result, is_summed_up = self._first_look() if live and run is None else (None, True)
-            run = self._taken(version, live, result or self._read(), is_summed_up)
+            result = self._first_look() if live and run is None else None
+            if result is None:
+                result = self._read()
+                run = self._taken(version, live, result, len(result.rows))
+            else:
+                run = self._taken(version, live, result, None)
             self._rest(began)
         if not run.is_whole and (self._reading is None or not self._reading.is_alive()):
             self._reading = threading.Thread(target=self._read_on, daemon=True)
             self._reading.start()
         return run
 
-    def _first_look(self) -> tuple[EvalResult | None, bool]:
-        """A large run that goes on without its numbers, and that they are missing."""
+    def _first_look(self) -> EvalResult | None:
+        """A run that goes on, without its numbers; None where it is small enough to wait for them."""
         result = None if self._glance is None else self._glance()
-        is_large = result is not None and len(result.rows) > self._rows_first
-        return (result, False) if is_large else (None, True)
+        return result if result is not None and len(result.rows) > self._rows_first else None
 
-    def _taken(self, version: str, live: bool, result: EvalResult, is_summed_up: bool) -> _Opened:
+    def _taken(
+        self, version: str, live: bool, result: EvalResult, n_summed_up: int | None
+    ) -> Opened:
         """The run as it was read just now. Only for who holds the lock."""
         run = self._opened
-        goes_on = run is not None and run.live and self._at_end and run.survey.fits(result)
+        goes_on = run is not None and run.live and run.survey.fits(result)
         survey = run.survey if run is not None and goes_on else Survey.begun(result)
         survey.read(result, self._rows_first)
-        self._opened = _Opened(version, live, result, survey, is_summed_up)
+        self._opened = Opened(version, live, result, survey, n_summed_up)
         return self._opened
 
     def _rest(self, began: float) -> None:
-        self._rest_until = self._clock() + _REST * (self._clock() - began)
+        now = self._clock()
+        self._rest_until = max(self._rest_until, now + _REST * (now - began))
 
-    def _renew(self, run: _Opened | None) -> None:
+    def _renew(self, run: Opened | None) -> None:
         """Look whether there is more of a large run that goes on; what is shown stays until then."""
         if run is None or not run.is_whole or not self._is_large(run):
             return
         is_busy = self._renewing is not None and self._renewing.is_alive()
         version, live = self._state()
         if live and version != run.version and self._clock() >= self._rest_until and not is_busy:
-            self._renewing = threading.Thread(target=self._sum_up, daemon=True)
+            self._renewing = threading.Thread(target=self._look_again, daemon=True)
             self._renewing.start()
 
-    def _sum_up(self) -> None:
-        """Read a run that goes on with its numbers, while others look at it as it was."""
+    def _look_again(self) -> None:
+        """Read on in a run that goes on, while others look at it as it was."""
         with contained():  # what cannot be read now is tried again, and told when the run is over
             began, (version, live) = self._clock(), self._state()
-            result = self._read()
+            run = self._opened
+            result, n_summed_up = self._with_numbers(run, live)
             with self._lock:
-                run = self._taken(version, live, result, True)
+                run = self._taken(version, live, result, n_summed_up)
                 run.survey.read(run.result)
                 self._rest(began)
+
+    def _with_numbers(self, run: Opened | None, live: bool) -> tuple[EvalResult, int]:
+        """The run as it is now, with the numbers of before where it has hardly grown since."""
+        if live and self._glance is not None and run is not None and run.n_summed_up is not None:
+            result = self._glance()
+            if len(result.rows) < _GROWN * run.n_summed_up:
+                return carried_over(run.result, result, run.n_summed_up), run.n_summed_up
+        result = self._read()
+        return result, len(result.rows)
 
     def _read_on(self) -> None:
         """Read what is left of the rows, in portions, and then the numbers where there are none."""
@@ -231,42 +253,11 @@ class Viewed:
                     if not is_read:
                         run.survey.read(run.result, _ROWS_AT_ONCE)
                 if is_read:
-                    self._sum_up()
+                    self._look_again()
                     return
                 paused.wait(_PAUSE_S)
         if tried.error is not None:
             self._opened = None  # whoever asks next opens it again, and is told
-
-
-@attrs.frozen(eq=False)
-class _Opened:
-    """A run as it was read, and as far as it was."""
-
-    version: str
-    live: bool
-    result: EvalResult
-    survey: Survey
-    is_summed_up: bool = True
-
-    @property
-    def is_whole(self) -> bool:
-        return self.is_summed_up and self.survey.is_whole(self.result)
-
-    @property
-    def grows(self) -> bool:
-        """Whether the survey is not yet what it will be."""
-        return self.live or not self.is_whole
-
-    @property
-    def shown(self) -> str:
-        """What its page is called; one of rows that were all read is another."""
-        if self.is_whole:
-            return self.version
-        is_read = self.survey.is_whole(self.result)
-        return f"{self.version} {'read' if is_read else 'reading'}"
-
-    def rendered(self) -> str:
-        return render(self.result, self.survey, remote=True, live=self.live, version=self.shown)
 
 
 @attrs.frozen

@@ -170,7 +170,19 @@ def section_table(section: SectionView) -> Markup:
         tag("p", "Value ± standard error; n: examples scored.", class_="caption")
         if section.n_described
         else None,
+        _meanings(section.legend),
     )
+
+
+def _meanings(told: Sequence[tuple[str, str]]) -> Markup | None:
+    """What columns mean, below their table."""
+    if not told:
+        return None
+    meanings = (
+        tag("div", tag("dt", tag("bdi", head)), tag("dd", tag("bdi", meaning)))
+        for head, meaning in told
+    )
+    return tag("dl", *meanings, class_="meanings")
 
 
 def _section_line(line: SectionLine, section: SectionView) -> Markup:

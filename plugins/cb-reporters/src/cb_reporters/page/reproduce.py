@@ -32,6 +32,7 @@ _ASKED = {
 }
 _ALL_OR_NONE = ("evaluators", "metrics")
 """What is chosen as a whole where none is named: one that is named leaves the others out."""
+_BROUGHT = "_plugins"
 _GIVEN_IN_PYTHON = "given in Python"
 
 
@@ -46,16 +47,22 @@ class Used(NamedTuple):
 
 
 def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
-    """Every component that took part; of evaluators, those with one of the scores of the rows."""
+    """Every component that took part: gave something, by what the result says or its rows show.
+
+    Of evaluators, those with one of the `scores` of the rows. Last come what extended the run, and
+    the components of kinds that extensions bring.
+    """
+    brought = (key for key in result.config if key.endswith(_BROUGHT))
+    kinds = {**_KINDS, **{key: key.removesuffix(_BROUGHT) for key in brought}}
     return [
         _used(kind, record)
-        for key, kind in _KINDS.items()
+        for key, kind in kinds.items()
         for record in components(result.config, key)
-        if kind != "evaluator" or _took_part(record, scores)
+        if not record.get("idle") and (kind != "evaluator" or _has_scored(record, scores))
     ]
 
 
-def _took_part(record: Mapping[str, Any], scores: set[str]) -> bool:
+def _has_scored(record: Mapping[str, Any], scores: set[str]) -> bool:
     """Whether an evaluator left anything; one that does not say what it emits is believed."""
     emits = record.get("emits")
     return not isinstance(emits, list | tuple) or bool(scores & set(map(str, emits)))
@@ -81,11 +88,13 @@ def spelt(record: Mapping[str, Any]) -> str:
     if stages:
         return " | ".join(spelt(stage) for stage in stages)
     params = record.get("params")
-    given = params.items() if isinstance(params, Mapping) else ()
-    told = ",".join(
-        f"{key}={_value(value)}" for key, value in given if value not in (None, "", [], {})
-    )
+    given = dict(params) if isinstance(params, Mapping) else {}
     name = str(record.get("component") or record.get("name") or "")
+    if name.startswith("py:"):
+        given.pop("function", None)  # which the name says
+    told = ",".join(
+        f"{key}={_value(value)}" for key, value in given.items() if value not in (None, "", [], {})
+    )
     return f"{name}:{told}" if told else name
 
 
@@ -95,9 +104,19 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
 
 
-def command_of(result: EvalResult) -> str | None:
-    """The command that makes the run again; None where a part of it was an object of a program."""
-    config: Mapping[str, Any] = result.config
+def commands_of(config: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """The command that makes the run again; of runs that are compared, that of each, by its id.
+
+    None where a part of the run was an object of a program.
+    """
+    compared = config.get("compared")
+    if not isinstance(compared, list | tuple):
+        return [("", _command(config))]
+    told = [one for one in compared if isinstance(one, Mapping)]
+    return [(str(one.get("run_id") or ""), _command(one)) for one in told]
+
+
+def _command(config: Mapping[str, Any]) -> str | None:
     extended = list(_of_extensions(config))
     parts: list[tuple[str, ...]] = [
         part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cb_reporters import formats
 from cb_reporters.markup import Markup, join, tag
-from cb_reporters.page.reproduce import Used, command_of, environment_of, used_in
+from cb_reporters.page.reproduce import Used, commands_of, environment_of, used_in
 from cb_reporters.page.tables import header, table
 from cbcore.results import EvalResult
 
@@ -13,7 +13,6 @@ def reproduce_section(result: EvalResult, scores: set[str]) -> Markup | None:
     """Facts, the command, and every component spelt out; nothing that is not there."""
     facts = environment_of(result.config)
     used = used_in(result, scores)
-    command = command_of(result)
     if not facts and not used:
         return None
     settings = [
@@ -23,10 +22,18 @@ def reproduce_section(result: EvalResult, scores: set[str]) -> Markup | None:
     return join(
         tag("h2", "Reproduce"),
         tag("dl", *settings, class_="facts small") if settings else None,
-        tag("pre", tag("code", command), tabindex="0", aria_label="Command") if command else None,
-        None if command or not used else tag("p", _without_command(result), class_="caption"),
+        *(_command(result, *told) for told in commands_of(result.config) if used),
         _components(used) if used else None,
     )
+
+
+def _command(result: EvalResult, run_id: str, command: str | None) -> Markup:
+    """How the run is made again; where there are several, with which of them it is."""
+    whose = tag("p", "Run ", tag("bdi", run_id), class_="caption") if run_id else None
+    if command is None:
+        return join(whose, tag("p", _without_command(result), class_="caption"))
+    label = f"Command of {run_id}" if run_id else "Command"
+    return join(whose, tag("pre", tag("code", command), tabindex="0", aria_label=label))
 
 
 def _without_command(result: EvalResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from cb_reporters.page.index import ExampleIndex
@@ -34,7 +34,7 @@ class Survey:
         self._costs: dict[str, array[float]] = {}
         self._without_cost: set[str] = set()
         self.unscored: dict[str, int] = {}
-        self._read: list[int] = []
+        self._read: dict[str, int] = {}
 
     @classmethod
     def begun(cls, result: EvalResult) -> Survey:
@@ -50,7 +50,7 @@ class Survey:
 
     @property
     def n_read(self) -> int:
-        return sum(self._read)
+        return sum(self._read.values())
 
     def is_whole(self, result: EvalResult) -> bool:
         """Whether all rows of the result were read."""
@@ -59,35 +59,34 @@ class Survey:
     def fits(self, result: EvalResult) -> bool:
         """Whether the result begins, system by system, with the rows that were read."""
         parts = _parts(result)
-        return len(parts) >= len(self._read) and all(
-            len(part) >= n for part, n in zip(parts, self._read, strict=False)
-        )
+        return all(len(parts.get(system, ())) >= n for system, n in self._read.items())
 
     def read(self, result: EvalResult, at_most: int | None = None) -> None:
         """Read on: all rows, or so many, rounded up to what is read together."""
         parts = _parts(result)
-        self._read += [0] * (len(parts) - len(self._read))
+        self._read = {**dict.fromkeys(parts, 0), **self._read}
         wanted = math.inf if at_most is None else self.n_read + at_most
         while self.n_read < wanted:
-            behind = [i for i, part in enumerate(parts) if self._read[i] < len(part)]
+            behind = [system for system, part in parts.items() if self._read[system] < len(part)]
             if not behind:
                 break
-            self._read_some(parts, min(behind, key=self._read.__getitem__))
+            system = min(behind, key=self._read.__getitem__)
+            self._read_some(system, parts[system])
         self._place(result, parts)
 
-    def _read_some(self, parts: Sequence[Sequence[EvalRow]], number: int) -> None:
-        start = self._read[number]
-        rows = parts[number][start : start + _AT_ONCE]
+    def _read_some(self, system: str, part: Sequence[EvalRow]) -> None:
+        start = self._read[system]
+        rows = part[start : start + _AT_ONCE]
         for place, row in enumerate(rows, start):
             self._add(row, place)
-        self._read[number] += len(rows)
+        self._read[system] += len(rows)
 
-    def _place(self, result: EvalResult, parts: Sequence[Sequence[EvalRow]]) -> None:
+    def _place(self, result: EvalResult, parts: Mapping[str, Sequence[EvalRow]]) -> None:
         """Note where the rows of each system begin, which moves while those before it grow."""
         if isinstance(result.rows, RowsBySystem):
-            begins = accumulate(map(len, parts), initial=0)
-            for part, start in zip(parts, begins, strict=False):
-                if part and (number := self.index.systems.get(part[0].system)) is not None:
+            begins = accumulate(map(len, parts.values()), initial=0)
+            for system, start in zip(parts, begins, strict=False):
+                if (number := self.index.systems.get(system)) is not None:
                     self.index.starts[number] = start
 
     def _add(self, row: EvalRow, place: int) -> None:
@@ -127,6 +126,9 @@ class Survey:
         }
 
 
-def _parts(result: EvalResult) -> Sequence[Sequence[EvalRow]]:
+def _parts(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
+    """The rows that stand together, by their system; those that do not by no name."""
     rows = result.rows
-    return rows.parts if isinstance(rows, RowsBySystem) else [rows]
+    if isinstance(rows, RowsBySystem):
+        return {part[0].system: part for part in rows.parts if part}
+    return {"": rows}

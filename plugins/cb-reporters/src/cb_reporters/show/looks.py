@@ -61,7 +61,7 @@ class Look:
         if row.error is not None:
             yield from self._labelled("error", row.error, "error")
         if row.response is not None:
-            yield from self._labelled("response", row.response)
+            yield from self._labelled("response", row.response or "(empty)")
         others = _scores(row, lambda name: name != self.score)
         if self.score in row.scores and others:
             yield from self._labelled("scores", others, "faint")
