@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("aevaluate", "evaluate", "execute", "metrics_of", "render")
+__all__ = ("execute",)  # the others are names of `cbcore`
 
 
 class Settings(TypedDict, total=False):

@@ -22,11 +22,12 @@ class Settings:
     strict: bool = False
     verbosity: int = 0
     log_json: bool = False
-    resuming: str | None = None
-    resuming_argv: list[str] = attrs.Factory(list)
     _host: PluginHost | None = None
-    _asked: tuple[Any, ...] | None = None
-    _distributions: list[Any] = attrs.Factory(list)
+    _asked: tuple[Any, ...] | None = attrs.field(default=None, init=False)
+    _distributions: list[Any] = attrs.field(factory=list, init=False)
+    # `cb resume` writes it and `cb run` reads it: the id of the run that goes on, and how it was
+    # asked for.
+    _resumed: tuple[str, list[str]] | None = attrs.field(default=None, init=False)
 
     def host(self) -> PluginHost:
         """The installed plugins under the policy of flags, environment and `[tool.cb]`.

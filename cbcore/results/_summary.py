@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cbcore.results import EvalRow
     from cbcore.results.verdicts import Verdict
 
-__all__ = ("sum_up", "summarize")
+__all__ = ("sum_up",)
 
 Summary: TypeAlias = dict[str, dict[str, "float | None"]]
 """System → metric value. None stands for "no finite value": nothing scored, nothing passed."""
@@ -41,27 +41,18 @@ class SummedUp:
     problems: list[str] = attrs.Factory(list)
 
 
-def summarize(
-    rows_by_system: Mapping[str, Sequence[EvalRow]], metrics: Sequence[Any]
-) -> tuple[Summary, list[str]]:
-    """Compute every metric for every system. Returns the summary and what went wrong.
-
-    A metric that raises loses its own values only. When two instances of a metric emit the
-    same key, the first keeps it and the later ones are qualified by what sets them apart:
-    `mean_score`, `mean_score[score_field=recall]`.
-    """
-    found = sum_up(rows_by_system, metrics)
-    return found.summary, found.problems
-
-
 def sum_up(
     rows_by_system: Mapping[str, Sequence[EvalRow]],
     metrics: Sequence[Any],
     score_field: str | None = None,
 ) -> SummedUp:
-    """As `summarize`, with how sure each `Measured` value is, and who is as good as the best.
+    """Compute every metric for every system.
 
-    With a `score_field`, also what to make of each system, where there are several.
+    A metric that raises loses its own values only. When two instances of a metric emit the
+    same key, the first keeps it and the later ones are qualified by what sets them apart:
+    `mean_score`, `mean_score[score_field=recall]`. Of each `Measured` value it is said how sure
+    it is, and who is as good as the best; with a `score_field`, also what to make of each
+    system, where there are several.
     """
     found = SummedUp({system: {} for system in rows_by_system})
     found.estimates = {system: {} for system in rows_by_system}

@@ -16,8 +16,6 @@ from cbcore.stats._estimates import (
     paired_mean_of,
     quantile_at,
     quantile_of,
-    rate_of,
-    ratio_of,
 )
 from cbcore.stats._measured import (
     Measured,
@@ -54,8 +52,6 @@ __all__ = (
     "paired_p_value",
     "quantile_at",
     "quantile_of",
-    "rate_of",
-    "ratio_of",
     "smallest_effect",
     "t_quantile",
     "t_two_sided",

@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.results import EvalRow, summarize
+from cbcore.results import EvalRow, sum_up
 
 ROWS = {"a": [EvalRow("a", 1, {"f1": 0.5})], "b": [EvalRow("b", 1, {"f1": 1.0}), EvalRow("b", 2)]}
+
+
+def summarize(rows_by_system, metrics):
+    """What metrics came to, and what went wrong."""
+    found = sum_up(rows_by_system, metrics)
+    return found.summary, found.problems
 
 
 class Returns:

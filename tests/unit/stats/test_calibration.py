@@ -8,7 +8,8 @@ from math import comb
 
 import pytest
 
-from cbcore.stats import mean_of, paired_mean_of, paired_p_value, rate_of, ratio_of, t_quantile
+from cbcore.stats import mean_of, paired_mean_of, paired_p_value, t_quantile
+from cbcore.stats._estimates import rate_of, ratio_of
 
 N_RUNS = 2000
 

@@ -48,7 +48,7 @@ from cbcore.extensions import (
     packages_offering,
 )
 from cbcore.plugins import PluginHost
-from cbcore.results import EvalRow, summarize
+from cbcore.results import EvalRow, sum_up
 from cbcore.specs import Spec
 
 
@@ -169,11 +169,11 @@ class SuiteContribution(Contribution):
         if not metrics:
             return problems
         own = {system: [r for r in part if r.dataset == key] for system, part in rows.items()}
-        summary, failed = summarize(own, metrics)
-        for system, values in summary.items():
+        found = sum_up(own, metrics)
+        for system, values in found.summary.items():
             n_examples = sum(row.repeat == 0 and row.error is None for row in own[system])
             outcome.add_metrics(system, values, n_examples)
-        return [*problems, *(f"task {key}: {problem}" for problem in failed)]
+        return [*problems, *(f"task {key}: {problem}" for problem in found.problems)]
 
 
 def _unscored(rows: Mapping[str, Iterable[EvalRow]], tasks: Collection[str]) -> list[str]:
