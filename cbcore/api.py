@@ -210,7 +210,7 @@ def _settings_of_plugins(settings: Any) -> dict[str, Any]:
     brought = by_word(settings_of(default_host().plugins))
     for name in unknown:
         if name not in brought:
-            suggestion = hint(name, [*known, *brought], "", form=". Did you mean {!r}?")
+            suggestion = hint(name, [*known, *brought], "", lead=". ", shown=repr)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
     return {name: settings.pop(name) for name in unknown}
 

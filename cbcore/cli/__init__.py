@@ -66,10 +66,10 @@ class CommandGroup(click.Group):
             from cbcore.names import hint
 
             known = [*_COMMANDS, *(c.name for c in _declared_commands(ctx))]
-            meant = hint(args[0], known, form=" Did you mean {}?")
+            meant = hint(args[0], known, lead=". ")
             if meant is None:
                 raise
-            raise click.UsageError(error.message + meant, ctx) from error
+            raise click.UsageError(error.message.rstrip(".") + meant, ctx) from error
 
 
 def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:

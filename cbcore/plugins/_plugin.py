@@ -234,7 +234,7 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
             plugin,
             State.BROKEN,
             f"the entry-point group {unread[0]!r} is not one cb reads",
-            f"pip install {reader}, which reads it" if reader else f"did you mean {meant}?",
+            f"pip install {reader}, which reads it" if reader else names.asking([meant]),
         )
     if distribution.problem:
         state = State.BROKEN if distribution.means_to_be_ours else State.UNREADABLE
