@@ -9,7 +9,7 @@ import click
 
 from cbcore import __version__, names
 from cbcore.cli._edge import exit_code_of
-from cbcore.cli._settings import Settings, shared_options
+from cbcore.cli._settings import COMMAND, Settings, shared_options
 from cbcore.cli._text import clean
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
             command = command()
     if not isinstance(command, click.Command):
         raise PluginContractError(component.plugin, f"the command {name!r} is no click.Command")
+    ctx.meta[COMMAND] = name
     return command
 
 

@@ -173,7 +173,9 @@ def plugins_from(
                 "uninstall one of the two",
             )
         elif refusal:
-            set_aside(plugin, State.DISABLED, refusal, "take it off that list to use it")
+            is_named = names.canonical(plugin.name) in policy.disable
+            remedy = "take it off that list" if is_named else "put it on that list"
+            set_aside(plugin, State.DISABLED, refusal, f"{remedy} to use it")
         elif plugin.usable and not satisfies(cbcore.__version__, specifier):
             set_aside(
                 plugin,
