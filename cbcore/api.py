@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("aevaluate", "evaluate", "execute", "metrics_of", "render")
+__all__ = ("execute",)  # the others are names of `cbcore`
 
 
 class Settings(TypedDict, total=False):
@@ -221,7 +221,7 @@ def _settings_of_plugins(settings: Any) -> dict[str, Any]:
     brought = by_word(settings_of(default_host().plugins))
     for name in unknown:
         if name not in brought:
-            suggestion = hint(name, [*known, *brought], "", form=". Did you mean {!r}?")
+            suggestion = hint(name, [*known, *brought], "", lead=". ", shown=repr)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
     return {name: settings.pop(name) for name in unknown}
 

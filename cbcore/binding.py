@@ -16,7 +16,7 @@ from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
 from cbcore.names import hint
 from cbcore.specs import Spec, split_list
-from cbcore.trust import Stranger
+from cbcore.trust import Stranger, may_set
 from cbcore.usercode import import_attribute
 
 __all__ = ("make",)
@@ -140,7 +140,7 @@ def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> Paramet
 def _converted(
     spec: Spec, name: str, value: Any, annotation: Any, stranger: Stranger | None
 ) -> Any:
-    theirs = stranger is not None and stranger.may_set(spec.name, name, value, annotation)
+    theirs = stranger is not None and may_set(stranger, spec.name, name, value, annotation)
     try:
         return convert(value, annotation, importing=not theirs)
     except ValueError as error:

@@ -32,15 +32,19 @@ class NotReadableError(ValueError):
         self.line = line
 
 
-def read_bytes(path: Path, *, any_kind: bool = False) -> bytes:
-    """What a file holds, if it is one and not too large. Raises `NotReadableError`.
-
-    With `any_kind`, pipes are read as well, up to the same size.
-    """
+def read_bytes(path: Path) -> bytes:
+    """What a file holds, if it is one and not too large. Raises `NotReadableError`."""
     try:
         # A pipe that nobody writes to would hold up even the opening of it.
-        if not any_kind and not stat.S_ISREG(path.stat().st_mode):
+        if not stat.S_ISREG(path.stat().st_mode):
             raise NotReadableError("cannot be read: it is not a file")
+    except OSError as error:
+        raise NotReadableError(f"cannot be read: {error.strerror}") from error
+    return _first_bytes(path)
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -50,9 +54,17 @@ def read_bytes(path: Path, *, any_kind: bool = False) -> bytes:
     return raw
 
 
-def read_text(path: Path, *, any_kind: bool = False) -> str:
+def read_text(path: Path) -> str:
     """The text of a file, as `read_bytes` reads it. Raises `NotReadableError`."""
-    raw = read_bytes(path, any_kind=any_kind)
+    return _decoded(read_bytes(path))
+
+
+def read_piped_text(path: Path) -> str:
+    """As `read_text`; pipes are read as well, up to the same size."""
+    return _decoded(_first_bytes(path))
+
+
+def _decoded(raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -93,8 +93,7 @@ class UnknownComponentError(UsageError):
         self, kind: str, name: str, near: Sequence[str] = (), *, hint: str | None = None
     ) -> None:
         if hint is None:
-            hint = asking(near, "did you mean {}? ")
-            hint += f"`cb list {plural(kind)}` shows what is installed"
+            hint = asking(near, then=f"`cb list {plural(kind)}` shows what is installed")
         super().__init__(f"no {kind} is called {name!r}", hint=hint)
         self.kind = kind
         self.name = name
@@ -227,7 +226,7 @@ class ColumnError(MissingScoreError):
         near: Sequence[str] = (),
     ) -> None:
         where = "an example without id" if example_id is None else f"example {example_id!r}"
-        suggestion = asking(map(repr, near), "; did you mean {}?")
+        suggestion = asking(near, lead="; ", shown=repr)
         there = f" (columns: {columns})" if columns else ""
         super().__init__(
             f"{evaluator}: {parameter}={column} does not fit {where}: {reason}{suggestion}{there}"

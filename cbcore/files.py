@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from cbcore.boundary import contained
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
-from cbcore.names import near_matches
+from cbcore.names import hint
 from cbcore.remote import RemoteFile, is_address
 
 FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
@@ -104,8 +104,8 @@ class FileDataset:
         folder = self.path.parent
         if not folder.is_dir():
             return f"there is no folder {str(folder)!r} either"
-        near = near_matches(self.path.name, [entry.name for entry in folder.iterdir()], limit=1)
-        return f"did you mean {folder / near[0]}?" if near else None
+        there = [entry.name for entry in folder.iterdir()]
+        return hint(self.path.name, there, shown=lambda name: str(folder / name))
 
     def _bad(self, where: str, what: str) -> DataError:
         return DataError(f"{self.path}, {where}: {what}")

@@ -33,7 +33,7 @@ from cbcore.kinds import KINDS, hook_of
 if TYPE_CHECKING:  # what observers get; commands that only list never need it
     from cbcore.events import RowFinished, RunFinished, RunStarted
 
-__all__ = ("PLUGIN_API", "hookimpl")
+__all__ = ()  # `PLUGIN_API` and `hookimpl` are names of `cbcore`
 
 PROJECT = "cb"
 """pluggy's project name."""
@@ -83,8 +83,8 @@ def offering_spec(kind: str, offer: str, target: str) -> Callable[[], Iterable[C
 
 for _kind in KINDS.values():
     if not _kind.static:
-        SINCE[_kind.hook] = "0.1"
-        globals()[_kind.hook] = offering_spec(_kind.name, _kind.offer, _kind.target)
+        SINCE[hook_of(_kind.name)] = "0.1"
+        globals()[hook_of(_kind.name)] = offering_spec(_kind.name, _kind.offer, _kind.target)
 
 
 # -- observing ---------------------------------------------------------------------------------

@@ -21,7 +21,9 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
+from cbcore.request import DEFAULT_CACHE_DIR
 from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results._document import result_of
 from cbcore.runconfig import RunConfig
 
 __all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
@@ -57,7 +59,7 @@ class KeptRun:
         return [part["name"] for part in self.record.manifest["config"]["datasets"]]
 
     def document(self) -> dict[str, Any] | None:
-        """What came of it, without its rows, as `EvalResult.without_rows` gives it.
+        """What came of it, without its rows, as `EvalResult.to_dict` gives it.
 
         None where the run has not ended.
         """
@@ -91,7 +93,7 @@ class KeptRun:
         rows = JoinedRows(list(parts.values()))
         document = self.document()
         if document is not None and self.record.state != "running":
-            result = EvalResult.from_parts(document, rows)
+            result = result_of(document, rows)
         else:
             result = _unended(self, rows, parts, summed_up)
         if not result.config.get("no_examples"):
@@ -186,8 +188,8 @@ def find_kept(text: str, cache_dir: str | Path) -> KeptRun:
     return (same or found)[0]
 
 
-def open_run(text: str, cache_dir: str | Path) -> EvalResult:
-    """The result that is meant: a kept run as of `find_kept`, or the path of a saved one."""
+def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult:
+    """The result that a `RUN` names: a kept run as of `find_kept`, or the path of a saved one."""
     if not is_file(text):
         return find_kept(text, cache_dir).result()
     path = Path(text)

@@ -61,20 +61,16 @@ class Kind:
         """The entry-point group that offers components of this kind."""
         return group_of(self.name)
 
-    @property
-    def hook(self) -> str:
-        """The hook that offers components of this kind."""
-        return hook_of(self.name)
 
-    def lacking(self, value: Any) -> str | None:
-        """What an object lacks to be of this kind, as the end of "it has no …"; else None."""
-        known = not isinstance(value, str)  # which can be gone through, and is no data
-        has_one = known and any(callable(getattr(value, m, None)) for m in self.methods)
-        if self.methods and not has_one:
-            return " or ".join(f"{method}()" for method in self.methods)
-        if self.is_named and not isinstance(getattr(value, "name", None), str):
-            return "name (a string)"
-        return None
+def lacking(kind: Kind, value: Any) -> str | None:
+    """What an object lacks to be of a kind, as the end of "it has no …"; else None."""
+    known = not isinstance(value, str)  # which can be gone through, and is no data
+    has_one = known and any(callable(getattr(value, m, None)) for m in kind.methods)
+    if kind.methods and not has_one:
+        return " or ".join(f"{method}()" for method in kind.methods)
+    if kind.is_named and not isinstance(getattr(value, "name", None), str):
+        return "name (a string)"
+    return None
 
 
 def group_of(kind: str) -> str:

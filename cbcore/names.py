@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import overload
 
-__all__ = ("canonical", "hint", "near_matches")
+__all__ = ("asking", "canonical", "hint", "near_matches")
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")
@@ -49,11 +49,23 @@ def near_matches(name: str, known: Iterable[str], *, limit: int = 3) -> list[str
 
 @overload
 def hint(
-    word: str, known: Iterable[str], otherwise: None = None, *, most: int = ..., form: str = ...
+    word: str,
+    known: Iterable[str],
+    otherwise: None = None,
+    *,
+    most: int = ...,
+    lead: str = ...,
+    shown: Callable[[str], str] = ...,
 ) -> str | None: ...
 @overload
 def hint(
-    word: str, known: Iterable[str], otherwise: str, *, most: int = ..., form: str = ...
+    word: str,
+    known: Iterable[str],
+    otherwise: str,
+    *,
+    most: int = ...,
+    lead: str = ...,
+    shown: Callable[[str], str] = ...,
 ) -> str: ...
 def hint(
     word: str,
@@ -61,19 +73,33 @@ def hint(
     otherwise: str | None = None,
     *,
     most: int = 1,
-    form: str = "did you mean {}?",
+    lead: str = "",
+    shown: Callable[[str], str] = str,
 ) -> str | None:
     """The question whether one of the known names was meant, or `otherwise` where none is near.
 
-    At most `most` names are asked about, joined by "or", where `form` has its braces.
+    At most `most` names are asked about, put as `asking` does.
     """
-    return asking(near_matches(word, known, limit=most), form) or otherwise
+    return asking(near_matches(word, known, limit=most), lead=lead, shown=shown) or otherwise
 
 
-def asking(near: Iterable[str], form: str = "did you mean {}?") -> str:
-    """The question whether one of some names was meant; empty where there is none."""
-    listed = list(near)
-    return form.format(" or ".join(listed)) if listed else ""
+def asking(
+    near: Iterable[str],
+    *,
+    lead: str = "",
+    shown: Callable[[str], str] = str,
+    then: str = "",
+) -> str:
+    """The question whether one of some names was meant; empty where there is none.
+
+    It follows `lead`, as a sentence of its own behind a full stop. Each name is written as
+    `shown` has it. `then` is said after the question, and alone where nothing is asked.
+    """
+    listed = [shown(name) for name in near]
+    if not listed:
+        return then
+    did = "Did" if lead.endswith(". ") else "did"
+    return f"{lead}{did} you mean {' or '.join(listed)}?{' ' if then else ''}{then}"
 
 
 def with_article(noun: str) -> str:

@@ -1,6 +1,6 @@
 """Components by name from Python: register your own, load what is registered or installed.
 
-from cbcore.registry import registry, register_dataset, load_dataset
+from cbcore.registry import load_dataset, registry
 
 registry.register("dataset", "my-data", my_loader)
 dataset = load_dataset("my-data", n=100)
@@ -19,14 +19,7 @@ from cbcore.introspection import signature_of
 from cbcore.kinds import kind_of
 from cbcore.plugins._host import PluginHost, default_host
 
-__all__ = (
-    "Registry",
-    "get_metric",
-    "load_dataset",
-    "register_dataset",
-    "register_metric",
-    "registry",
-)
+__all__ = ("Registry", "load_dataset", "registry")
 
 
 def _kind(word: str) -> str:
@@ -124,16 +117,6 @@ registry = Registry()
 """The registry of this process."""
 
 
-def register_dataset(name: str, loader: Callable[..., Any], *, replace: bool = False) -> None:
-    """Register a function that returns an iterable of examples."""
-    registry.register("dataset", name, loader, replace=replace)
-
-
-def register_metric(name: str, factory: Callable[..., Any], *, replace: bool = False) -> None:
-    """Register a class or function that makes a metric."""
-    registry.register("metric", name, factory, replace=replace)
-
-
 def load_dataset(name: str, **parameters: Any) -> Any:
     """Load a dataset by name or spec string; keyword arguments go to its loader.
 
@@ -143,20 +126,15 @@ def load_dataset(name: str, **parameters: Any) -> Any:
     n = parameters.get("n")
     signature = signature_of(registry.get("dataset", spec.name).load())
     if n is None or signature is None:
-        return _make("dataset", spec, parameters)
+        return _make(spec, parameters)
     taken = signature.parameters
     if "n" in taken:
-        return _make("dataset", spec, parameters)
+        return _make(spec, parameters)
     if all(one.kind is not one.VAR_KEYWORD for one in taken.values()):
         del parameters["n"]
-    return First(_make("dataset", spec, parameters), n)
+    return First(_make(spec, parameters), n)
 
 
-def get_metric(name: str, **parameters: Any) -> Any:
-    """Make a metric by name or spec string."""
-    return _make("metric", specs.parse(name), parameters)
-
-
-def _make(kind: str, spec: specs.Spec, parameters: dict[str, Any]) -> Any:
+def _make(spec: specs.Spec, parameters: dict[str, Any]) -> Any:
     merged = specs.Spec(spec.name, spec.config, {**spec.params, **parameters})
-    return binding.make(merged, registry.get(kind, spec.name).load())
+    return binding.make(merged, registry.get("dataset", spec.name).load())

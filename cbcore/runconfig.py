@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypedDict
 
-ComponentRecords = Sequence[Mapping[str, Any]]
+_Records = Sequence[Mapping[str, Any]]
 """What is recorded of components: who made each, in which version, with which parameters."""
 
 RunState = Literal["finished", "interrupted", "failed", "running"]
@@ -22,14 +22,14 @@ class RunConfig(TypedDict, total=False):
     run_id: Annotated[str, "date, time and six random digits"]
     cbcore: Annotated[str, "the version of the core"]
     started: Annotated[str, "UTC, ISO 8601"]
-    systems: Annotated[ComponentRecords, "component records; below"]
-    datasets: Annotated[ComponentRecords, "component records"]
-    evaluators: Annotated[ComponentRecords, "component records"]
-    metrics: Annotated[ComponentRecords, "component records"]
-    tokenizers: Annotated[ComponentRecords, "component records"]
-    executors: Annotated[ComponentRecords, "component records"]
+    systems: Annotated[_Records, "component records; below"]
+    datasets: Annotated[_Records, "component records"]
+    evaluators: Annotated[_Records, "component records"]
+    metrics: Annotated[_Records, "component records"]
+    tokenizers: Annotated[_Records, "component records"]
+    executors: Annotated[_Records, "component records"]
     extensions: Annotated[list[str], "what extended the run; each has keys of its own beside"]
-    extension_plugins: Annotated[ComponentRecords, "component records of them; only then"]
+    extension_plugins: Annotated[_Records, "component records of them; only then"]
     score_field: Annotated[str, "the score that quality means"]
     tokenizer: Annotated[str, "the tokenizer's name"]
     fields: Annotated[dict[str, str] | None, "the columns that fields are read from, or null"]

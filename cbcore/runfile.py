@@ -23,11 +23,11 @@ from typing import Any
 
 from cbcore import specs
 from cbcore._build.places import from_folder
-from cbcore.bounded_yaml import NotReadableError, construct, read_text, safe_loader
+from cbcore.bounded_yaml import NotReadableError, construct, read_piped_text, safe_loader
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 from cbcore.request import Invocation, Request
-from cbcore.request._options import COMPONENT, Option, by_key
+from cbcore.request._options import COMPONENT, Declared, by_key, problem_of
 from cbcore.secrets import Secret, notice_parameters, remember, visible
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
@@ -50,7 +50,7 @@ def read_run_file(
     """
     path = found_run_file(path)
     try:
-        data = construct(read_text(path, any_kind=True), loader_for(path))
+        data = construct(read_piped_text(path), loader_for(path))
     except NotReadableError as error:
         kind, _, problem = error.reason.partition(": ")
         told = error.reason if error.line is None else f"{kind}: line {error.line}: {problem}"
@@ -128,7 +128,7 @@ def _function(path: str, text: str) -> Any:
     return found
 
 
-def run_file_options() -> dict[str, Option]:
+def run_file_options() -> dict[str, Declared]:
     """What a run file may hold, by its keys; lists of components come first."""
     known = by_key(Request, Invocation)
     return dict(sorted(known.items(), key=lambda item: item[1].kind is not COMPONENT))
@@ -138,7 +138,7 @@ def _setting(
     path: str,
     key: Any,
     value: Any,
-    known: Mapping[str, Option],
+    known: Mapping[str, Declared],
     environ: Mapping[str, str],
     brought: Collection[str],
 ) -> Any:
@@ -153,7 +153,7 @@ def _setting(
         items = value if isinstance(value, list) else [value]
         return [_spec(path, str(key), item, environ) for item in items]
     expanded = _expand(path, value, environ)
-    if reason := known[key].problem(expanded, written=True):
+    if reason := problem_of(known[key], expanded, written=True):
         raise ConfigError(path, f"{key} {reason}")
     return expanded
 

@@ -11,13 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = (
-    "context_twin",
-    "has_own_context",
-    "joined_turns",
-    "visible",
-    "with_rewritten_twin",
-)
+__all__ = ("context_twin", "has_own_context", "joined_turns", "visible")
 
 _BETWEEN_TURNS = "\n\n"
 # Controls, line separators, lone surrogates, and the invisible characters that reorder or hide

@@ -75,22 +75,10 @@ class Stranger:
     hint: str | None = None
     parameters: Collection[str] | None = None
 
-    def may_set(self, component: str, name: str, value: Any, annotation: Any) -> bool:
-        """Whether a parameter is the stranger's to set; if not, it is the user's.
-
-        Raises `ConfigError` for one that only the user may set.
-        """
-        if self.parameters is not None and name not in self.parameters:
-            return False
-        reason = "" if value is None else self._refusal(name, value, annotation)
-        if reason:
-            raise self.error(f"{component}: the parameter {name!r} {reason}")
-        return True
-
     def check_all(self, component: str, given: Mapping[str, Any]) -> None:
         """Refuse parameters, of no known type, that only the user may set."""
         for name, value in given.items():
-            self.may_set(component, name, value, Any)
+            may_set(self, component, name, value, Any)
 
     def error(self, reason: str) -> ConfigError:
         """The refusal, with the way to allow it."""
@@ -132,6 +120,19 @@ class Stranger:
         elif _NAMES_A_FILE in parts and isinstance(value, str) and _exists(value):
             self.check_path(value)
         return ""
+
+
+def may_set(stranger: Stranger, component: str, name: str, value: Any, annotation: Any) -> bool:
+    """Whether a parameter is the stranger's to set; if not, it is the user's.
+
+    Raises `ConfigError` for one that only the user may set.
+    """
+    if stranger.parameters is not None and name not in stranger.parameters:
+        return False
+    reason = "" if value is None else stranger._refusal(name, value, annotation)
+    if reason:
+        raise stranger.error(f"{component}: the parameter {name!r} {reason}")
+    return True
 
 
 def _only_programs(parts: Collection[Any]) -> bool:

@@ -26,7 +26,7 @@ def import_attribute(path: str) -> Any:
         for part in attribute.split("."):
             if not hasattr(found, part):
                 known = [name for name in vars(module) if not name.startswith("_")]
-                suggestion = hint(part, known, "", form="; did you mean {}?")
+                suggestion = hint(part, known, "", lead="; ")
                 raise _NotFoundError(f"{module_name} has no {part!r}{suggestion}")
             found = getattr(found, part)
     return found

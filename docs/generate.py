@@ -29,12 +29,13 @@ from cbcore._build.extending import Setting, settings_of
 from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
-from cbcore.kinds import KINDS, Kind
+from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.names import canonical
 from cbcore.plugins import _metadata
 from cbcore.plugins._directory import directory
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._policy import PluginPolicy
+from cbcore.request._options import described
 from cbcore.runconfig import RunConfig
 from cbcore.runfile import run_file_options
 
@@ -104,7 +105,7 @@ def _kinds_table(host: PluginHost) -> list[str]:
     for name in host.kinds:
         kind: Kind = host.kind(name)
         owner = "" if name in KINDS else host.find("kind", name).plugin
-        hook = "" if kind.static else f"`{kind.hook}`"
+        hook = "" if kind.static else f"`{hook_of(kind.name)}`"
         rows.append(f"| `{name}` | `{kind.group}` | {hook} | {owner} | {kind.offer} |")
     return [
         "A kind is offered by entry points in its group and, where there is one, by its hook. Plugins",
@@ -229,7 +230,7 @@ def run_files_page() -> str:
     for key, option in run_file_options().items():
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
-        table.append(f"| `{key}` | {option.described} | {flags} | {meaning} |")
+        table.append(f"| `{key}` | {described(option)} | {flags} | {meaning} |")
     table += [_brought_key(setting) for setting in settings_of(repository_host().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
@@ -253,9 +254,9 @@ def _brought_key(setting: Setting) -> str:
     """The line of a key that a plugin brings."""
     component = setting.component.described()
     declared: Any = component.load()
-    described = "value, or a list" if setting.is_extension else declared.described
+    taken = "value, or a list" if setting.is_extension else described(declared)
     meaning = f"{component.summary.replace(' Repeatable.', '')} Of {component.plugin}."
-    return f"| `{setting.key}` | {described} | `{setting.flag}` | {meaning} |"
+    return f"| `{setting.key}` | {taken} | `{setting.flag}` | {meaning} |"
 
 
 _DIRECTORY = (

@@ -26,7 +26,7 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
-from cbcore.kinds import Kind
+from cbcore.kinds import Kind, lacking
 from cbcore.plain import json_safe
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
@@ -244,7 +244,7 @@ class Builder:
         if asked.problem is not None:
             text = f"{told}: {wrong}" if (wrong := asked.problem(value)) else ""
         else:
-            text = f"{told} has no {lacking}" if (lacking := asked.lacking(value)) else ""
+            text = f"{told} has no {absent}" if (absent := lacking(asked, value)) else ""
         if not text:
             return as_dataset(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):

@@ -16,11 +16,11 @@ from cbcore.boundary import at_boundary
 from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, SpecError, UsageError
 from cbcore.introspection import signature_of, type_path
-from cbcore.kinds import KINDS
+from cbcore.kinds import KINDS, lacking
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._plugin import Plugin
 from cbcore.secrets import notice_parameters, visible
-from cbcore.trust import Stranger
+from cbcore.trust import Stranger, may_set
 
 
 class Setting(NamedTuple):
@@ -165,7 +165,7 @@ def remade_extension(
         factory = component.load()
         hints = typing.get_type_hints(getattr(factory, "__init__", factory), include_extras=True)
         for option, value in options.items():
-            stranger.may_set(component.name, option, value, hints.get(option, Any))
+            may_set(stranger, component.name, option, value, hints.get(option, Any))
     return _made(setting, values, options, record.get("flags") or {})
 
 
@@ -206,10 +206,10 @@ def _made(
 
 
 def _checked(extension: Any, owner: str | None = None) -> Any:
-    lacking = KINDS["extension"].lacking(extension)
-    if lacking is None:
+    absent = lacking(KINDS["extension"], extension)
+    if absent is None:
         return extension
-    text = f"this extension ({type(extension).__name__}) has no {lacking}"
+    text = f"this extension ({type(extension).__name__}) has no {absent}"
     if owner is None:
         raise UsageError(text, hint="see cbcore.extensions.RunExtension")
     raise PluginContractError(owner, text)

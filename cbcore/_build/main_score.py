@@ -54,8 +54,9 @@ class Emitted(NamedTuple):
         listed = ", ".join(self.scores) if self.scores else "none, as no evaluator applies"
         raise UsageError(
             f"{where}: no evaluator of this run emits a score called {score!r}",
-            hint=names.hint(score, self.scores, "", form="did you mean {}? ")
-            + f"emitted: {listed}",
+            hint=names.asking(
+                names.near_matches(score, self.scores, limit=1), then=f"emitted: {listed}"
+            ),
         )
 
 

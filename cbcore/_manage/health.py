@@ -18,7 +18,7 @@ from cbcore._manage.rules import Finding, check_distribution
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._memory import memory_path
 from cbcore.plugins._metadata import Distribution, installed_distributions, installed_version
-from cbcore.plugins._plugin import Plugin, State
+from cbcore.plugins._plugin import Plugin, State, conflicts
 from cbcore.plugins._policy import CORE
 
 SLOW_MS = 1000.0
@@ -88,7 +88,7 @@ def _plugins(plugins: Sequence[Plugin]) -> Iterator[Finding]:
 
 def name_conflicts(host: PluginHost) -> Iterator[Finding]:
     """Names that more than one plugin claims, of which the subject names all."""
-    for (kind, name), owners in host.conflicts().items():
+    for (kind, name), owners in conflicts(host.plugins).items():
         choices = " or ".join(f"{owner}/{name}" for owner in owners)
         yield Finding(
             "name-conflict",

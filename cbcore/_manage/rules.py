@@ -95,7 +95,7 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in groups:
             meant = meant_group(group, groups)
-            fix = f"did you mean {meant}?" if meant else f"groups: {', '.join(groups)}"
+            fix = names.asking([meant]) if meant else f"groups: {', '.join(groups)}"
             problem = f"the entry-point group {group!r} is not one cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
     for entry in distribution.declared:

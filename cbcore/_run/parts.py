@@ -104,12 +104,6 @@ class Part:
         if self._found is not None:
             note_use(list(self._found.described))
 
-    def is_same(self, other: Part) -> bool:
-        """Whether one can stand for the other: made alike by name, or the very same object."""
-        if self.component is None or other.component is None:
-            return self.value is other.value
-        return bool(self.record["digest"] == other.record["digest"])
-
 
 def _identify(value: Any, record: Mapping[str, Any] | None) -> _Identified:
     if isinstance(value, StoredSystem):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.columns._guesses import as_flags, likely_column
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, MissingScoreError
+from cbcore.names import asking
 from cbcore.results.causes import alike
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Unscored:
 def _no_field(field: str, example: Mapping[str, Any]) -> str:
     columns = [str(column) for column, value in example.items() if value is not None]
     near = likely_column(field, columns)
-    suggestion = f"; did you mean {near!r}?" if near else "."
+    suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
     flag = as_flags({field: near or "COLUMN"})
     return (
         f"the example has no {field!r} (it has {_listed(example)}){suggestion} Say it with {flag}"

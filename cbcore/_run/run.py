@@ -30,6 +30,7 @@ from cbcore.exceptions import (
     StoreError,
 )
 from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
@@ -242,7 +243,7 @@ class Run:
             _, *earlier = row_shelves(self.record)
             replaced = [name for attempt in earlier for name in attempt.values()]
             self.record.manifest["places"]["earlier"] = []
-        store.save_run(self.record, result.without_rows(), replaced=replaced)
+        store.save_run(self.record, document_of(result), replaced=replaced)
 
     def _texts(self) -> KeptTexts | None:
         """The texts behind the rows, where they are kept."""

@@ -9,7 +9,7 @@ import click
 
 from cbcore import __version__, names
 from cbcore.cli._edge import exit_code_of
-from cbcore.cli._settings import Settings, shared_options
+from cbcore.cli._settings import COMMAND, Settings, shared_options
 from cbcore.cli._text import clean
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ class CommandGroup(click.Group):
             from cbcore.names import hint
 
             known = [*_COMMANDS, *(c.name for c in _declared_commands(ctx))]
-            meant = hint(args[0], known, form=" Did you mean {}?")
+            meant = hint(args[0], known, lead=". ")
             if meant is None:
                 raise
-            raise click.UsageError(error.message + meant, ctx) from error
+            raise click.UsageError(error.message.rstrip(".") + meant, ctx) from error
 
 
 def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:
@@ -112,6 +112,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
             command = command()
     if not isinstance(command, click.Command):
         raise PluginContractError(component.plugin, f"the command {name!r} is no click.Command")
+    ctx.meta[COMMAND] = name
     return command
 
 

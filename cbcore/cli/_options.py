@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cbcore.request._options import COLUMNS, FLAG, FOLDER, INTEGER, LIMIT, NUMBER, Option
+from cbcore.request._options import COLUMNS, FLAG, FOLDER, INTEGER, LIMIT, NUMBER, Declared
 
 
 class ErrorLimitType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -40,7 +40,7 @@ class FieldType(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return field.strip(), column.strip()
 
 
-def options(declared: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def options(declared: Sequence[Declared]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command these options, in this order. What is not given is None or empty."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +51,7 @@ def options(declared: Sequence[Option]) -> Callable[[Callable[..., Any]], Callab
     return decorate
 
 
-def _click_option(option: Option) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _click_option(option: Declared) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     if option.kind is FLAG:
         return click.option(
             *option.flags, option.name, is_flag=True, default=None, help=option.help
@@ -76,7 +76,7 @@ def _click_option(option: Option) -> Callable[[Callable[..., Any]], Callable[...
     )
 
 
-def _type(option: Option) -> Any:
+def _type(option: Declared) -> Any:
     bounded = option.least is not None or option.above is not None
     lowest = option.least if option.above is None else option.above
     if option.choices:

@@ -15,7 +15,6 @@ import click
 from cbcore.cli._settings import Settings
 from cbcore.cli._streams import give_output_up
 from cbcore.cli._text import clean, echo
-from cbcore.request import DEFAULT_CACHE_DIR
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
@@ -36,18 +35,6 @@ class Output:
     path: Path | None = None
     shown: str = ""
     added: bool = False
-
-
-def find_result(
-    settings: Settings, text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR
-) -> EvalResult:
-    """The result that a `RUN` of the command line names: a kept run, or the path of a saved one.
-
-    A run is named by its id, the beginning of only one, `latest`, or `latest~1`.
-    """
-    from cbcore.kept import open_run
-
-    return open_run(text, cache_dir)
 
 
 def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
@@ -118,13 +105,8 @@ def _try_to_write(path: Path) -> None:
                 folder.rmdir()
 
 
-def execute_and_report(
-    execute: Callable[[], EvalResult], outputs: Sequence[Output], *, resumed_by: str | None = None
-) -> None:
-    """Carry a run out and report it, also when it ends early; raise what the exit code tells.
-
-    `resumed_by` is what follows the id of the run in the command that continues it, if one does.
-    """
+def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
+    """Carry a run out and report it, also when it ends early; raise what the exit code tells."""
     from cbcore.cli._streams import output_for_reports_only
     from cbcore.exceptions import ReportError, RunStoppedError
 
@@ -136,9 +118,6 @@ def execute_and_report(
             with contextlib.suppress(ReportError):  # which is told, and not why the run ended
                 report(stopped.result, outputs)
                 stopped.hint = stopped.hint or "the reports cover them"
-        if resumed_by is not None and stopped.result is not None:
-            resume = f"`cb resume {stopped.result.config['run_id']}{resumed_by}` continues it"
-            stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
     report(result, outputs)
     raise_if_nothing_worked(result)

@@ -22,11 +22,12 @@ class Settings:
     strict: bool = False
     verbosity: int = 0
     log_json: bool = False
-    resuming: str | None = None
-    resuming_argv: list[str] = attrs.Factory(list)
     _host: PluginHost | None = None
-    _asked: tuple[Any, ...] | None = None
-    _distributions: list[Any] = attrs.Factory(list)
+    _asked: tuple[Any, ...] | None = attrs.field(default=None, init=False)
+    _distributions: list[Any] = attrs.field(factory=list, init=False)
+    # `cb resume` writes it and `cb run` reads it: the id of the run that goes on, and how it was
+    # asked for.
+    _resumed: tuple[str, list[str]] | None = attrs.field(default=None, init=False)
 
     def host(self) -> PluginHost:
         """The installed plugins under the policy of flags, environment and `[tool.cb]`.
@@ -56,11 +57,29 @@ class Settings:
 
 pass_settings = click.make_pass_decorator(Settings, ensure=True)
 
+COMMAND = "cbcore.command"
+"""The name of the plugin's command that is under way, in what click keeps for a whole line."""
+
 
 def _collect(change: Callable[[Settings, Any], None]) -> Callable[..., None]:
     def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         if value:
             change(ctx.ensure_object(Settings), value)
+
+    return callback
+
+
+def _limit(change: Callable[[Settings, Any], None]) -> Callable[..., None]:
+    """As `_collect`, of flags that leave plugins out: that of the command may be among them.
+
+    It was found before the flags behind its name were read.
+    """
+    collect = _collect(change)
+
+    def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+        collect(ctx, parameter, value)
+        if value and COMMAND in ctx.meta and not ctx.resilient_parsing:
+            ctx.ensure_object(Settings).host().find("command", ctx.meta[COMMAND])
 
     return callback
 
@@ -83,7 +102,7 @@ _OPTIONS = [
         multiple=True,
         metavar="NAME",
         expose_value=False,
-        callback=_collect(lambda settings, names: settings.disable.extend(names)),
+        callback=_limit(lambda settings, names: settings.disable.extend(names)),
         help="Leave a plugin out (distribution name). Repeatable; also CB_DISABLE_PLUGINS.",
     ),
     click.option(
@@ -91,7 +110,7 @@ _OPTIONS = [
         multiple=True,
         metavar="NAME",
         expose_value=False,
-        callback=_collect(lambda settings, names: settings.only.extend(names)),
+        callback=_limit(lambda settings, names: settings.only.extend(names)),
         help="Use no plugins but these. Repeatable; also CB_ONLY_PLUGINS.",
     ),
     click.option(

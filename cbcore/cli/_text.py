@@ -21,13 +21,13 @@ def clean(text: object) -> str:
     return visible(str(text).translate(_BLANKS))
 
 
-def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+def echo(text: str = "", *, err: bool = False) -> None:
     """Print lines, to standard error when asked, in which nothing but line breaks is unseen.
 
     All that commands print goes through here, so that no name, path or message of others moves
     a cursor, changes a title or hides what it says.
     """
-    click.echo(visible(text, keep="\n"), err=err, nl=nl)
+    click.echo(visible(text, keep="\n"), err=err)
 
 
 def echo_columns(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -39,8 +39,8 @@ def command(settings: Settings, as_json: bool) -> None:
         echo(f"{record['hook']}{record['signature']}")
         echo(f"  {record['summary']} {record['called']}")
         came = f"since {record['since']}" if record["since"] else f"of {record['brought_by']}"
-        echo(f"  {came}; implemented by: ", nl=False)
-        echo(clean(", ".join(record["plugins"]) or "nobody"))
+        plugins = clean(", ".join(record["plugins"]) or "nobody")
+        echo(f"  {came}; implemented by: {plugins}")
         if record["deprecated"]:
             echo(f"  deprecated: {record['deprecated']}")
 

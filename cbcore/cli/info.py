@@ -75,10 +75,8 @@ def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
         if kind:
             raise host.unknown(kind_of(kind, host.kinds), name)
         near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
-        meant = asking(near, "did you mean {}? ")
-        raise UnknownComponentError(
-            "component", name, near, hint=f"{meant}`cb list` shows what is installed"
-        )
+        told = asking(near, then="`cb list` shows what is installed")
+        raise UnknownComponentError("component", name, near, hint=told)
     return found
 
 

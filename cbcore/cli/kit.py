@@ -10,16 +10,9 @@ result, and the edge at which errors become messages and exit codes.
 """
 
 from cbcore.cli._edge import exit_code_of
-from cbcore.cli._reports import (
-    Output,
-    execute_and_report,
-    find_result,
-    make_outputs,
-    raise_if_nothing_worked,
-    report,
-)
+from cbcore.cli._reports import Output, execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import clean, echo, echo_columns, echo_indented, echo_json
+from cbcore.cli._text import clean, echo, echo_columns, echo_json
 from cbcore.cli.list_components import offered_records
 from cbcore.cli.runs import cache_option
 from cbcore.plugins._policy import tool_table
@@ -31,16 +24,12 @@ __all__ = [
     "clean",
     "echo",
     "echo_columns",
-    "echo_indented",
     "echo_json",
     "execute_and_report",
     "exit_code_of",
-    "find_result",
     "make_outputs",
     "offered_records",
     "pass_settings",
-    "raise_if_nothing_worked",
-    "report",
     "shared_options",
     "tool_table",
 ]

@@ -51,6 +51,7 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
 def offered(host: PluginHost, kinds: Iterable[str]) -> list[tuple[Plugin, Component]]:
     """What plugins offer of these kinds; what broken ones would offer is among it."""
     from cbcore.plugins._inspection import enrich
+    from cbcore.plugins._plugin import raise_if_insisted_on
 
     enrich(host)
     found = [
@@ -61,7 +62,7 @@ def offered(host: PluginHost, kinds: Iterable[str]) -> list[tuple[Plugin, Compon
         for component in sorted(plugin.components, key=lambda c: c.name)
         if component.kind == kind
     ]
-    host.require_strict()
+    raise_if_insisted_on(host.plugins, host.policy)
     return found
 
 

@@ -31,6 +31,8 @@ def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) ->
     comes from.
     """
     from cbcore.cli._text import clean, echo_json
+    from cbcore.plugins._plugin import conflicts as claimed_twice
+    from cbcore.plugins._plugin import raise_if_insisted_on
 
     if timings and no_check:
         raise click.UsageError("--timings needs what --no-check leaves out")
@@ -39,7 +41,7 @@ def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) ->
         from cbcore.plugins._inspection import enrich
 
         enrich(host)
-    conflicts = _conflict_notes(host.conflicts())
+    conflicts = _conflict_notes(claimed_twice(host.plugins))
     sources = settings.verbosity > 0
     if as_json:
         echo_json([_record(p, conflicts, timings, sources) for p in host.plugins])
@@ -51,7 +53,7 @@ def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) ->
                 echo(f"\n{clean(plugin.name)}: {clean(reason)}")
                 if plugin.remedy:
                     echo(f"  remedy: {clean(plugin.remedy)}")
-    host.require_strict()
+    raise_if_insisted_on(host.plugins, host.policy)
 
 
 def _echo_table(plugins: Any, timings: bool, sources: bool) -> None:

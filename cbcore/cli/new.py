@@ -101,7 +101,10 @@ def _kind(host: PluginHost, word: str) -> dict[str, Any]:
             f"there is no template for {with_article(kind)}",
             hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
-    return {"kind": kind, "template": template, "brought_by": host.bringer_of(kind)}
+    bringers = (
+        p.name for p in host.plugins for c in p.entries if (c.kind, c.name) == ("kind", kind)
+    )
+    return {"kind": kind, "template": template, "brought_by": next(bringers)}
 
 
 def _acceptable(project: scaffold.Project, option: str, answer: str) -> str:

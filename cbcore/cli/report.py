@@ -24,8 +24,9 @@ def command(settings: Settings, /, run: str, cache_dir: str, **chosen: Any) -> N
 
     RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
     """
-    from cbcore.cli._reports import find_result, make_outputs, report
+    from cbcore.cli._reports import make_outputs, report
+    from cbcore.kept import open_run
 
     settings.configure_logging()
     outputs = make_outputs(settings, chosen["outputs"])
-    report(find_result(settings, run, cache_dir), outputs)
+    report(open_run(run, cache_dir), outputs)

@@ -57,5 +57,5 @@ def command(settings: Settings, /, run: str, cache_dir: str) -> None:
             f"run {record.run_id} was started in {folder}, which cannot be entered: "
             f"{error.strerror}"
         ) from error
-    settings.resuming, settings.resuming_argv = record.run_id, argv
+    settings._resumed = record.run_id, argv
     cli.main(args=list(argv), standalone_mode=False, obj=settings)

@@ -87,6 +87,7 @@ def _run(
     from cbcore._build.lacking import require_offered
     from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
+    from cbcore.exceptions import RunStoppedError
     from cbcore.request._compose import compose
     from cbcore.tokens._encoders import begin_at_once
 
@@ -118,15 +119,19 @@ def _run(
             ready()
             return run.execute()
 
-    execute_and_report(execute, outputs, resumed_by=_resumed_by(request))
+    try:
+        execute_and_report(execute, outputs)
+    except RunStoppedError as stopped:
+        if stopped.result is not None and request.cache_dir is not None:
+            resume = _resuming(stopped.result.config["run_id"], str(request.cache_dir))
+            stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
+        raise
 
 
-def _resumed_by(request: Request) -> str | None:
-    """What follows the id in the command that continues the run; None where none can."""
-    if request.cache_dir is None:
-        return None
-    folder = str(request.cache_dir)
-    return "" if folder == DEFAULT_CACHE_DIR else f" --cache-dir {shlex.quote(folder)}"
+def _resuming(run_id: str, folder: str) -> str:
+    """What to say of the command that continues a run."""
+    where = "" if folder == DEFAULT_CACHE_DIR else f" --cache-dir {shlex.quote(folder)}"
+    return f"`cb resume {run_id}{where}` continues it"
 
 
 def stop_on_signals() -> None:
@@ -209,14 +214,15 @@ def _request(
     order = [*(name for name in written for _ in given[name]), *typed]
     waiting = {name: iter(values) for name, values in given.items()}
     added = {"systems": [next(waiting[name]) for name in order], "cache_dir": cache_dir}
+    run_id, argv = settings._resumed or (None, sys.argv[1:])
     return Request(
         **{**said, **added},
         settings=of_plugins,
         added_evaluators=[*judging, *noting],
         added_metrics=[*judge_metrics, *cost_metrics],
         host=settings.host(),
-        run_id=settings.resuming,
-        argv=sys.argv[1:] if settings.resuming is None else settings.resuming_argv,
+        run_id=run_id,
+        argv=argv,
     )
 
 

@@ -36,7 +36,7 @@ from cbcore.columns._predictions import RecordedPredictions
 from cbcore.columns._reader import SUFFIX, Column, ColumnReader
 from cbcore.columns._watched import Watched
 from cbcore.exceptions import MissingScoreError
-from cbcore.names import hint
+from cbcore.names import asking, near_matches
 
 __all__ = [
     "SUFFIX",
@@ -88,11 +88,12 @@ class Mapped:
         reads = tuple(getattr(evaluator, "reads", ()))
         for field in columns:
             if reads and field not in reads:
-                meant = hint(field, reads, "", form=f"did you mean {{}}{SUFFIX}? ")
-                raise ValueError(
-                    f"{evaluator.name} does not read a field {field!r}; {meant}"
-                    f"it reads {', '.join(reads)}"
+                told = asking(
+                    near_matches(field, reads, limit=1),
+                    shown=lambda name: f"{name}{SUFFIX}",
+                    then=f"it reads {', '.join(reads)}",
                 )
+                raise ValueError(f"{evaluator.name} does not read a field {field!r}; {told}")
         self.evaluator = evaluator
         sides = {field: side_of(evaluator, field) for field in columns}
         self._reader = ColumnReader(evaluator.name, columns, sides, system=system)

@@ -76,7 +76,7 @@ class Fielded:
         wanted: str = "",
         there: Any = (),
     ) -> DataError:
-        meant = hint(wanted, there, "", form="; did you mean {!r}?") if wanted else ""
+        meant = hint(wanted, there, "", lead="; ", shown=repr) if wanted else ""
         column = self.fields[field]
         told = repr(column) if isinstance(column, str) else "a function"
         return DataError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from cbcore.columns._tables import as_dataset
 from cbcore.exceptions import UsageError
-from cbcore.names import hint
+from cbcore.names import asking, near_matches
 
 PREDICTION_SUFFIX = "_prediction"
 """What follows a model's name in the name of its column, unless another is given."""
@@ -49,7 +49,9 @@ class RecordedPredictions:
             present = [str(key) for key in self._rows[0]]
             raise UsageError(
                 f"the data has no column {column!r} with the predictions of {name!r}",
-                hint=hint(column, present, "", form="did you mean {}? ")
-                + f"columns: {', '.join(present)}; name one with columns={{{name!r}: …}}",
+                hint=asking(
+                    near_matches(column, present, limit=1),
+                    then=f"columns: {', '.join(present)}; name one with columns={{{name!r}: …}}",
+                ),
             )
         return column

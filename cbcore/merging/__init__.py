@@ -38,6 +38,7 @@ from cbcore.merging._shards import (
 from cbcore.merging._tables import Tables, tables_of
 from cbcore.plugins._host import PluginHost, default_host
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
+from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
 from cbcore.runconfig import RunConfig
 
@@ -129,7 +130,7 @@ class _Joining:
                 self._finish(record, result, tally)
                 with store.changed() as database:
                     check_still_there(store, record, records)
-                    store.write_run(database, record, result.without_rows())
+                    store.write_run(database, record, document_of(result))
         finally:
             store.close()
         if not self._config.get("no_examples"):

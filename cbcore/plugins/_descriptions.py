@@ -13,7 +13,7 @@ from typing import Any
 from cbcore.components import Component, Owner
 from cbcore.plugins._memory import full_stamp, recall, section, update
 from cbcore.plugins._offers import plain
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, stamp_of
 
 _SECTION = "descriptions"
 """Where the memory of plugins keeps them, beside the reports on whole plugins."""
@@ -31,7 +31,7 @@ class Descriptions:
     def of(self, component: Component) -> Component:
         """A component with its descriptive fields filled in. Raises what importing it raises."""
         plugin = self._plugins.get(component.plugin)
-        if plugin is None or not isinstance(component.target, str) or not plugin.stamp:
+        if plugin is None or not isinstance(component.target, str) or not stamp_of(plugin):
             return component.described()
         if plugin.name not in self._known:  # of each plugin alone: a stamp costs a look at its code
             self._known[plugin.name] = {_key(known): known for known in self._remembered(plugin)}

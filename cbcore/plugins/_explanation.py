@@ -10,7 +10,7 @@ import attrs
 from cbcore import names
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._known import known_offers
-from cbcore.plugins._plugin import Plugin, State
+from cbcore.plugins._plugin import USABLE, Plugin, State
 
 
 @attrs.frozen
@@ -27,7 +27,7 @@ class Candidate:
 
     @property
     def usable(self) -> bool:
-        return self.state.is_usable
+        return self.state in USABLE
 
 
 @attrs.frozen

@@ -22,7 +22,7 @@ from cbcore.kinds import KINDS, Kind
 from cbcore.plugins import _metadata
 from cbcore.plugins._known import packages_offering
 from cbcore.plugins._loading import Loader
-from cbcore.plugins._plugin import State, kinds_brought_by, plugins_from
+from cbcore.plugins._plugin import State, kinds_brought_by, plugins_from, raise_if_insisted_on
 from cbcore.plugins._policy import PluginPolicy, read_policy
 
 
@@ -62,10 +62,6 @@ class PluginHost:
             )
         return found
 
-    def bringer_of(self, kind: str) -> str:
-        """The plugin that brings a kind; empty for a kind of the core."""
-        return "" if kind in KINDS else self._kinds[kind].plugin
-
     def components(self, kind: str | None = None) -> list[Component]:
         """Everything usable plugins offer, in the order of plugins' names.
 
@@ -74,7 +70,7 @@ class PluginHost:
         if self._components is None:
             self._try_insisted()
             self._components = self._loader.collect()
-        self.require_strict()
+        raise_if_insisted_on(self.plugins, self.policy)
         return [c for c in self._components if kind is None or c.kind == kind]
 
     def find(self, kind: str, name: str) -> Component:
@@ -154,22 +150,7 @@ class PluginHost:
                     hint=plugin.remedy or None,
                 ) from plugin.error
 
-    def conflicts(self) -> dict[tuple[str, str], list[str]]:
-        """Bare names claimed by more than one usable plugin: (kind, name) → plugins."""
-        claims: dict[tuple[str, str], set[str]] = {}
-        for plugin in self.plugins:
-            if plugin.usable:
-                for component in plugin.components:
-                    key = (component.kind, names.canonical(component.name))
-                    claims.setdefault(key, set()).add(plugin.name)
-        return {key: sorted(owners) for key, owners in claims.items() if len(owners) > 1}
-
     # -- what they do ----------------------------------------------------------------------
-
-    def implemented(self) -> dict[str, list[str]]:
-        """Each hook with the usable plugins that implement it."""
-        self.components()
-        return self._loader.implemented()
 
     def observers(self, hook: str) -> list[tuple[str, Callable[..., Any]]]:
         """The implementations of an observing hook, each with its plugin's name.
@@ -194,19 +175,6 @@ class PluginHost:
 
             check(insisted)
 
-    def require_strict(self) -> None:
-        """Raise for the first plugin that failed, when the policy is strict or requires it."""
-        for plugin in self.plugins:
-            required = names.canonical(plugin.name) in self.policy.require
-            required = required and plugin.state is not State.SHADOWED  # the copy in front is meant
-            strict = self.policy.strict and plugin.status == "broken"
-            if (
-                required or (strict and plugin.state is not State.UNREADABLE)
-            ) and not plugin.usable:
-                raise plugin.error or PluginLoadError(
-                    plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
-                )
-
 
 class LivePluginHost(PluginHost):
     """A host that imports all hook modules in this process, when components are looked up."""
@@ -221,6 +189,12 @@ def hosts_of_one(wanted: Sequence[str]) -> Iterator[tuple[str, PluginHost]]:
         mine = [d for d in distributions if _metadata.same_name(d.name, name)][:1]
         if mine:
             yield name, LivePluginHost(mine, PluginPolicy(), beside=distributions)
+
+
+def implemented(host: PluginHost) -> list[str]:
+    """The hooks that usable plugins of a host implement."""
+    host.components()
+    return host._loader.implemented()
 
 
 def build_host(policy: PluginPolicy | None = None, path: Iterable[str] | None = None) -> PluginHost:

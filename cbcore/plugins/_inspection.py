@@ -22,7 +22,7 @@ from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
 from cbcore.plugins._host import PluginHost, hosts_of_one
 from cbcore.plugins._memory import full_stamp, recall, still_believed, update
 from cbcore.plugins._offers import Offers, error_of, failure_of, plain
-from cbcore.plugins._plugin import Plugin, quarantine, take_stopgaps_back
+from cbcore.plugins._plugin import Plugin, quarantine, stamp_of, take_stopgaps_back
 
 _TIME_LIMIT_S = 60
 
@@ -75,7 +75,7 @@ def _note(plugins: dict[str, Plugin], found: dict[str, dict[str, Any]]) -> None:
     kept = {
         name: {**report, "stamp": full_stamp(plugins[name])}
         for name, report in found.items()
-        if plugins[name].stamp and (not report["reason"] or report["too_late_at"])
+        if stamp_of(plugins[name]) and (not report["reason"] or report["too_late_at"])
     }
 
     def change(memory: dict[str, Any]) -> None:
@@ -88,7 +88,11 @@ def _note(plugins: dict[str, Plugin], found: dict[str, dict[str, Any]]) -> None:
 
 def _still_holds(known: Any, plugin: Plugin) -> bool:
     """Whether a memory is of this plugin as it is now, and can be understood."""
-    if not plugin.stamp or not isinstance(known, dict) or known.get("stamp") != full_stamp(plugin):
+    if (
+        not stamp_of(plugin)
+        or not isinstance(known, dict)
+        or known.get("stamp") != full_stamp(plugin)
+    ):
         return False
     try:
         _offered(plugin, known)
@@ -166,8 +170,7 @@ def inspect_plugin(name: str, host: PluginHost) -> dict[str, Any]:
     import_ms = round((time.perf_counter() - started) * 1000, 1)
     offers = attrs.asdict(_offers.offers_of(host))
     if error is None:
-        hooks = [hook for hook, owners in host.implemented().items() if owners]
-        report = {**_report(name, described), "hooks": hooks}
+        report = {**_report(name, described), "hooks": offers["hooks"]}
     else:
         report = _report(name, described, failure_of(error), error.reason, error.hint)
     return {**report, "import_ms": import_ms, "offers": offers}

@@ -88,7 +88,7 @@ class Loader:
         self._plugins = plugins
         self._kinds = kinds
         self._imports_here = imports_here
-        static = {kind.hook for kind in KINDS.values() if kind.static}
+        static = {hook_of(kind.name) for kind in KINDS.values() if kind.static}
         self._specs = {**{hook_of(kind): _spec_of(kind) for kind in kinds}, **HOOKS}
         # Entry points alone offer what is static: no hook module is asked for it.
         self.hooks = {name: spec for name, spec in self._specs.items() if name not in static}
@@ -269,15 +269,13 @@ class Loader:
             if hook in self._apart[plugin.name].hooks
         ]
 
-    def implemented(self) -> dict[str, list[str]]:
-        """Each hook with the usable plugins that implement it."""
-        return {
-            hook: sorted(
-                {p.name for _, p, _ in self._implementations(hook) if p.usable}
-                | {p.name for p in self._having(hook)}
-            )
+    def implemented(self) -> list[str]:
+        """The hooks that usable plugins implement."""
+        return [
+            hook
             for hook in self.hooks
-        }
+            if self._having(hook) or any(p.usable for _, p, _ in self._implementations(hook))
+        ]
 
     def observers(self, hook: str) -> list[tuple[str, Callable[..., Any]]]:
         """The implementations of an observing hook, each with its plugin's name.

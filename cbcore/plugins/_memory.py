@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import cbcore
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, stamp_of
 
 _BELIEVED_S = 3600
 """For how long a plugin that took too long is not tried again: that is costly to find out."""
@@ -44,7 +44,7 @@ def memory_path() -> Path:
 
 def full_stamp(plugin: Plugin) -> str:
     """What changes when a plugin or the core does."""
-    return f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.stamp}"
+    return f"{cbcore.__version__} {plugin.version} {plugin.location} {stamp_of(plugin)}"
 
 
 def still_believed(failed_at: float | None) -> bool:

@@ -19,7 +19,7 @@ from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
 from cbcore.plugins._children import TOO_LATE, answer, ask_child, ask_of_each
 from cbcore.plugins._memory import full_stamp, recall, section, still_believed, update
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, stamp_of
 
 SECTION = "hook modules"
 """Where the memory keeps them; no distribution can be called so."""
@@ -85,7 +85,7 @@ def note(plugins: Iterable[Plugin], found: dict[str, Offers]) -> None:
         for plugin in looked_at:
             offers = found[plugin.name]
             notes.pop(plugin.name, None)
-            if plugin.stamp and (not offers.reason or offers.too_late_at is not None):
+            if stamp_of(plugin) and (not offers.reason or offers.too_late_at is not None):
                 notes[plugin.name] = {"stamp": full_stamp(plugin), **attrs.asdict(offers)}
         memory[SECTION] = notes
 
@@ -115,7 +115,11 @@ def _asking(live: Callable[[str, str], Component], kind: str, name: str) -> Call
 
 def _understood(known: Any, plugin: Plugin) -> Offers | None:
     """A memory, if it is of this plugin as it is now, and has the right shape."""
-    if not plugin.stamp or not isinstance(known, dict) or known.get("stamp") != full_stamp(plugin):
+    if (
+        not stamp_of(plugin)
+        or not isinstance(known, dict)
+        or known.get("stamp") != full_stamp(plugin)
+    ):
         return None
     try:
         offers = Offers(**{key: value for key, value in known.items() if key != "stamp"})
@@ -165,6 +169,8 @@ def _looks(wanted: Sequence[str], _printed: IO[bytes]) -> Iterator[dict[str, Any
 
 def offers_of(host: Any) -> Offers:
     """What the hook modules of the one plugin of a host offer, imported in this process."""
+    from cbcore.plugins._host import implemented
+
     offered = host.components()
     (plugin,) = host.plugins
     entries = {(c.kind, c.name) for c in plugin.entries}
@@ -173,7 +179,7 @@ def offers_of(host: Any) -> Offers:
     if plugin.error is not None:
         failed = failure_of(plugin.error)
         return Offers(told, [], failed, plugin.error.reason, plugin.error.hint)
-    return Offers(told, [hook for hook, owners in host.implemented().items() if owners])
+    return Offers(told, implemented(host))
 
 
 def _first_name(component: Component, offered: Iterable[Component]) -> str:

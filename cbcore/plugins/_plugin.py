@@ -10,11 +10,11 @@ import attrs
 import cbcore
 from cbcore import names
 from cbcore.components import Component, Owner
-from cbcore.exceptions import PluginContractError, PluginError
+from cbcore.exceptions import PluginContractError, PluginError, PluginLoadError
 from cbcore.kinds import KINDS, group_of
 from cbcore.plugins import _metadata
 from cbcore.plugins._known import packages_offering
-from cbcore.plugins._policy import CORE, PluginPolicy
+from cbcore.plugins._policy import CORE, PluginPolicy, check_names
 from cbcore.plugins._versions import satisfies
 
 
@@ -38,16 +38,8 @@ class State(str, enum.Enum):
 
     __str__ = str.__str__
 
-    @property
-    def is_usable(self) -> bool:
-        return self in (State.AVAILABLE, State.LOADED)
 
-    @property
-    def status(self) -> str:
-        """The state in one of three words: ok, broken or disabled."""
-        if self.is_usable:
-            return "ok"
-        return "disabled" if self in (State.DISABLED, State.SHADOWED) else "broken"
+USABLE = (State.AVAILABLE, State.LOADED)
 
 
 @attrs.define(eq=False)
@@ -62,33 +54,38 @@ class Plugin:
     version: str = ""
     summary: str = ""
     location: str = ""
-    _stamp: str | Callable[[], str] = attrs.field(default="", eq=False)
     entries: list[Component] = attrs.Factory(list)
     components: list[Component] = attrs.Factory(list)
     hook_modules: list[str] = attrs.Factory(list)
     core_specifier: str = ""
     hooks: list[str] = attrs.Factory(list)
     import_ms: float | None = None
-    state: State = attrs.field(default=State.AVAILABLE, converter=State)
+    state: State = State.AVAILABLE
     reason: str = ""
     remedy: str = ""
     error: PluginError | None = None
-
-    @property
-    def stamp(self) -> str:
-        """What changes when its code does. Found out when it is asked for: few are."""
-        if not isinstance(self._stamp, str):
-            self._stamp = self._stamp()
-        return self._stamp
+    _stamp: str | Callable[[], str] = attrs.field(default="", init=False)
 
     @property
     def usable(self) -> bool:
-        return self.state.is_usable
+        return self.state in USABLE
 
     @property
     def status(self) -> str:
         """The state in one of three words: ok, broken or disabled."""
-        return self.state.status
+        if self.usable:
+            return "ok"
+        return "disabled" if self.state in (State.DISABLED, State.SHADOWED) else "broken"
+
+
+def stamp_of(plugin: Plugin) -> str:
+    """What changes when its code does; empty for one that was not installed.
+
+    Found out when it is asked for: few are.
+    """
+    if not isinstance(plugin._stamp, str):
+        plugin._stamp = plugin._stamp()
+    return plugin._stamp
 
 
 def set_aside(plugin: Plugin, state: State, reason: str, remedy: str = "") -> None:
@@ -101,6 +98,29 @@ def quarantine(plugin: Plugin, error: PluginError) -> None:
     remedy = error.hint or f"update or uninstall {plugin.name}"
     set_aside(plugin, State.BROKEN, error.reason, remedy)
     plugin.error = error
+
+
+def raise_if_insisted_on(plugins: Iterable[Plugin], policy: PluginPolicy) -> None:
+    """Raise for the first plugin that failed, when the policy is strict or requires it."""
+    for plugin in plugins:
+        required = names.canonical(plugin.name) in policy.require
+        required = required and plugin.state is not State.SHADOWED  # the copy in front is meant
+        strict = policy.strict and plugin.status == "broken"
+        if (required or (strict and plugin.state is not State.UNREADABLE)) and not plugin.usable:
+            raise plugin.error or PluginLoadError(
+                plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
+            )
+
+
+def conflicts(plugins: Iterable[Plugin]) -> dict[tuple[str, str], list[str]]:
+    """Bare names claimed by more than one usable plugin: (kind, name) → plugins."""
+    claims: dict[tuple[str, str], set[str]] = {}
+    for plugin in plugins:
+        if plugin.usable:
+            for component in plugin.components:
+                key = (component.kind, names.canonical(component.name))
+                claims.setdefault(key, set()).add(plugin.name)
+    return {key: sorted(owners) for key, owners in claims.items() if len(owners) > 1}
 
 
 def kinds_brought_by(distributions: Iterable[_metadata.Distribution]) -> dict[str, Component]:
@@ -134,7 +154,7 @@ def plugins_from(
 ) -> list[Plugin]:
     """A plugin per distribution, by name, with those set aside that may not or cannot be used."""
     distributions = list(distributions)
-    policy.check_names(d.name for d in distributions)
+    check_names(policy, (d.name for d in distributions))
     groups = {group_of(kind): kind for kind in kinds}
     plugins = []
     seen: dict[str, Plugin] = {}
@@ -153,7 +173,9 @@ def plugins_from(
                 "uninstall one of the two",
             )
         elif refusal:
-            set_aside(plugin, State.DISABLED, refusal, "take it off that list to use it")
+            is_named = names.canonical(plugin.name) in policy.disable
+            remedy = "take it off that list" if is_named else "put it on that list"
+            set_aside(plugin, State.DISABLED, refusal, f"{remedy} to use it")
         elif plugin.usable and not satisfies(cbcore.__version__, specifier):
             set_aside(
                 plugin,
@@ -189,9 +211,9 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
         version=distribution.version,
         summary=distribution.summary,
         location=distribution.location,
-        stamp=lambda: distribution.stamp,
         core_specifier=distribution.core_specifier or "",
     )
+    plugin._stamp = lambda: distribution.stamp
     owner = Owner(distribution.name, distribution.version)
     unread = []
     for entry in distribution.declared:
@@ -214,7 +236,7 @@ def _plugin_from(distribution: _metadata.Distribution, groups: Mapping[str, str]
             plugin,
             State.BROKEN,
             f"the entry-point group {unread[0]!r} is not one cb reads",
-            f"pip install {reader}, which reads it" if reader else f"did you mean {meant}?",
+            f"pip install {reader}, which reads it" if reader else names.asking([meant]),
         )
     if distribution.problem:
         state = State.BROKEN if distribution.means_to_be_ours else State.UNREADABLE

@@ -47,19 +47,20 @@ class PluginPolicy:
             return "not on the list of --only-plugin, CB_ONLY_PLUGINS or [tool.cb] only_plugins"
         return None
 
-    def check_names(self, installed: Iterable[str]) -> None:
-        """Refuse names that match nothing: a misspelt switch must not be silent."""
-        if CORE in self.disable:
-            raise UsageError(f"cannot disable {CORE}: it is the core, not a plugin")
-        known = {canonical(name): name for name in installed}
-        for verb, wanted in (("disable", self.disable), ("allow", self.only or frozenset())):
-            for name in sorted(wanted - known.keys()):
-                raise UsageError(
-                    f"cannot {verb} the plugin {name!r}: none of that name is installed",
-                    hint=hint(name, known.values(), "`cb list-plugins` shows them"),
-                )
-        for name in sorted(self.require - known.keys()):
-            raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
+
+def check_names(policy: PluginPolicy, installed: Iterable[str]) -> None:
+    """Refuse names that match nothing: a misspelt switch must not be silent."""
+    if CORE in policy.disable:
+        raise UsageError(f"cannot disable {CORE}: it is the core, not a plugin")
+    known = {canonical(name): name for name in installed}
+    for verb, wanted in (("disable", policy.disable), ("allow", policy.only or frozenset())):
+        for name in sorted(wanted - known.keys()):
+            raise UsageError(
+                f"cannot {verb} the plugin {name!r}: none of that name is installed",
+                hint=hint(name, known.values(), "`cb list-plugins` shows them"),
+            )
+    for name in sorted(policy.require - known.keys()):
+        raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
 
 
 def read_policy(

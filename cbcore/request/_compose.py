@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -175,14 +175,10 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     if not datasets and not extending:
         # Those that are called like a kind of the core bring what is tested, not what it is
         # tested on.
-        others = [
+        raise _no_data(
             setting.flag
             for setting in settings_of(host.plugins)
             if setting.is_extension and setting.component.name not in KINDS
-        ]
-        raise UsageError(
-            f"a run needs data: {' or '.join(['--dataset', *others])}",
-            hint="`cb list datasets` shows what is installed",
         )
     evaluators: list[Part] = []
     sources = [
@@ -199,11 +195,10 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     _check_executor(request, contributed)
     sources += (source for _, added in contributed for source in added.sources)
     systems += (system for _, added in contributed for system in added.systems)
+    evaluators += _of_main_scores(contributed, evaluators)
     _check_systems(systems)
     if not sources and all(added.systems for _, added in contributed):
-        raise UsageError(
-            "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
-        )
+        raise _no_data()
     if request.budget_usd is not None:
         check_dollars([*systems, *evaluators])
     _check_tags(sources, len(datasets))
@@ -220,6 +215,28 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     return _Parts(
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
+    )
+
+
+def _of_main_scores(
+    contributed: Sequence[tuple[Extending, Contribution]], known: Sequence[Part]
+) -> list[Part]:
+    """Evaluators that extensions are judged by and did not share with those of the run."""
+    found: list[Part] = []
+    for _, added in contributed:
+        for scorer in (scorer for source in added.sources for scorer in source.scorers):
+            part = scorer.part
+            is_told = bool(part.record) and part not in (*known, *found)
+            if is_told and added.main_score in scorer.emits:
+                found.append(part)
+    return found
+
+
+def _no_data(others: Iterable[str] = ()) -> UsageError:
+    """The error of a run without data; `others` are flags that bring some, beside `--dataset`."""
+    return UsageError(
+        f"a run needs data: {' or '.join(['--dataset', *others])}",
+        hint="`cb list datasets` shows what is installed",
     )
 
 

@@ -22,7 +22,7 @@ from cbcore.results._examples import (
     side_by_side,
 )
 from cbcore.results._flat_rows import FlatColumns
-from cbcore.results._sections import Section, sections_of
+from cbcore.results._sections import Section
 from cbcore.results._summary import Estimates, Summary, sum_up
 from cbcore.runconfig import RunConfig
 from cbcore.texts import visible_json
@@ -48,9 +48,6 @@ __all__ = (
     "Texts",
     "sum_up",
 )
-
-SCHEMA_VERSION = 1
-"""Version of the JSON form. A reader refuses a newer one."""
 
 
 @attrs.define
@@ -140,11 +137,6 @@ class Counts:
     def missing(self) -> int:
         """Rows that were processed but lack the score."""
         return self.total - self.scored - self.errored
-
-    @property
-    def called(self) -> int:
-        """Rows that are not from the store."""
-        return self.total - self.recalled
 
 
 @attrs.define(repr=False)
@@ -280,31 +272,9 @@ class EvalResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
-        return {**self.without_rows(), "rows": [json_safe(row.to_dict()) for row in self.rows]}
+        from cbcore.results._document import document_of
 
-    def without_rows(self) -> dict[str, Any]:
-        """What `to_dict` says beside the rows."""
-        from cbcore.results._estimates import written
-
-        return {
-            "schema": SCHEMA_VERSION,
-            "config": json_safe(self.config),
-            "summary": json_safe(self.summary),
-            "estimates": {
-                system: {metric: written(estimate) for metric, estimate in found.items()}
-                for system, found in self.estimates.items()
-            },
-            "undecided": json_safe(self.undecided),
-            "verdicts": [
-                {**json_safe(attrs.asdict(verdict)), "sentence": verdict.sentence}
-                for verdict in self.verdicts
-            ],
-            "timing": json_safe(self.timing),
-            "problems": list(self.problems),
-            "sections": {
-                name: json_safe(attrs.asdict(section)) for name, section in self.sections.items()
-            },
-        }
+        return {**document_of(self), "rows": [json_safe(row.to_dict()) for row in self.rows]}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The whole result as a JSON document that `from_json` reads back, fit for UTF-8 and for terminals."""
@@ -314,6 +284,7 @@ class EvalResult:
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
         """Read a result that `to_json` or `save` wrote."""
+        from cbcore.results._document import result_of
         from cbcore.results._saved import read_rows, read_texts
 
         try:
@@ -325,29 +296,10 @@ class EvalResult:
             ) from error
         if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
             raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
-        result = cls.from_parts(data, ())
+        result = result_of(data, ())
         result.rows = read_rows(data["rows"])
         result.texts = read_texts(data.get("texts"), len(result.rows))
         return result
-
-    @classmethod
-    def from_parts(cls, data: Mapping[str, Any], rows: Sequence[EvalRow]) -> EvalResult:
-        """A result of what `without_rows` gave, and the rows."""
-        if data.get("schema") != SCHEMA_VERSION:
-            raise ResultError(
-                f"this result has schema {data.get('schema')!r}; this version reads {SCHEMA_VERSION}",
-                hint="update cbcore",
-            )
-        names = ("summary", "timing", "config", "estimates", "undecided")
-        parts = {name: data.get(name, {}) for name in names}
-        parts |= {name: data.get(name, []) for name in ("problems", "verdicts")}
-        for name, part in parts.items():
-            if not isinstance(part, list if name in ("problems", "verdicts") else dict):
-                raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
-        from cbcore.results._estimates import read
-
-        parts["estimates"], parts["verdicts"] = read(parts["estimates"], parts["verdicts"])
-        return cls(rows=rows, sections=sections_of(data), **parts)
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.exceptions import ResultError
 from cbcore.plain import json_safe
+from cbcore.results._document import document_of
 from cbcore.results._examples import NO_TEXTS, Texts
 from cbcore.secrets import are_known, hide
 from cbcore.texts import visible_json
@@ -43,7 +44,7 @@ def write(result: EvalResult, path: str | Path) -> None:
 
 def _pieces(result: EvalResult) -> Iterator[str]:
     yield "{"
-    for name, part in result.without_rows().items():
+    for name, part in document_of(result).items():
         yield f"{json.dumps(name)}: {_json(part)},\n"
     if result.texts is not None:
         yield '"texts": '

@@ -54,14 +54,13 @@ def sum_up(
     metrics: Sequence[Any],
     score_field: str | None = None,
 ) -> SummedUp:
-    """Compute every metric for every system: the summary, and what went wrong.
+    """Compute every metric for every system.
 
     A metric that raises loses its own values only. When two instances of a metric emit the
     same key, the first keeps it and the later ones are qualified by what sets them apart:
     `mean_score`, `mean_score[score_field=recall]`. Of each `Measured` value it is said how sure
-    it is, and who is as good as the best.
-
-    With a `score_field`, also what to make of each system, where there are several.
+    it is, and who is as good as the best; with a `score_field`, also what to make of each
+    system, where there are several.
     """
     found = SummedUp({system: {} for system in rows_by_system})
     found.estimates = {system: {} for system in rows_by_system}

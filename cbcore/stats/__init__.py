@@ -14,7 +14,6 @@ from cbcore.stats._estimates import (
     Estimate,
     mean_of,
     paired_mean_of,
-    rate_of,
     ratio_of,
 )
 from cbcore.stats._measured import (
@@ -53,7 +52,6 @@ __all__ = (
     "paired_p_value",
     "quantile_at",
     "quantile_of",
-    "rate_of",
     "ratio_of",
     "smallest_effect",
     "t_quantile",

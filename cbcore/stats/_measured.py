@@ -18,7 +18,7 @@ from cbcore.stats._estimates import (
     ratio_of,
 )
 from cbcore.stats._quantiles import clustered_quantile_of, quantile_at, quantile_of
-from cbcore.stats._units import Units
+from cbcore.stats._units import Units, n_questions
 
 Kind: TypeAlias = Literal["score", "rate", "amount"]
 """What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
@@ -125,22 +125,22 @@ def measured_quantile(values: Sequence[float], quantile: float) -> Measured:
 def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
     """How sure the value is, given what was sampled; None where there is no value."""
     groups = None
-    n_questions = None
+    n = None
     if units is not None:
         units = terms.units(units)
         if units.groups is not None:
             groups = terms.counted(units.groups)
-            n_questions = units.n_questions(terms.counted(range(units.n_rows)))
+            n = n_questions(units, terms.counted(range(units.n_rows)))
     x = terms.counted(terms.x)
     if terms.quantile is not None:
-        if groups is None or n_questions is None:
+        if groups is None or n is None:
             return quantile_of(x, terms.quantile)
-        return clustered_quantile_of(x, terms.quantile, groups, n=n_questions)
+        return clustered_quantile_of(x, terms.quantile, groups, n=n)
     if terms.y is not None:
-        return ratio_of(x, terms.counted(terms.y), groups, n=n_questions)
+        return ratio_of(x, terms.counted(terms.y), groups, n=n)
     if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):
-        return rate_of(x, groups, n=n_questions)
-    estimate = mean_of(x, groups, n=n_questions)
+        return rate_of(x, groups, n=n)
+    estimate = mean_of(x, groups, n=n)
     if estimate is None or estimate.interval is None or terms.kind is None or min(x) < 0:
         return estimate
     low, high = estimate.interval

@@ -26,7 +26,7 @@ from cbcore.stats._estimates import (
     paired_mean_of,
 )
 from cbcore.stats._measured import Terms
-from cbcore.stats._units import Units
+from cbcore.stats._units import Units, n_questions
 
 _MOST_ENUMERATED = MOST_FEW
 """Signs of so many differences are tried in every combination, 32,768 of them by symmetry."""
@@ -78,7 +78,7 @@ def difference_of(
         if found is None:
             return None
         differences, value = found
-    n = len(positions) if groups is None else units.n_questions(positions)
+    n = len(positions) if groups is None else n_questions(units, positions)
     estimate = mean_of(differences, groups, n=n)
     if estimate is None:
         return None

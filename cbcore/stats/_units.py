@@ -57,9 +57,10 @@ class Units:
         keys = [self.keys[i] for i in positions] if self.keys else ()
         return Units(len(positions), keys, groups, self.clustered)
 
-    def n_questions(self, where: Iterable[int]) -> int:
-        """How many examples the rows at these positions are of."""
-        return len({self.keys[i][:2] for i in where})
+
+def n_questions(units: Units, where: Iterable[int]) -> int:
+    """How many examples the rows at these positions are of."""
+    return len({units.keys[i][:2] for i in where})
 
 
 def _hashable(value: object) -> Hashable:

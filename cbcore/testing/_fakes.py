@@ -36,6 +36,11 @@ class FakeSystem:
 
     def process(self, example: Example) -> Output:
         self._calls.append(example)
+        output: Output = self._answer(example)
+        return output
+
+    def _answer(self, example: Example) -> Any:
+        """What the kinds of fakes differ in."""
         response = self._response
         return {"response": response if isinstance(response, str) else response(example)}
 
@@ -56,35 +61,34 @@ class FaultySystem(FakeSystem):
         self.ids = ids
         self.error = error or RuntimeError("a fault on purpose")
 
-    def process(self, example: Example) -> Output:
+    def _answer(self, example: Example) -> Any:
         if self.ids is None or example.get("id") in self.ids:
-            self._calls.append(example)
             raise self.error
-        return super().process(example)
+        return super()._answer(example)
 
 
-class WrongSystem:
+class WrongSystem(FakeSystem):
     """Returns whatever it is told to, such as a list or None where a dict is due."""
 
     name_is_label = True
 
     def __init__(self, output: Any = None, *, name: str = "wrong") -> None:
-        self.name = name
+        super().__init__(name=name)
         self.output = output
 
-    def process(self, example: Example) -> Any:
+    def _answer(self, example: Example) -> Any:
         return self.output
 
 
-class MutatingSystem:
+class MutatingSystem(FakeSystem):
     """Changes the example it is given, outside and inside, and returns that same example."""
 
     name_is_label = True
 
     def __init__(self, *, name: str = "mutating") -> None:
-        self.name = name
+        super().__init__(name=name)
 
-    def process(self, example: Example) -> Output:
+    def _answer(self, example: Example) -> Any:
         for value in example.values():
             if isinstance(value, list):
                 value.append("changed")
@@ -104,14 +108,14 @@ class SlowSystem(FakeSystem):
         self._changed = threading.Condition()
         self._waiting = self._released = 0
 
-    def process(self, example: Example) -> Output:
+    def _answer(self, example: Example) -> Any:
         with self._changed:
             self._waiting += 1
             self._changed.notify_all()
             self._await(lambda: self._released > 0, "no test released this call")
             self._released -= 1
             self._waiting -= 1
-        return super().process(example)
+        return super()._answer(example)
 
     def wait_for(self, calls: int) -> None:
         """Return once so many calls are waiting."""
@@ -224,10 +228,13 @@ class FakeEvaluator:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         self._calls.append((original, processed))
+        return self._scores()
+
+    def _scores(self) -> Scores:
         return dict(self.scores)
 
 
-class FaultyEvaluator:
+class FaultyEvaluator(FakeEvaluator):
     """Gives no score but raises: by default `MissingScoreError`, as for an example without gold."""
 
     def __init__(
@@ -237,9 +244,9 @@ class FaultyEvaluator:
         emits: Iterable[str] = ("f1",),
         name: str = "faulty",
     ) -> None:
-        self.name = name
+        super().__init__(name=name)
         self.emits = tuple(emits)
         self.error = error or MissingScoreError("no score on purpose")
 
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+    def _scores(self) -> Scores:
         raise self.error

@@ -14,7 +14,7 @@ from cbcore.texts import context_twin
 from cbcore.timing import waiting
 from cbcore.tokens._encoders import TooMuchError, first_encoder, full_encoder
 
-__all__ = ("DEFAULT_ENCODING", "Encoding", "Words", "cl100k_base", "o200k_base")
+__all__ = ("DEFAULT_ENCODING", "Encoding", "Words")
 
 DEFAULT_ENCODING = "o200k_base"
 TEXT_FIELDS = ("context", "question", "turns")

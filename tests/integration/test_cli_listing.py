@@ -268,10 +268,29 @@ def test_list_shows_what_is_broken_and_hides_what_is_off(place: Workplace) -> No
 
 def test_list_of_nothing(workplace: Workplace) -> None:
     """An empty list for machines, a sentence on standard error for people."""
-    assert workplace.json("list", "suites", "--only-plugin", "cbcore") == []
-    done = workplace.cb("list", "suites", "--only-plugin", "cbcore")
+    assert workplace.json("list", "memories", "--only-plugin", "cbcore") == []
+    done = workplace.cb("list", "memories", "--only-plugin", "cbcore")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "suites" in done.stderr
+    assert "memor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "remedy"),
+    [
+        (("--only-plugin", "cbcore"), "put it on that list to use it"),
+        (("--no-plugin", "cb-suites"), "take it off that list to use it"),
+    ],
+)
+@pytest.mark.parametrize("command", [("list", "tasks"), ("suite", "validate", "mine")])
+def test_a_plugin_that_is_left_out_behind_its_command_runs_none(
+    workplace: Workplace, command: tuple[str, ...], flags: tuple[str, ...], remedy: str
+) -> None:
+    """Wherever the flag stands, a plugin that may not be used contributes nothing."""
+    (workplace.folder / "mine").mkdir()
+    done = workplace.cb(*command, *flags)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "plugin 'cb-suites': offers the command" in done.stderr
+    assert remedy in done.stderr
 
 
 @pytest.mark.parametrize(

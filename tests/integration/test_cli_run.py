@@ -43,7 +43,7 @@ MINE = textwrap.dedent('''
     import pathlib
     import threading
 
-    from cbcore.registry import register_dataset
+    from cbcore.registry import registry
 
 
     class Echo:
@@ -87,7 +87,7 @@ MINE = textwrap.dedent('''
         return [{"id": i, "context": "c", "answer": "Paris"} for i in range(n)]
 
 
-    register_dataset("capitals", capitals)
+    registry.register("dataset", "capitals", capitals)
 
 
     class NeedsKey:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,13 @@ SHIPPED = {
     "cb_shipped/suites/one.yaml": "task: one\ndataset: hotpotqa:sample\ntag: short\n",
     "cb_shipped/suites/two.yaml": "task: two\ndataset: file:/nowhere/two.jsonl\ntag: short\n",
 }
-ONLY = ("--only-plugin", "cb-shipped", "--only-plugin", "cbcore")
+ONLY = ("--only-plugin", "cb-shipped", "--only-plugin", "cb-suites")
+
+
+def listed(place: Workplace, things: str, *arguments: str) -> dict[str, dict[str, Any]]:
+    """What there is beside what cb-suites ships, by name."""
+    records = place.json("list", things, *ONLY, *arguments)
+    return {record["name"]: record for record in records if record.get("plugin") != "cb-suites"}
 
 
 @pytest.fixture
@@ -39,19 +46,19 @@ def place(workplace: Workplace) -> Workplace:
 
 def test_tasks_groups_and_tags_are_listed(place: Workplace) -> None:
     """Those of plugins, and those of folders that are named."""
-    mine = ("--include-path", "mine", *ONLY)
-    tasks = {task["name"]: task for task in place.json("list", "tasks", *mine)}
+    mine = ("--include-path", "mine")
+    tasks = listed(place, "tasks", *mine)
     assert list(tasks) == ["a", "one", "two"]
     assert (tasks["a"]["plugin"], tasks["one"]["plugin"]) == (None, "cb-shipped")
     (need,) = tasks["one"]["needs"]
     assert "dataset 'hotpotqa'" in need
     assert "cb-hotpotqa" in need
-    assert [g["name"] for g in place.json("list", "groups", *mine)] == ["bench", "small"]
-    tags = {tag["name"]: tag["n_tasks"] for tag in place.json("list", "tags", *mine)}
+    assert list(listed(place, "groups", *mine)) == ["bench", "small"]
+    tags = {name: tag["n_tasks"] for name, tag in listed(place, "tags", *mine).items()}
     assert tags == {"own": 1, "short": 3}
-    shown = place.cb("list", "tasks", *mine).stdout
-    assert "a     mine/a.yaml  data.jsonl" in shown
-    assert [task["name"] for task in place.json("list", "tasks", *ONLY)] == ["one", "two"]
+    shown = place.cb("list", "tasks", *mine, *ONLY).stdout
+    assert ["a", "mine/a.yaml", "data.jsonl"] in [x.split()[:3] for x in shown.splitlines()]
+    assert list(listed(place, "tasks")) == ["one", "two"]
 
 
 def test_tasks_that_are_defined_inside_a_group_are_listed_by_their_path(place: Workplace) -> None:
@@ -60,13 +67,13 @@ def test_tasks_that_are_defined_inside_a_group_are_listed_by_their_path(place: W
     place.write("mine/inner.yaml", inner)
     place.write("mine/outer.yaml", "group: outer\ntask:\n  - task: inner\n    limit: 1\n")
     place.write("mine/torn.yaml", "group: torn\ntask:\n  - task: nowhere\n    limit: 1\n")
-    listed = place.json("list", "tasks", "--include-path", "mine", "--only-plugin", "cbcore")
-    assert [task["name"] for task in listed] == ["a", "inner::inside"]
+    tasks = listed(place, "tasks", "--include-path", "mine")
+    assert list(tasks) == ["a", "one", "two", "inner::inside"]
 
 
 def test_a_suite_that_lacks_something_is_listed_as_such(place: Workplace) -> None:
     """With the package that would supply it, beside the others."""
-    records = {r["name"]: r for r in place.json("list", "suites", "--include-path", "mine", *ONLY)}
+    records = listed(place, "suites", "--include-path", "mine")
     assert list(records) == ["small", "bench"]
     assert "cb-hotpotqa" in records["small"]["needs"][0]
     assert "there is no such file" in records["small"]["needs"][1]

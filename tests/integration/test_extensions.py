@@ -10,6 +10,8 @@ import pytest
 
 from cbcore import evaluate
 from cbcore.exceptions import UsageError
+from cbcore.extensions import Contribution, Scorer, Source
+from cbcore.testing import FakeEvaluator, FakeSystem
 from tests.conftest import Workplace
 from tests.fake_distributions import write_distribution
 
@@ -531,3 +533,22 @@ def test_a_spec_with_parameters_in_a_run_file_is_recorded_as_one_text() -> None:
         "bm25",
         "given in Python",
     ]
+
+
+class OwnScore:
+    """Brings data, and an evaluator that no other part of the run knows."""
+
+    name = "own-score"
+
+    def set_up(self, setup: Any) -> Contribution:
+        scorer = Scorer.of(setup.build("evaluator", FakeEvaluator({"kept": 0.5}, name="keeping")))
+        source = Source("own", [{"id": 1, "context": "c"}], [scorer])
+        return Contribution([source], datasets=[{"name": "own"}], main_score="kept")
+
+
+def test_a_main_score_counts_whoever_else_knows_its_evaluator() -> None:
+    """An extension need not share an evaluator for its score to be what quality means."""
+    result = evaluate(systems=[FakeSystem()], extensions=[OwnScore()])
+    assert result.config["score_field"] == "kept"
+    assert [one["name"] for one in result.config["evaluators"]] == ["keeping"]
+    assert result.counts()["fake"].scored == 1

@@ -539,8 +539,8 @@ def test_registered_dataset_by_import(workplace: Workplace) -> None:
     workplace.write("mine.py", SYSTEM)
     workplace.write(
         "my_module.py",
-        "from cbcore.registry import register_dataset\n"
-        "register_dataset('my-data', lambda: "
+        "from cbcore.registry import registry\n"
+        "registry.register('dataset', 'my-data', lambda: "
         "({'id': i, 'context': 'x', 'answer': 'x'} for i in range(10**9)))\n",
     )
     chosen = ["-s", "py:./mine.py:Recorder", "-d", "my-data", "-n", "3"]
@@ -566,7 +566,7 @@ def test_registered_name_that_a_plugin_has(workplace: Workplace) -> None:
     workplace.write("mine.py", SYSTEM)
     workplace.write(
         "my_module.py",
-        "from cbcore.registry import register_dataset\nregister_dataset('good-letters', list)\n",
+        "from cbcore.registry import registry\nregistry.register('dataset', 'good-letters', list)\n",
     )
 
     done = workplace.cb(

@@ -27,7 +27,7 @@ from cbcore.protocols import (
     System,
     Tokenizer,
 )
-from cbcore.registry import load_dataset, register_dataset, registry
+from cbcore.registry import load_dataset, registry
 
 
 class Shouting:
@@ -181,7 +181,7 @@ def questions(n: int | None = None) -> Iterator[dict[str, Any]]:
 
 def main() -> EvalResult:
     """A whole run, and what can be asked of its result."""
-    register_dataset("typing-questions", questions, replace=True)
+    registry.register("dataset", "typing-questions", questions, replace=True)
     names: list[str] = registry.list("dataset")
     assert "typing-questions" in names
     result = cbcore.evaluate(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.names import canonical, hint, is_valid, near_matches, plural, singular
+from cbcore.names import asking, canonical, hint, is_valid, near_matches, plural, singular
 
 KNOWN = ("hotpotqa", "mean_score", "pass-rate", "truncate", "bm25")
 
@@ -83,9 +85,9 @@ def test_suggestions_are_known_distinct_and_few(typed, known, limit):
         ("hotpoqa", {"otherwise": "known: …"}, "did you mean hotpotqa?"),
         ("zzzzzz", {}, None),
         ("zzzzzz", {"otherwise": "known: …"}, "known: …"),
-        ("zzzzzz", {"otherwise": "", "form": "; did you mean {}?"}, ""),
-        ("trunc", {"form": "; did you mean {!r}? "}, "; did you mean 'truncate'? "),
-        ("hotpotq", {"form": "did you mean {{{}}}s?"}, "did you mean {hotpotqa}s?"),
+        ("zzzzzz", {"otherwise": "", "lead": "; "}, ""),
+        ("trunc", {"lead": "; ", "shown": repr}, "; did you mean 'truncate'?"),
+        ("hotpotq", {"lead": ". "}, ". Did you mean hotpotqa?"),
     ],
 )
 def test_a_hint_asks_for_the_nearest_name_or_says_something_else(typed, options, expected):
@@ -98,6 +100,29 @@ def test_a_hint_asks_for_several_names_where_it_may():
     known = ("recall-10", "recall-5", "nli")
     assert hint("recall-50", known, most=2) == "did you mean recall-5 or recall-10?"
     assert hint("recall-50", known) == "did you mean recall-5?"
+
+
+@pytest.mark.parametrize(
+    ("near", "expected"),
+    [((), "`cb list` shows them"), (("a", "b"), "did you mean a or b? `cb list` shows them")],
+)
+def test_what_follows_a_question_stands_alone_where_nothing_is_asked(near, expected):
+    """So that a hint never ends with what was not found."""
+    assert asking(near, then="`cb list` shows them") == expected
+
+
+CODE = [
+    path
+    for folder in ("cbcore", "plugins")
+    for path in sorted((Path(__file__).parents[2] / folder).rglob("*.py"))
+    if folder == "cbcore" or "src" in path.parts
+]
+
+
+def test_the_question_is_put_in_one_place():
+    """Whoever suggests names says how, and not in which words."""
+    phrased = [path.name for path in CODE if "you mean" in path.read_text(encoding="utf-8")]
+    assert phrased == ["names.py"]
 
 
 @given(st.text(max_size=6), st.lists(st.text(max_size=6)))

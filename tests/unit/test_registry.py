@@ -13,14 +13,7 @@ from cbcore.exceptions import DuplicateNameError, ParameterError, UnknownCompone
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
-from cbcore.registry import (
-    Registry,
-    get_metric,
-    load_dataset,
-    register_dataset,
-    register_metric,
-    registry,
-)
+from cbcore.registry import Registry, load_dataset, registry
 from tests.fake_distributions import write_hooks, write_system
 
 
@@ -151,7 +144,7 @@ def test_load_dataset_with_n_limits_an_endless_one(clean: Registry) -> None:
             pulled.append(example["id"])
             yield example
 
-    register_dataset("endless-numbers", loader)
+    registry.register("dataset", "endless-numbers", loader)
 
     assert [example["id"] for example in load_dataset("endless-numbers", n=3)] == [0, 1, 2]
     assert pulled == [0, 1, 2]
@@ -159,7 +152,7 @@ def test_load_dataset_with_n_limits_an_endless_one(clean: Registry) -> None:
 
 def test_load_dataset_gives_n_to_a_loader_that_takes_it(clean: Registry) -> None:
     """Such a loader can fetch less."""
-    register_dataset("counted-numbers", lambda n=None: [{"id": i} for i in range(n)])
+    registry.register("dataset", "counted-numbers", lambda n=None: [{"id": i} for i in range(n)])
 
     assert len(load_dataset("counted-numbers", n=4)) == 4
 
@@ -172,7 +165,7 @@ def test_load_dataset_gives_n_to_a_loader_that_takes_any_keyword(clean: Registry
         seen.update(parameters)
         return [{"id": number} for number in range(9)]
 
-    register_dataset("any-numbers", loader)
+    registry.register("dataset", "any-numbers", loader)
 
     assert len(list(load_dataset("any-numbers", n=2, split="test"))) == 2
     assert seen == {"n": 2, "split": "test"}
@@ -181,7 +174,7 @@ def test_load_dataset_gives_n_to_a_loader_that_takes_any_keyword(clean: Registry
 def test_the_same_loader_twice_is_no_clash(clean: Registry) -> None:
     """Both ways of registering may be used for one loader, as the two say the same."""
     clean.register("dataset", "my-data", numbers)
-    register_dataset("my-data", numbers)
+    registry.register("dataset", "my-data", numbers)
 
     assert [example["id"] for example in load_dataset("my-data", n=2)] == [0, 1]
     assert "my-data" in clean.list("dataset")
@@ -193,7 +186,7 @@ def test_load_dataset_by_spec(clean: Registry) -> None:
     def loader(config: str = "all", *, size: int = 1) -> list[dict[str, Any]]:
         return [{"id": config}] * size
 
-    register_dataset("spec-numbers", loader)
+    registry.register("dataset", "spec-numbers", loader)
 
     assert load_dataset("spec-numbers:test,size=2") == [{"id": "test"}] * 2
     assert load_dataset("spec-numbers", size=3) == [{"id": "all"}] * 3
@@ -201,9 +194,9 @@ def test_load_dataset_by_spec(clean: Registry) -> None:
         load_dataset("spec-numbers", sise=3)
 
 
-def test_metrics_by_name(clean: Registry) -> None:
-    """Registered alike, and made with their parameters."""
-    register_metric("my-metric", lambda scale=1: {"scale": scale})
+def test_metrics_are_registered_as_datasets_are(clean: Registry) -> None:
+    """And listed among those that are installed."""
+    registry.register("metric", "my-metric", dict)
 
-    assert get_metric("my-metric:scale=5") == {"scale": 5}
+    assert registry.get("metric", "my-metric").load() is dict
     assert "my-metric" in registry.list("metric")

@@ -20,7 +20,7 @@ from cbcore.files import FileDataset
 from cbcore.kept import find_kept
 from cbcore.remote import RemoteFile, is_address
 from cbcore.specs import Spec, parse_dataset
-from cbcore.trust import Stranger
+from cbcore.trust import Stranger, may_set
 
 ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
 SECRET = "kR7pQ2vX9mZ4tW8s"
@@ -241,4 +241,4 @@ def test_a_stranger_names_no_address(tmp_path, monkeypatch):
     stranger = Stranger("a suite", (tmp_path,))
     for address in ("s3://bucket/rows.jsonl", "memory://x/rows.jsonl"):
         with pytest.raises(ConfigError, match="it is an address"):
-            stranger.may_set("file", "path", address, str)
+            may_set(stranger, "file", "path", address, str)

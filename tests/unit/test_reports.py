@@ -7,6 +7,7 @@ import json
 from cbcore import evaluate
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
+from cbcore.plugins._plugin import conflicts
 from cbcore.plugins._policy import PluginPolicy
 from cbcore.reports import JsonReport, PlainTable
 from cbcore.results import EvalResult
@@ -71,5 +72,5 @@ def test_a_plugin_takes_their_place():
     """No name is claimed twice, and without the plugin the core's are there again."""
     found, host = owners()
     assert found == {"cb-reporters"}
-    assert not [name for _, name in host.conflicts() if name in ("table", "json")]
+    assert not [name for _, name in conflicts(host.plugins) if name in ("table", "json")]
     assert owners(disable={"cb-reporters": "a test"})[0] == {"cbcore"}

@@ -105,6 +105,40 @@ def test_every_room_is_known_and_there():
     assert {name for name in (*ROOM_OF, *MAY_IMPORT) if name not in FLAT} == tops
 
 
+ARCHITECTURE = ROOT.parent / "docs" / "explanation" / "architecture.md"
+
+
+def test_the_picture_of_the_house_shows_what_is_there():
+    """Every module and room at the top, each in the room it is in."""
+    picture = ARCHITECTURE.read_text(encoding="utf-8").split("```")[1]
+    shown: dict[str, set[str]] = {}
+    name = ""
+    for line in picture.strip().splitlines():
+        first, *names = re.split(r"  +", line.rstrip())
+        if first:
+            name = first.rstrip("/")
+        elif line.startswith(" " * 20):
+            continue  # what the room is for
+        shown.setdefault(name, set()).update(*(part.split() for part in names[:1]))
+    assert set(shown) == set(MAY_IMPORT)
+    flat = {room: {part.rstrip("/") for part in shown[room]} for room in FLAT}
+    assert flat == {room: set(names.split()) for room, names in FLAT.items()}
+
+
+def test_what_architecture_names_is_there():
+    """Paths within the core, and files of the clone."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    named = {path.rstrip("/") for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text)}
+    assert len(named) > 30
+    places = (ROOT, ROOT.parent)
+    missing = {
+        path
+        for path in named
+        if not any((place / path).exists() or (place / f"{path}.py").exists() for place in places)
+    }
+    assert missing == set()
+
+
 def test_one_private_module_stands_at_the_top():
     """Who opens the folder sees what is public, and rooms."""
     private = {file.name for file in ROOT.glob("_*.py")} - {"__init__.py", "__main__.py"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import click
-from cbcore.cli.kit import Settings, echo_columns, find_result, pass_settings, shared_options
+from cbcore.cli.kit import Settings, echo_columns, pass_settings, shared_options
 
 
 @click.command("{{ cookiecutter.__name }}")
@@ -16,8 +16,10 @@ def command(settings: Settings, /, run: str, threshold: float | None) -> None:
 
     RUN is a saved result: `cb run … --output json=FILE`.
     """
+    from cbcore.kept import open_run  # slow to import, and not needed for --help
+
     settings.configure_logging()
-    result = find_result(settings, run)
+    result = open_run(run)
     score = result.config.get("score_field", "")
     least = result.config.get("threshold", 0.0) if threshold is None else threshold
     lines = []

@@ -18,7 +18,7 @@ from cb_metrics import (
     StageLatency,
 )
 from cbcore.results import EvalRow, sum_up
-from cbcore.stats import mean_of, rate_of, ratio_of
+from cbcore.stats import estimate_of, mean_of, measured_mean, measured_ratio
 
 SCORES = [1.0, 0.0, 0.5, 1.0, None, 0.8]
 TOKENS = [40, 60, 100, 50, 30, 80]
@@ -30,6 +30,14 @@ def rows(**common):
         for i, (s, t) in enumerate(zip(SCORES, TOKENS, strict=True))
     ]
     return [*found, EvalRow("s", 99, error="lost", latency=1e6)]
+
+
+def rate_of(values):
+    return estimate_of(measured_mean(values, kind="rate").terms)
+
+
+def ratio_of(numerators, denominators):
+    return estimate_of(measured_ratio(numerators, denominators).terms)
 
 
 def estimates(*metrics, of=None):

@@ -7,6 +7,7 @@ import pytest
 from cbcore._build.builder import Builder
 from cbcore._build.wiring import shared, wire
 from cbcore._run.parts import Part
+from cbcore.components import Component, Owner
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
@@ -42,6 +43,28 @@ class ForAll(FakeEvaluator):
 
 class ForCode(FakeEvaluator):
     applies_to = ("code",)
+
+
+def made(digest):
+    """An evaluator as it is made from its name."""
+    component = Component("evaluator", "fake", FakeEvaluator, owner=Owner("cb-x", "1"))
+    return Part(FakeEvaluator(), {"digest": digest}, component)
+
+
+def given(evaluator, digest):
+    return Part(evaluator, {"digest": digest})
+
+
+def test_parts_made_by_name_are_shared_when_their_records_are_the_same():
+    """An object that was given stands for itself only."""
+    evaluator = FakeEvaluator()
+    first, own = made("a"), given(evaluator, "a")
+    among = [first, own]
+    assert shared(made("a"), among) is first
+    assert shared(given(evaluator, "b"), among) is own
+    others = [made("b"), given(FakeEvaluator(), "a")]
+    assert [shared(other, among) for other in others] == others
+    assert among == [first, own, *others]
 
 
 def dataset(name="d"):

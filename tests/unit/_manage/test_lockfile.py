@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cbcore._manage.lockfile import Difference, differences, read_lock, require_locked, write_lock
 from cbcore.exceptions import ConfigError
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State
 
 names = st.from_regex(r"[a-z0-9](-?[a-z0-9]){0,8}", fullmatch=True)
 versions = st.from_regex(r"[0-9]+(\.[0-9]+){0,2}((a|b|rc|\.post|\.dev)[0-9])?", fullmatch=True)
@@ -99,7 +99,7 @@ LOCKED = {"cb-a": "1.0", "cbcore": "0.1.0"}
 def test_differences_between_lock_and_environment(plugins, expected):
     """Other versions, too many and too few; what is switched off for this command is neither."""
     core = Plugin(name="cbcore", version="0.1.0")
-    made = [Plugin(name=n, version=v, state=s) for n, v, s in plugins]
+    made = [Plugin(name=n, version=v, state=State(s)) for n, v, s in plugins]
     assert differences(LOCKED, [core, *made]) == [Difference(*e) for e in expected]
 
 

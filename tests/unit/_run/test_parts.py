@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cbcore._run.parts import Part, StoredSystem
-from cbcore.components import Component, Owner
+from cbcore.components import Owner
 from cbcore.exceptions import ProcessError
 from cbcore.testing import FakeEvaluator, FakeSystem
 
@@ -19,12 +19,6 @@ class Counting:
 
     def __init__(self):
         self.calls = 0
-
-
-def made(digest):
-    """An evaluator as it is made from its name."""
-    component = Component("evaluator", "fake", FakeEvaluator, owner=OWNER)
-    return Part(FakeEvaluator(), {"digest": digest}, component)
 
 
 def test_an_identity_is_of_the_component_as_it_was_when_first_asked():
@@ -83,15 +77,6 @@ def test_a_stored_system_has_an_identity_and_nothing_else():
     assert Part(system).identity == b"\x01" * 16
     with pytest.raises(ProcessError, match="no output is stored for this example"):
         system.process({"context": "c"})
-
-
-def test_parts_made_by_name_are_the_same_when_their_records_are():
-    """An object that was given is the same as itself only."""
-    evaluator = FakeEvaluator()
-    assert made("a").is_same(made("a"))
-    assert not made("a").is_same(made("b"))
-    assert Part(evaluator, {"digest": "a"}).is_same(Part(evaluator, {"digest": "b"}))
-    assert not Part(FakeEvaluator(), {"digest": "a"}).is_same(made("a"))
 
 
 def test_a_part_is_told_from_others_whatever_it_holds():

@@ -9,8 +9,10 @@ import click
 import pytest
 
 from cbcore.cli import kit
-from cbcore.cli.kit import Output, Settings, exit_code_of, find_result, report
+from cbcore.cli._reports import report
+from cbcore.cli.kit import Output, exit_code_of
 from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
+from cbcore.kept import open_run
 from cbcore.results import EvalResult, EvalRow
 
 
@@ -23,16 +25,12 @@ def test_the_public_names():
         "clean",
         "echo",
         "echo_columns",
-        "echo_indented",
         "echo_json",
         "execute_and_report",
         "exit_code_of",
-        "find_result",
         "make_outputs",
         "offered_records",
         "pass_settings",
-        "raise_if_nothing_worked",
-        "report",
         "shared_options",
         "tool_table",
     ]
@@ -127,7 +125,8 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 PROGRAM = """
 import sys
-from cbcore.cli.kit import Output, exit_code_of, report
+from cbcore.cli._reports import report
+from cbcore.cli.kit import Output, exit_code_of
 from cbcore.results import EvalResult
 
 class Long:
@@ -155,8 +154,8 @@ def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
     """Or by its id in a store; what is neither is refused."""
     saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
     (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
-    assert find_result(Settings(), str(tmp_path / "r.json")) == saved
+    assert open_run(str(tmp_path / "r.json")) == saved
     with pytest.raises(UsageError, match="has an id that starts with '2026'"):
-        find_result(Settings(), "2026", tmp_path)
+        open_run("2026", tmp_path)
     with pytest.raises(ResultError, match=r"there is no file 'other.json'"):
-        find_result(Settings(), "other.json", tmp_path)
+        open_run("other.json", tmp_path)

@@ -18,12 +18,12 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
-from cbcore.kinds import KINDS
+from cbcore.kinds import KINDS, hook_of
 from cbcore.plugins._hook_checks import HOOKS
 from cbcore.plugins._host import LivePluginHost, PluginHost
 from cbcore.plugins._loading import called_by_name
 from cbcore.plugins._metadata import scan
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins._plugin import Plugin, State, conflicts
 from cbcore.plugins._policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,
@@ -99,7 +99,7 @@ def test_name_claimed_twice(site: Path) -> None:
     assert caught.value.owners == ("cb-one", "cb-two")
     assert "cb-one/shared-name or cb-two/shared-name" in (caught.value.hint or "")
     assert host.find("system", "cb-two/shared-name").plugin == "cb-two"
-    assert host.conflicts() == {("system", "shared-name"): ["cb-one", "cb-two"]}
+    assert conflicts(host.plugins) == {("system", "shared-name"): ["cb-one", "cb-two"]}
 
 
 def test_disabling_one_claimant_settles_it(site: Path) -> None:
@@ -109,7 +109,7 @@ def test_disabling_one_claimant_settles_it(site: Path) -> None:
     host = host_of(site, disable=frozenset({"cb-two"}))
 
     assert host.find("system", "shared").plugin == "cb-one"
-    assert host.conflicts() == {}
+    assert conflicts(host.plugins) == {}
 
 
 def test_unknown_name_suggests(site: Path) -> None:
@@ -174,7 +174,7 @@ def test_unknown_name_beside_a_broken_hook_module(site: Path) -> None:
 )
 def test_every_state_has_one_of_three_statuses(state: str, status: str) -> None:
     """For who only wants to know whether it works."""
-    assert Plugin("x", state=state).status == status
+    assert Plugin("x", state=State(state)).status == status
 
 
 def test_incompatible_core(site: Path) -> None:
@@ -209,7 +209,7 @@ def test_copy_later_on_the_path_is_shadowed(site: Path, tmp_path: Path) -> None:
     assert str(site) in second.reason
     assert second.remedy
     assert host.find("system", "twice").plugin == "cb-twice"
-    assert host.conflicts() == {}
+    assert conflicts(host.plugins) == {}
 
 
 def test_shadowed_copy_does_not_stand_for_the_first(site: Path, tmp_path: Path) -> None:
@@ -583,7 +583,7 @@ def test_strict_does_not_mind_an_unrelated_distribution(site: Path) -> None:
 
 def test_every_kind_has_a_hook() -> None:
     """And the rest observe."""
-    offering = {kind.hook for kind in KINDS.values() if not kind.static}
+    offering = {hook_of(kind.name) for kind in KINDS.values() if not kind.static}
 
     assert set(HOOKS) == offering | {"cb_run_started", "cb_row_finished", "cb_run_finished"}
 

@@ -14,7 +14,7 @@ import pytest
 from cbcore._build.builder import Builder
 from cbcore.exceptions import PluginLoadError, UnknownComponentError
 from cbcore.plugins import _offers
-from cbcore.plugins._host import PluginHost
+from cbcore.plugins._host import PluginHost, implemented
 from cbcore.plugins._inspection import enrich
 from cbcore.plugins._memory import memory_path
 from cbcore.plugins._metadata import scan
@@ -169,7 +169,7 @@ def test_who_observes_is_imported_to_observe(site: Path) -> None:
     write_hooks(site, "cb-offers", OFFER)
     write_hooks(site, "cb-watches", "seen = []\ndef cb_run_started(event): seen.append(event)\n")
     host = host_of(site)
-    assert host.implemented()["cb_run_started"] == ["cb-watches"]
+    assert "cb_run_started" in implemented(host)
     assert "cb_watches" not in sys.modules
 
     ((owner, call),) = host.observers("cb_run_started")

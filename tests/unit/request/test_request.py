@@ -23,9 +23,11 @@ from cbcore.request._options import (
     TEXT,
     Option,
     by_key,
+    described,
     in_order_of_help,
     option,
     options_of,
+    problem_of,
 )
 from cbcore.runfile import read_run_file, run_file_options
 from cbcore.secrets import Secret
@@ -115,7 +117,7 @@ def test_a_new_field_is_a_flag(arguments, code, shown):
 
 def test_a_new_field_is_a_key_a_check_and_a_record():
     """Nothing else has to know of it."""
-    assert by_key(Larger)["tries"].problem(0, written=True) == "must be at least 1, not 0"
+    assert problem_of(by_key(Larger)["tries"], 0, written=True) == "must be at least 1, not 0"
     with pytest.raises(UsageError, match="patience must be int, not '5'"):
         Larger(systems=[], patience="5")
     assert Larger(systems=[], patience=5).recorded()["patience"] == 5
@@ -227,18 +229,18 @@ def test_what_is_recorded_is_plain_and_without_secrets():
 
 
 @pytest.mark.parametrize(
-    ("declared", "described"),
+    ("declared", "said"),
     [
-        (Option(kind=INTEGER, flags=(), help="", least=1), "integer, at least 1"),
-        (Option(kind=NUMBER, flags=(), help="", above=0), "number, more than 0"),
-        (Option(kind=TEXT, flags=(), help="", choices=("a", "b")), "`a` or `b`"),
-        (Option(kind=TEXT, flags=(), help="", many=True), "string, or a list"),
-        (Option(kind=FLAG, flags=(), help=""), "true or false"),
+        (Option(kind=INTEGER, help="", least=1), "integer, at least 1"),
+        (Option(kind=NUMBER, help="", above=0), "number, more than 0"),
+        (Option(kind=TEXT, help="", choices=("a", "b")), "`a` or `b`"),
+        (Option(kind=TEXT, help="", many=True), "string, or a list"),
+        (Option(kind=FLAG, help=""), "true or false"),
     ],
 )
-def test_an_option_describes_what_it_may_be(declared, described):
+def test_an_option_describes_what_it_may_be(declared, said):
     """In words, with its bounds."""
-    assert declared.described == described
+    assert described(declared) == said
 
 
 # -- names given to evaluate -------------------------------------------------------------------

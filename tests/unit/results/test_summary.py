@@ -14,6 +14,7 @@ ROWS = {"a": [EvalRow("a", 1, {"f1": 0.5})], "b": [EvalRow("b", 1, {"f1": 1.0}),
 
 
 def summarize(rows_by_system, metrics):
+    """What metrics came to, and what went wrong."""
     found = sum_up(rows_by_system, metrics)
     return found.summary, found.problems
 

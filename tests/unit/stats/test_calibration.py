@@ -14,11 +14,9 @@ from cbcore.stats import (
     mean_of,
     paired_mean_of,
     paired_p_value,
-    quantile_of,
-    rate_of,
-    ratio_of,
 )
-from cbcore.stats._quantiles import clustered_quantile_of
+from cbcore.stats._estimates import rate_of, ratio_of
+from cbcore.stats._quantiles import clustered_quantile_of, quantile_of
 
 N_RUNS = 2000
 

@@ -15,9 +15,8 @@ from cbcore.stats import (
     mean_of,
     measured_mean,
     measured_ratio,
-    rate_of,
-    ratio_of,
 )
+from cbcore.stats._estimates import rate_of, ratio_of
 from cbcore.stats._measured import Terms
 
 

@@ -12,11 +12,11 @@ from cbcore.stats import (
     holm,
     mean_of,
     paired_p_value,
-    rate_of,
     t_quantile,
     t_two_sided,
 )
 from cbcore.stats._distributions import normal_quantile
+from cbcore.stats._estimates import rate_of
 from cbcore.stats._paired import mcnemar_mid_p
 
 scipy_stats = pytest.importorskip("scipy.stats")

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from cbcore.stats import examples_needed, mean_of, rate_of, ratio_of, smallest_effect
+from cbcore.stats import examples_needed, mean_of, smallest_effect
 from cbcore.stats._distributions import normal_quantile
+from cbcore.stats._estimates import rate_of, ratio_of
 
 close = pytest.approx
 

@@ -124,4 +124,4 @@ class Benchmark:
 def _suggestion(wanted: str, known: Iterable[str]) -> str:
     names = list(known)
     there = ", ".join(names) if len(names) <= 15 else len(names)
-    return hint(wanted, names, f"; there are {there}", most=3, form="; did you mean {}?")
+    return hint(wanted, names, f"; there are {there}", most=3, lead="; ")

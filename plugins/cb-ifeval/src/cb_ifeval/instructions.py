@@ -21,7 +21,7 @@ class UnknownInstructionError(DataError):
     def __init__(self, instruction_id: str) -> None:
         super().__init__(
             f"{instruction_id!r} is not one of the {len(INSTRUCTIONS)} instruction types of IFEval"
-            + hint(instruction_id, INSTRUCTIONS, "", form="; did you mean {!r}?")
+            + hint(instruction_id, INSTRUCTIONS, "", lead="; ", shown=repr)
         )
         self.instruction_id = instruction_id
 

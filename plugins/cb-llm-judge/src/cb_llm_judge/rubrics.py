@@ -139,16 +139,20 @@ def find_rubric(
     fields = tuple(dict.fromkeys(match["name"] for match in _PLACEHOLDER.finditer(template)))
     for name in fields:
         if name not in allowed:
-            there = f"there are {_braced(allowed)}"
-            known = hint(name, allowed, there, form="did you mean {{{}}}?")
+            there = f"there are {_listed(allowed)}"
+            known = hint(name, allowed, there, shown=_braced)
             raise ValueError(f"rubric has an unknown placeholder {{{name}}}: {known}")
     if lacking := [name for name in required if name not in fields]:
-        raise ValueError(f"rubric has no {_braced(lacking)}, so nothing would be judged")
+        raise ValueError(f"rubric has no {_listed(lacking)}, so nothing would be judged")
     return Rubric(template, fields)
 
 
-def _braced(names: Sequence[str]) -> str:
-    return ", ".join(f"{{{name}}}" for name in names)
+def _braced(name: str) -> str:
+    return f"{{{name}}}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(_braced, names))
 
 
 def _read(rubric: str, built_in: Mapping[str, str]) -> str:
@@ -156,7 +160,7 @@ def _read(rubric: str, built_in: Mapping[str, str]) -> str:
         return Path(rubric).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        suggestion = hint(rubric, built_in, "", form="; did you mean {}?")
+        suggestion = hint(rubric, built_in, "", lead="; ")
         raise ValueError(
             f"rubric {rubric!r} is neither built in ({', '.join(built_in)}), nor a template with "
             f"{{response}} in it, nor a file that can be read ({reason}){suggestion}"

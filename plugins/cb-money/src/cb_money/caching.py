@@ -139,7 +139,7 @@ def cache_model(name: str) -> CacheModel:
         known = ", ".join(CACHE_MODELS)
         raise ValueError(
             f"cache is {name!r}: it is one of {known}, or a .json file"
-            + hint(name, list(CACHE_MODELS), "", form="; did you mean {}?")
+            + hint(name, list(CACHE_MODELS), "", lead="; ")
         )
     from pathlib import Path
 
@@ -160,9 +160,7 @@ def _made(facts: Any) -> CacheModel:
     for key in facts:
         if key not in known:
             told = f"; it may have {', '.join(known)}"
-            raise ValueError(
-                f"a cache has no {key!r}" + hint(key, known, told, form="; did you mean {}?")
-            )
+            raise ValueError(f"a cache has no {key!r}" + hint(key, known, told, lead="; "))
     return CacheModel(**facts)
 
 

@@ -149,7 +149,7 @@ def _parsed(models: Mapping[str, Any], where: str) -> dict[str, Price]:
         for field in entry:
             if field not in _FIELDS:
                 known = f": it may be {', '.join(_FIELDS)}"
-                told = hint(str(field), _FIELDS, known, form="; did you mean {}?")
+                told = hint(str(field), _FIELDS, known, lead="; ")
                 raise ValueError(f"{where}: {model!r} has an unknown field {field!r}{told}")
         try:
             found[model] = Price(**entry)

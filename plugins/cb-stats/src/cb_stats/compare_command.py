@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, find_result, pass_settings, shared_options
+from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 
 
 @click.command(
@@ -59,6 +59,7 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     from cb_stats.records import Options
     from cb_stats.rendering import FORMATS
     from cbcore.exceptions import UsageError
+    from cbcore.kept import open_run
 
     settings.configure_logging()
     if len(runs) > 2:
@@ -76,7 +77,7 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
         detect=chosen["detect"],
         seed=chosen["seed"],
     )
-    results = [find_result(settings, run, chosen["cache_dir"]) for run in runs]
+    results = [open_run(run, chosen["cache_dir"]) for run in runs]
     if len(results) == 1:
         report = compare_systems(results[0], options, baseline=chosen["baseline"])
     else:

@@ -12,7 +12,6 @@ from cbcore.cli.kit import (
     Settings,
     cache_option,
     clean,
-    find_result,
     pass_settings,
     shared_options,
     tool_table,
@@ -68,6 +67,7 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     from cb_stats.outputs import check_outputs, write_outputs
     from cb_stats.rulefile import assignments, read_file, rules_of
     from cbcore.exceptions import ConfigError, GateError
+    from cbcore.kept import open_run
 
     settings.configure_logging()
     wanted = check_outputs(outputs, FORMATS, as_json=chosen["as_json"])
@@ -83,8 +83,8 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     rules = rules_of(data, where, given)
     baseline = chosen["baseline"] or data.get("baseline")
     store = chosen["cache_dir"]
-    result = find_result(settings, run, store)
-    before = find_result(settings, str(baseline), store) if baseline and rules.max_drop else None
+    result = open_run(run, store)
+    before = open_run(str(baseline), store) if baseline and rules.max_drop else None
     gate = check(result, rules, before)
     write_outputs(wanted, lambda name: FORMATS[name](gate))
     if gate.broken:

@@ -31,7 +31,7 @@ def loader(name: str) -> Callable[..., list[dict[str, Any]]]:
     """
     dataset = DATASETS.get(names.canonical(FORMER_NAMES.get(name, name)))
     if dataset is None or name.startswith("_"):
-        told = names.hint(name, loader_names(), "", form="; did you mean {}?")
+        told = names.hint(name, loader_names(), "", lead="; ")
         raise AttributeError(f"context-bench has no dataset loader {name!r}{told}")
 
     def load(n: int | None = None, *chosen: str, **parameters: Any) -> list[dict[str, Any]]:

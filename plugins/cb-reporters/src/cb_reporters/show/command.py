@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, find_result, pass_settings, shared_options
+from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +58,11 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     from cb_reporters.show.choosing import known_system, looked_up
     from cb_reporters.show.looks import Look, listed
     from cb_reporters.show.painting import Paint
+    from cbcore.kept import open_run
 
     settings.configure_logging()
     _check(example, chosen)
-    result = find_result(settings, run, chosen["cache_dir"])
+    result = open_run(run, chosen["cache_dir"])
     names = [known_system(result, name) for name in chosen["systems"]] or None
     found = _choose(result, example, names, chosen)
     paint = Paint.of_output()

@@ -18,6 +18,7 @@ from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.extensions import packages_offering
+from cbcore.names import asking
 from cbcore.plugins import PluginHost, default_host
 from cbcore.registry import registry
 from cbcore.specs import Spec
@@ -40,7 +41,7 @@ class Need:
     def remedy(self) -> str:
         if self.package:
             return f"pip install {self.package}"
-        return f"did you mean {' or '.join(self.near)}?" if self.near else ""
+        return asking(self.near)
 
     def __str__(self) -> str:
         text = f"{self.kind} {self.name!r}: {self.reason or 'not installed'}"

@@ -148,8 +148,7 @@ class TreeBuilder:
         """The error for a name that is defined nowhere."""
         near = self._inside_groups(name, where)
         near = near or names.near_matches(name, self.index.names())
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        hint += "`cb list tasks`, `groups` and `tags` show what there is"
+        hint = names.asking(near, then="`cb list tasks`, `groups` and `tags` show what there is")
         broken = [str(path) for path in self.index.unreadable]
         if broken:
             hint += f"\nit may be defined in a file that cannot be read: {', '.join(broken[:3])}"

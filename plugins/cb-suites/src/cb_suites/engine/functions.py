@@ -99,11 +99,10 @@ class Functions:
         file = module_file(reference)
         if not file.is_file():
             modules = [p.stem for p in file.parent.glob("*.py")]
-            form = f"did you mean {{}}.{match['attribute']}?"
             raise problem(
                 reference.origin,
                 f"{reference}: there is no file {file}",
-                hint(match["module"], modules, form=form),
+                hint(match["module"], modules, shown=lambda name: f"{name}.{match['attribute']}"),
             )
         return file, match["attribute"]
 

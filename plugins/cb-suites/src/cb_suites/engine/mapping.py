@@ -37,7 +37,7 @@ def unread_columns(evaluators: Sequence[Any], config: TaskConfig) -> list[str]:
     told = []
     for field in _by_field(config) if all(said) else ():
         if field not in known:
-            meant = hint(field, known, "", form=": did you mean {}?")
+            meant = hint(field, known, "", lead=": ")
             where = config.origins.get("columns", config.origin)
             told.append(f"{where}: no evaluator of {config.name} reads the column {field!r}{meant}")
     return told

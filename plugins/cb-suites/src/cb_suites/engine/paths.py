@@ -50,7 +50,7 @@ def take_step(nodes: Sequence[Node], step: str, text: str, where: Origin) -> lis
     else:
         known = [name for node in below for name in _names(node)]
         hint = f"{start} has no {step!r}"
-        hint += names.hint(step, known, "", most=3, form="; did you mean {}?")
+        hint += names.hint(step, known, "", most=3, lead="; ")
     return _refuse(text, where, hint)
 
 
