@@ -94,10 +94,10 @@ def test_what_a_killed_run_did_is_reported_as_partial(place):
     """And it says so; resumed, it is whole, and each row is there once."""
     run(place, "-s", WIDE, "-s", "py:mine:Ending", code=-signal.SIGKILL, ENDS="9")
     shown = ok(place, "report")
-    assert re.search(r"this is partial: the run did\s+not end, and 17 rows of it are\s+kept", shown)
-    assert re.search(r"^rows +17$", ok(place, "runs", "show", "latest"), re.MULTILINE)
+    assert re.search(r"this is partial: the run did\s+not end, and 18 rows of it are\s+kept", shown)
+    assert re.search(r"^rows +18$", ok(place, "runs", "show", "latest"), re.MULTILINE)
     saved = json.loads(ok(place, "report", "-o", "json"))
-    assert [row["example_id"] for row in saved["rows"]] == [*range(N), *range(5)]
+    assert [row["example_id"] for row in saved["rows"]] == [*range(N), *range(6)]
     assert saved["summary"]["wide"]["mean_score"] == 1.0
     run_id = saved["config"]["run_id"]
     ok(place, "resume", run_id[:-2])

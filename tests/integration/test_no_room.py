@@ -45,10 +45,10 @@ class System:
 def test_a_store_without_memory_ends_the_run_with_its_rows(tmp_path, monkeypatch):
     """As SQLite raises it: the rows that were done are there."""
 
-    def fail(self, outcome):
+    def fail(self, outcome, make_row):
         raise MemoryError
 
-    monkeypatch.setattr(Memo, "remember", fail)
+    monkeypatch.setattr(Memo, "row", fail)
     data = [{"id": i, "context": "c", "answer": "a"} for i in range(3)]
     with pytest.raises(RunStoppedError, match="there is not enough memory") as stopped:
         evaluate([System()], data, ["answer_quality"], cache_dir=tmp_path, progress=False)

@@ -18,6 +18,7 @@ def swept():
     return evaluate(
         ["identity | extractive:name=full", "bm25:max_tokens=50..400/50 | extractive"],
         "hotpotqa:sample",
+        margin=0.1,
         progress=False,
     )
 
@@ -27,10 +28,11 @@ def scores(result, system):
 
 
 def test_how_much_can_i_drop(swept):
-    """From 300 tokens up the bound of the loss is above -0.05, and at 250 it is not.
+    """From 300 tokens up the bound of the loss is above -0.1, and at 250 it is not.
 
     The bound is the mean of the paired differences minus 1.685 standard errors: the quantile of
-    Student's t that 95 % of 39 degrees of freedom stay below.
+    Student's t that 95 % of 39 degrees of freedom stay below. Where at most 16 of 40 differ, two
+    more are counted (Bonett and Price 2012).
     """
     bounds = {}
     for budget in range(50, 401, 50):
@@ -40,9 +42,13 @@ def test_how_much_can_i_drop(swept):
                 scores(swept, f"bm25 {budget}"), scores(swept, "full"), strict=True
             )
         ]
-        error = statistics.stdev(lost) / math.sqrt(len(lost))
-        bounds[budget] = statistics.fmean(lost) - 1.6849 * error
-    good = [budget for budget, bound in bounds.items() if bound >= -0.05]
+        mean, error = statistics.fmean(lost), statistics.stdev(lost) / math.sqrt(40)
+        if 40 - lost.count(0.0) <= 16:
+            most = max(map(abs, lost)) or 1.0
+            counted = [*lost, most, -most]
+            mean, error = statistics.fmean(counted), statistics.pstdev(counted) / math.sqrt(42)
+        bounds[budget] = mean - 1.6849 * error
+    good = [budget for budget, bound in bounds.items() if bound >= -0.1]
     assert good == [300, 350, 400]
     (line,) = swept.sections["budget_curves"].lines
     assert line["smallest_value"] == 300
