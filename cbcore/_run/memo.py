@@ -71,6 +71,8 @@ class Memo:
         self._names = {key: shelf.name[1:].hex() for key, shelf in self._scorers.items()}
         # A system that is new to the store is not looked up example by example.
         self._is_known = keeps_texts and not self._outputs.is_empty
+        if self._is_known:
+            store.read_anew()
         self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
         self._warn = warn

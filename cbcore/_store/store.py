@@ -119,6 +119,19 @@ class Store:
             shelf.written = Written(self._database, shelf.name)
         return shelf.written
 
+    def read_anew(self) -> None:
+        """Have all be found that was put until now.
+
+        What is on the disk is found as it was when first looked for, and what is not there yet
+        until it is. An equal system before this one has put both, and what it put in between
+        would be found in neither place.
+        """
+        with self._lock:
+            with contextlib.suppress(StoreError):  # which whoever puts is told
+                self.commit()
+            for shelf in [*self._shelves.values()]:
+                shelf.written = None
+
     def keys_of(self, shelf: Shelf) -> bytes:
         """The keys of all that is on the disk of a shelf, one behind another, in their order."""
         with self._lock:

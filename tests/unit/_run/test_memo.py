@@ -83,6 +83,20 @@ def test_what_was_learned_is_recalled_with_its_latency(memo):
     assert seen[0].recalled.written.latency == 0.25
 
 
+def test_what_an_equal_system_did_is_found_wherever_it_is_by_now(memo, store):
+    """Brought to the disk since somebody looked there first, as it is at any time, or not yet."""
+    learn(memo(), "a")
+    store.commit()
+    learn(memo(), "a", "b")
+    store.commit()
+    seen = learn(memo(), "b", "c")
+    assert [work.recalled is not None for work in seen] == [True, False]
+    begun = memo().recall(works("c", "b"))
+    assert next(begun).recalled is not None
+    store.commit()
+    assert next(begun).recalled is not None
+
+
 def test_systems_do_not_see_each_others_outputs(memo):
     """The same example, another system."""
     learn(memo(b"one-----" * 2), "a")
