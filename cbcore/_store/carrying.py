@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -33,6 +34,11 @@ def export_run(source: Path, record: RunRecord, target: Path) -> None:
         made.replace(target)
 
 
+def removal(run_id: str, folder: str | Path) -> str:
+    """The command that removes a run from this store, and not one of that id from another."""
+    return f"cb runs rm {run_id} --cache-dir {shlex.quote(str(folder))}"
+
+
 def import_run(
     source: Path,
     record: RunRecord,
@@ -52,7 +58,7 @@ def import_run(
         store.close()
         raise UsageError(
             f"run {record.run_id} is in {folder} already",
-            hint=f"`cb runs rm {record.run_id}` removes it",
+            hint=f"`{removal(record.run_id, folder)}` removes it",
         )
     shelves = {} if apart is None else apart
     _copy(source, record, store, None if trusted else shelves)

@@ -17,7 +17,7 @@ from typing import Any, cast
 import attrs
 
 from cbcore._build.sameness import MAY_DIFFER
-from cbcore._store.carrying import import_run
+from cbcore._store.carrying import import_run, removal
 from cbcore._store.database import FILE_NAME
 from cbcore._store.joining import check_still_there, new_shelves, put_rows, shared_places
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
@@ -157,7 +157,8 @@ class _Joining:
         if any(config.get(key) != given.config.get(key) for key in ("shard", "sharding")):
             raise ResultError(
                 f"{given.shown} is run {run.run_id}, of which {cache_dir} has another state",
-                hint=f"name the run instead of the file, or `cb runs rm {run.run_id}` first",
+                hint="name the run instead of the file, or "
+                f"`{removal(run.run_id, cache_dir)}` first",
             )
         return attrs.evolve(given, kept=kept)
 

@@ -55,13 +55,12 @@ def plain_line(value: Any) -> bytes:
 
 
 def each_as_bytes(values: Iterable[Any], *, canonical: bool = False) -> list[bytes]:
-    """`plain_bytes` or `canonical_bytes` of each value; of many in half the time."""
-    some, option = list(values), _SORTED if canonical else _OPTIONS
-    try:
-        lines = map(orjson.dumps, some, repeat(None), repeat(option | orjson.OPT_APPEND_NEWLINE))
-        return list(map(_without_end, lines))
-    except TypeError:
-        return [canonical_bytes(one) if canonical else plain_bytes(one) for one in some]
+    """`plain_bytes` or `canonical_bytes` of each value, in half the time.
+
+    Where one of them is odd, that is left to who can do without it: a TypeError.
+    """
+    option = (_SORTED if canonical else _OPTIONS) | orjson.OPT_APPEND_NEWLINE
+    return list(map(_without_end, map(orjson.dumps, values, repeat(None), repeat(option))))
 
 
 def from_bytes(data: bytes) -> Any:

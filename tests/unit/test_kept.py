@@ -230,8 +230,10 @@ def test_an_exported_run_is_opened_like_a_kept_one(tmp_path):
     for other in (opened, open_run("latest", tmp_path / "there")):
         assert other.to_dict() == result.to_dict()
         assert list(other.texts) == list(result.texts)
-    with pytest.raises(UsageError, match="already"):
+    with pytest.raises(UsageError, match="already") as refused:
         import_run(carried.path, carried.record, tmp_path / "there")
+    # Pasted, it must not remove the run of that id from the store that is used otherwise.
+    assert f"--cache-dir {tmp_path / 'there'}" in refused.value.hint
 
 
 @pytest.mark.parametrize(("worth_saving_s", "n_scores"), [(0.0, 5), (60.0, 0)])
