@@ -59,7 +59,7 @@ class Memo:
         warn: Callable[[str], None],
         repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
-        self._store = store
+        self.store = store
         self._repriced = repriced
         self._outputs = places.outputs
         self._put_row, self._waiting_rows = places.rows.put, places.rows.waiting
@@ -314,13 +314,8 @@ class Memo:
             self.n_recalled += 1
         self._put_row((work.address or _NO_ADDRESS, row))
         if len(self._waiting_rows) >= FULL:
-            self._store.pack()
+            self.store.pack()
         return row
-
-    def keep_up(self) -> None:
-        """Between two rows: raises `StoreError` when nothing can be stored any more."""
-        if self._store.is_due:
-            self._store.keep_up()
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""
