@@ -316,7 +316,7 @@ def settled(work: Work) -> Outcome:
     known = work.recalled
     if known is None or work.problem is not None:
         return Outcome(work, None, 0.0, work.problem)
-    return Outcome(work, known.output(), known.written.latency)
+    return Outcome(work, known.output(), known.latency)
 
 
 _WORTH_TELLING_S = 0.0005

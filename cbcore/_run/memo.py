@@ -17,7 +17,7 @@ from cbcore._run.outputs import StoredOutput, told_apart
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
-from cbcore._store.outputs import WrittenOutput, written_alone
+from cbcore._store.outputs import read_output, written_alone
 from cbcore._store.shelf import FULL, Shelf
 from cbcore._store.store import Store
 from cbcore.boundary import contained
@@ -28,7 +28,7 @@ from cbcore.plain._bytes import each_as_bytes, plain_line
 from cbcore.results import EvalRow, Scored
 from cbcore.secrets import hide, is_shown_in, visible
 
-_LARGEST_LOOKAHEAD = 256
+_LARGEST_LOOKAHEAD = 128
 _LONGEST_WAIT_S = 0.002
 _NO_ADDRESS = bytes(KEY_BYTES)
 # An output is on the shelf of its system, under a digest of the example with the number of its
@@ -116,13 +116,16 @@ class Memo:
                 continue
             known = recalled.get(work.key)
             if known is None:
-                written = WrittenOutput.read(value)
-                given = written.scores
+                own, handed_back, given, latency = read_output(value)
                 scores = {s: given[name] for s, name in self._names.items() if name in given}
-                known = StoredOutput(written, work.example, scores, self._repriced)
+                for scorer in [s for s, told in scores.items() if None in told.values()]:
+                    del scores[scorer]  # it was no number
+                known = StoredOutput(
+                    own, handed_back, latency, work.example, scores, self._repriced
+                )
                 recalled[work.key] = known
                 if len(scores) < len(wanted):
-                    content = content_key(work.key + written.payload)
+                    content = content_key(work.key + known.payload)
                     for scorer in wanted.keys() - scores.keys():
                         wanted[scorer][content] = known
             work.recalled = known  # shared by examples of equal content
@@ -157,7 +160,7 @@ class Memo:
             pairs = list(zip(unseen, scored, strict=True))
         for (work, stored), scores in pairs:
             if type(scores) is dict or type(scores) is Scored:
-                content = content_key(work.key + stored.written.payload)
+                content = content_key(work.key + stored.payload)
                 self._keep_scores(self._scorers[scorer.key], content, scores)
                 stored.scores[scorer.key] = scores
 
@@ -273,7 +276,7 @@ class Memo:
         known = work.recalled
         if known is None and not outcome.payload:
             self.keep_output(outcome)
-        payload = outcome.payload if known is None else known.written.payload
+        payload = outcome.payload if known is None else known.payload
         if not payload or not work.key:
             return outcome
         content = content_key(work.key + payload)

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from cbcore._run.work import private_copy
-from cbcore._store.outputs import WrittenOutput
 from cbcore.boundary import contained
+from cbcore.plain import canonical_bytes
 
 _ABSENT = object()
 
@@ -18,19 +18,26 @@ _ABSENT = object()
 class StoredOutput:
     """What the store holds for one example: the output as it was stored, and its scores."""
 
-    written: WrittenOutput
+    own: dict[str, Any]
+    handed_back: list[str]
+    latency: float
     example: Mapping[str, Any]
     # By the key of their scorer. Those of examples with equal content are one object, shared.
     scores: dict[int, Any] = attrs.Factory(dict)
     repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None
+
+    @property
+    def payload(self) -> bytes:
+        """What stands for the output in the address of its scores."""
+        return canonical_bytes([self.own, self.handed_back])
 
     def output(self) -> dict[str, Any]:
         """The output, as the system returned it; nothing in it is the example's.
 
         But for what it cost, which is said by the prices of now.
         """
-        handed_back = {key: private_copy(self.example[key]) for key in self.written.handed_back}
-        output = {**handed_back, **private_copy(self.written.own)}
+        output = {key: private_copy(self.example[key]) for key in self.handed_back}
+        output.update(private_copy(self.own))
         if callable(self.repriced):
             with contained():
                 if metadata := self.repriced(output):

@@ -33,7 +33,7 @@ def written_task(work: Work, asked: Sequence[int]) -> bytes:
     Raises what pickling raises: an example may hold anything.
     """
     known = work.recalled
-    stored = None if known is None else known.written
+    stored = None if known is None else (known.own, known.handed_back, known.latency)
     return pickle.dumps(
         (work.index, work.example_id, work.example, work.dataset, work.repeat, stored, asked),
         _PROTOCOL,
@@ -56,7 +56,8 @@ def read_task(task: bytes) -> tuple[Work, Sequence[int]]:
     index, example_id, example, dataset, repeat, stored, asked = pickle.loads(task)  # noqa: S301
     work = Work(index, example_id, example, dataset, repeat=repeat)
     if stored is not None:
-        work.recalled = StoredOutput(stored, example)
+        own, handed_back, latency = stored
+        work.recalled = StoredOutput(own, handed_back, latency, example)
     return work, asked
 
 

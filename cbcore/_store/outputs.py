@@ -9,48 +9,43 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Any
-
-import attrs
+from typing import Any, TypeAlias
 
 from cbcore.plain import canonical_bytes, from_bytes
+from cbcore.plain._bytes import from_line
 
 _LATENCY = struct.Struct("<d")
 _END = b"\n"
 """Of a line: in JSON as it is written here there is none."""
 
-
-@attrs.frozen(eq=False, repr=False)
-class WrittenOutput:
-    """What is stored of one call: what the system returned, without what it only handed back."""
-
-    own: dict[str, Any]
-    handed_back: list[str]
-    latency: float
-    scores: Mapping[str, Mapping[str, float]]
-
-    @classmethod
-    def read(cls, value: bytes) -> WrittenOutput:
-        if value.endswith(_END):
-            own, handed_back, scores, latency = from_bytes(value)
-            # JSON makes null of NaN: such scores are as good as none.
-            sound = {name: given for name, given in scores.items() if None not in given.values()}
-            return cls(own, handed_back, latency, sound)
-        (latency,) = _LATENCY.unpack_from(value)
-        payload, _, scores = value[_LATENCY.size :].partition(_END)  # as it was written first
-        own, handed_back = from_bytes(payload)
-        return cls(own, handed_back, latency, from_bytes(scores) if scores else {})
-
-    @property
-    def payload(self) -> bytes:
-        """What stands for it in the address of scores that have a shelf of their own."""
-        return canonical_bytes([self.own, self.handed_back])
-
-    def returned(self, example: Mapping[str, Any]) -> dict[str, Any]:
-        """What the system returned: what it only handed back is the example's."""
-        return {**{key: example[key] for key in self.handed_back if key in example}, **self.own}
+Output: TypeAlias = "tuple[dict[str, Any], list[str], dict[str, dict[str, Any]], float]"
+"""What a system returned, the names of what it only handed back, scores by evaluator, latency."""
 
 
 def written_alone(latency: float, payload: bytes) -> bytes:
-    """An output whose scores, if any, stand elsewhere."""
+    """An output whose scores, if any, stand elsewhere. With them it is a line of an `Output`."""
     return _LATENCY.pack(latency) + payload
+
+
+def read_output(value: bytes) -> Output:
+    """What was written, in whichever form. A score that was no number is None."""
+    # A tuple, as it is passed for every row that is read back.
+    if value[-1:] == _END:
+        output: Output = from_line(value)
+        return output
+    (latency,) = _LATENCY.unpack_from(value)
+    payload, _, scores = value[_LATENCY.size :].partition(_END)  # as it was written first
+    own, handed_back = from_bytes(payload)
+    return own, handed_back, from_bytes(scores) if scores else {}, latency
+
+
+def payload_of(value: bytes) -> bytes:
+    """What stands for an output in the address of scores that have a shelf of their own."""
+    own, handed_back, *_ = read_output(value)
+    return canonical_bytes([own, handed_back])
+
+
+def returned(value: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
+    """What a system returned: what it only handed back is the example's."""
+    own, handed_back, *_ = read_output(value)
+    return {**{key: example[key] for key in handed_back if key in example}, **own}

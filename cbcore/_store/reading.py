@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.database import failure, opened_as_it_is
-from cbcore._store.outputs import WrittenOutput
+from cbcore._store.outputs import read_output, returned
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import StoredRows
 from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
@@ -108,7 +108,7 @@ class KeptTexts(SearchableTexts):
             return NO_TEXTS
         example, output = from_bytes(content), None
         for _, value in self._shelf(outputs).find([key]):
-            output = WrittenOutput.read(value).returned(example)
+            output = returned(value, example)
         return Texts(example, output)
 
     def _addresses(self, rows: StoredRows, place: int) -> tuple[bytes | None, bytes]:
@@ -138,7 +138,7 @@ class KeptTexts(SearchableTexts):
             keys = examples | {
                 key
                 for _, (key, value) in stored
-                if key not in examples and holds(WrittenOutput.read(value).own)
+                if key not in examples and holds(read_output(value)[0])
             }
             places = {place for place, key in enumerate(rows.written.keys()) if key in keys}
             held = (place for place, _ in rows.written.holding(needle) if place not in places)

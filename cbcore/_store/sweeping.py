@@ -12,7 +12,7 @@ import attrs
 
 from cbcore._store.batches import packed
 from cbcore._store.database import INSERT_BATCH
-from cbcore._store.outputs import WrittenOutput
+from cbcore._store.outputs import payload_of
 from cbcore._store.reading import kept_rows, row_shelves
 from cbcore._store.records import RESUMABLE_STATES, RunRecord
 from cbcore._store.rows import StoredRows
@@ -196,7 +196,7 @@ def _keys_of_scores(outputs: Written) -> Iterable[bytes]:
     for number in range(outputs.n_batches):
         batch = outputs.batch(number)
         for key, value in () if batch is None else batch.pairs():
-            yield content_key(key + WrittenOutput.read(value).payload)
+            yield content_key(key + payload_of(value))
 
 
 def _split(keys: bytes) -> list[bytes]:

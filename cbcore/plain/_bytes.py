@@ -63,6 +63,11 @@ def each_as_bytes(values: Iterable[Any], *, canonical: bool = False) -> list[byt
     return list(map(_without_end, map(orjson.dumps, values, repeat(None), repeat(option))))
 
 
+def from_line(line: bytes) -> Any:
+    """Read back what `plain_line` wrote. Raises ValueError for the rest."""
+    return orjson.loads(line)
+
+
 def from_bytes(data: bytes) -> Any:
     """Read back what `canonical_bytes` or `plain_bytes` wrote. Raises ValueError for the rest."""
     try:

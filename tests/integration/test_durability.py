@@ -23,7 +23,7 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
-from cbcore._store.outputs import WrittenOutput
+from cbcore._store.outputs import payload_of
 from cbcore._store.store import Store
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
 from cbcore.request import Request
@@ -533,7 +533,7 @@ def test_two_processes_share_a_store(workplace, tmp_path_factory, specs):
     database.close()
     stored = values_in(workplace.folder / ".cb" / FILE_NAME, "outputs")
     assert len(stored) == 300
-    assert len({WrittenOutput.read(value).payload for value in stored}) == len({*specs})
+    assert len({payload_of(value) for value in stored}) == len({*specs})
 
 
 def test_many_may_make_the_same_store_at_once(tmp_path):

@@ -12,7 +12,6 @@ from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
 from cbcore._run.cancelling import cancel
 from cbcore._run.outputs import StoredOutput
 from cbcore._run.work import Work
-from cbcore._store.outputs import WrittenOutput
 from cbcore.exceptions import ProcessError
 
 
@@ -209,9 +208,7 @@ def test_timed_calls_of_one_thread_share_a_companion():
 @timed
 def test_what_is_known_is_not_called(kind, timeout_s):
     """A stored output with its latency, or the problem of an unusable example."""
-    recalled = StoredOutput(
-        WrittenOutput({"response": "old"}, ["context"], 1.5, {}), {"context": "c"}
-    )
+    recalled = StoredOutput({"response": "old"}, ["context"], 1.5, {"context": "c"})
     known = work(recalled=recalled)
     done = call(kind, raising(AssertionError("called")), known, timeout_s=timeout_s)
     output = {"context": "c", "response": "old"}

@@ -17,7 +17,6 @@ from cbcore._run.outputs import StoredOutput
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
-from cbcore._store.outputs import WrittenOutput
 from cbcore._store.store import Store
 from cbcore.plain import from_bytes
 from cbcore.results import Scored
@@ -80,7 +79,7 @@ def test_what_was_learned_is_recalled_with_its_latency(memo):
         None,
         {"response": "b"},
     ]
-    assert seen[0].recalled.written.latency == 0.25
+    assert seen[0].recalled.latency == 0.25
 
 
 def test_what_an_equal_system_did_is_found_wherever_it_is_by_now(memo, store):
@@ -430,7 +429,7 @@ def test_what_a_system_hands_back_is_not_stored_again(memo):
     made.remember(Outcome(work, dict(output), 0.1))
     (again,) = memo().recall(works("word " * 20_000))
     assert again.recalled.output() == output
-    assert len(again.recalled.written.payload) < 200
+    assert len(again.recalled.payload) < 200
 
 
 def taken(doing):
@@ -503,6 +502,6 @@ def batched(joined):
 )
 def test_what_a_stored_output_costs_is_said_by_its_system(repriced, cost):
     """By the prices of now; whatever else a system has under that name does no harm."""
-    written = WrittenOutput({"metadata": {"cost_usd": 1.0}, "response": "x"}, [], 1.5, {})
-    stored = StoredOutput(written, {}, repriced=repriced)
+    own = {"metadata": {"cost_usd": 1.0}, "response": "x"}
+    stored = StoredOutput(own, [], 1.5, {}, repriced=repriced)
     assert stored.output() == {"metadata": {"cost_usd": cost}, "response": "x"}

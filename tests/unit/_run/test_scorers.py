@@ -11,7 +11,6 @@ from cbcore._run.outputs import StoredOutput
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.work import Work
-from cbcore._store.outputs import WrittenOutput
 from cbcore.testing import FakeEvaluator, FaultyEvaluator
 
 
@@ -98,7 +97,7 @@ def test_an_evaluator_that_exits_has_failed():
 def test_stored_scores_are_taken_and_nobody_is_asked(awaited):
     """By the scorer's key; a scorer without stored scores is asked."""
     known, new = scorer(Awaited()), scorer(Awaited())
-    stored = StoredOutput(WrittenOutput({}, [], 0.0, {}), {}, {known.key: {"f1": 0.25}})
+    stored = StoredOutput({}, [], 0.0, {}, {known.key: {"f1": 0.25}})
     asked = outcome(stored=stored)
     if awaited:
         asyncio.run(ascore(asked, [known, new]))
