@@ -25,8 +25,9 @@ class Section:
     `lines` are plain data, one for each named thing, at its `depth`. A line has a `name` (and an
     `alias` to show in its place), a `key` if it tells of rows (their `dataset`), may be of `kind`
     `group`, may have a `state` and a `reason` instead of numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
-    `values`, for each system a `value` with its `stderr` and the number `n` behind it. What else
-    a line or a score says is shown under the headers of `columns`, by its key; what follows the
+    `values`, for each system a `value` with its `stderr`, the number `n` behind it, and the
+    `interval` that holds it with 95 %: its two ends, null for one that is infinite, or null; it
+    may be left out. What else a line or a score says is shown under the headers of `columns`, by its key; what follows the
     first line of a header says what it means, and stands below the table. The names stand
     under the `header`. Lines without any score are a table of their columns alone. `names_data`
     says that what the extension was asked for is data, by which a report may call the run.

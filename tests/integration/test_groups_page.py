@@ -325,7 +325,7 @@ def test_display_names_are_shown_and_names_stay(page):
     assert done.returncode == 0, done.stderr
     table = done.stdout.partition("Suites\n")[2]
     rows = [row.split("│")[1:-1] for row in table.splitlines() if row.startswith("│")][1:]
-    shown = [(cells[0].rstrip(), cells[-3].strip(), cells[-1].strip()) for cells in rows]
+    shown = [(cells[0].rstrip(), cells[-4].strip(), cells[-1].strip()) for cells in rows]
     assert shown == [
         (" my_benchmark", "", ""),
         ("   MMLU", "0.6429", "14"),

@@ -86,7 +86,7 @@ def test_a_suite_runs_and_shows_one_table(place):
         "   elsewhere",
     ]
     group = [cell.strip() for cell in lines[2]]
-    assert group[-5:] == ["acc", "↑", "0.3333", "± 0.1491", "12"]
+    assert group[-6:] == ["acc", "↑", "0.3333", "± 0.1491", "[0.138, 0.609]", "12"]
     assert "no dataset is called 'no-such-dataset'" in done.stdout
 
 

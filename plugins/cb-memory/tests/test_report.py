@@ -80,6 +80,15 @@ def test_standard_errors_are_those_of_conversations():
     assert value(lines_of(ROWS)["answerable"])["stderr"] == pytest.approx(2 / 9)
 
 
+def test_intervals_are_those_of_conversations_and_attempts_are_no_questions():
+    """Right or wrong in two conversations: Wilson's with t of one degree, so nearly anything."""
+    told = value(lines_of([*ROWS, *ROWS])["answerable"])
+    assert told["n"] == 3
+    assert told["interval"][0] < 0.05
+    assert told["interval"][1] > 0.95
+    assert value(lines_of(ROWS)["single-hop"])["interval"] is None
+
+
 def test_the_ceiling_is_what_no_known_error_of_the_gold_forbids():
     """One of two temporal questions is wrong, so at most half of them can be right."""
     lines = lines_of(ROWS, ["q1"])

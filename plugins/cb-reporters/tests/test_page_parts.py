@@ -163,13 +163,14 @@ def test_costs_are_an_axis_where_all_rows_tell_them():
     assert [point.costs for point in drawn.points] == [{"usd": (1.0, None, None)}] * 2 + [{}]
 
 
+def section_line(name, metric, value, stderr=None, **told):
+    told = {"s": {"value": value, "stderr": stderr, "n": 1, **told}}
+    return {"name": name, "depth": 0, "scores": [{"metric": metric, "values": told}]}
+
+
 def test_a_section_is_drawn_by_its_most_common_metric():
-    """With its standard error to either side; what is no number is left out."""
-
-    def line(name, metric, value, stderr=None):
-        told = {"s": {"value": value, "stderr": stderr, "n": 1}}
-        return {"name": name, "depth": 0, "scores": [{"metric": metric, "values": told}]}
-
+    """Without intervals, by its standard error to either side; what is no number is left out."""
+    line = section_line
     lines = [line("a", "acc", 0.5, 0.1), line("b", "acc", 0.25), line("c", "f1", 1.0)]
     lines += [line("d", "acc", math.nan), {"name": "e", "reason": "left out"}]
     result = EvalResult([EvalRow("s", 1)], sections={"suite": Section("Suite", lines)})
@@ -179,6 +180,24 @@ def test_a_section_is_drawn_by_its_most_common_metric():
         [("a", 0.5), ("b", 0.25)],
     )
     assert group.lines[0].value[1:] == pytest.approx((0.4, 0.6))
+    assert not group.intervals
+
+
+def test_a_section_is_drawn_with_its_intervals():
+    """And no other lines beside them; what has no end has none, as where there is none."""
+    lines = [
+        section_line("a", "acc", 0.5, 0.1, interval=[0.25, 0.75]),
+        section_line("b", "acc", 0.25, 0.1, interval=None),
+        section_line("c", "acc", 0.75, 0.1, interval=[0.5, None]),
+    ]
+    result = EvalResult([EvalRow("s", 1)], sections={"suite": Section("Suite", lines)})
+    (group,) = charts(result).groups
+    assert [placed.value for placed in group.lines] == [
+        (0.5, 0.25, 0.75),
+        (0.25, None, None),
+        (0.75, None, None),
+    ]
+    assert group.intervals
 
 
 def test_a_line_with_several_means_of_a_metric_is_one_point():

@@ -17,7 +17,8 @@ def node(alias, depth=0, kind="task", scores=(), **fields):
 
 
 def score(metric="acc", filter_name="none", better=True, **values):
-    estimates = {s: {"value": v, "stderr": e, "n": n} for s, (v, e, n) in values.items()}
+    keys = ("value", "stderr", "n", "interval")  # the last of which older results do not have
+    estimates = {s: dict(zip(keys, told, strict=False)) for s, told in values.items()}
     return {"metric": metric, "filter": filter_name, "higher_is_better": better,
             "values": estimates}  # fmt: skip
 
@@ -63,14 +64,75 @@ def test_two_aggregates_of_a_metric_are_told_apart():
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize("n_systems", [1, 2, 5])
-def test_the_table_fits_the_terminal(columns, n_systems):
+@pytest.mark.parametrize("interval", [(), ([0.3, 0.7],)])
+@pytest.mark.parametrize("name", ["a-task", "a-task-with-a-name-of-some-length"])
+def test_the_table_fits_the_terminal(columns, n_systems, interval, name):
     """Systems that do not fit side by side stand in tables below each other."""
     systems = [f"sys{i}" for i in range(n_systems)]
-    scores = [score(**dict.fromkeys(systems, (0.5, 0.1, 10)))]
-    text = Table(width=columns).render(result(node("a-task", 1, scores=scores), systems=systems))
+    scores = [score(**dict.fromkeys(systems, (0.5, 0.1, 10, *interval)))]
+    text = Table(width=columns).render(result(node(name, 1, scores=scores), systems=systems))
     lines = text.partition("Suites\n")[2].splitlines()
     assert max(map(width, lines)) <= columns
     assert sum(line.count("0.5000") for line in lines) == n_systems
+    assert sum(line.count("[0.300, 0.700]") for line in lines) == n_systems * len(interval)
+
+
+SURE = (
+    node("all", kind="group", scores=[score(one=(0.5123, 0.0321, 40, [0.449, 0.5756]))]),
+    node("a", 1, scores=[score(one=(0.75, None, 1, None))]),
+    node("b", 1, scores=[score("err", one=(3.5, 0.5, 9, [None, None]))]),
+    node("c", 1, scores=[score(one=(0.5, 0.0005, 9000, [0.49851, 0.50149]))]),
+    node("d", 1, state="failed", reason="no data"),
+)
+
+
+def test_the_intervals_of_one_system_are_a_column():
+    """With more digits where they are narrow; said as such where there is none, or no end."""
+    text = Table(width=110).render(result(*SURE)).partition("Suites\n")[2]
+    lines = [[cell.strip() for cell in line.split("│")[-5:-1]] for line in text.splitlines()]
+    assert lines[1] == ["value", "± stderr", "95% interval", "n"]
+    assert lines[3] == ["0.5123", "± 0.0321", "[0.449, 0.576]", "40"]
+    assert lines[4] == ["0.7500", "± n/a", "n/a", "1"]
+    assert lines[5] == ["3.5000", "± 0.5000", "[unbounded]", "9"]
+    assert lines[6] == ["0.5000", "± 0.0005", "[0.4985, 0.5015]", "9,000"]
+
+
+def test_the_intervals_of_several_systems_stand_in_their_cells():
+    """Below their values where more systems fit side by side so."""
+    told = {"one": (0.5123, 0.0321, 40, [0.449, 0.5756]), "two": (0.4, None, 1, None)}
+    shown = result(node("a", scores=[score(**told)]), systems=("one", "two", "three"))
+    wide = Table(width=140).render(shown)
+    assert " 0.5123 ± 0.0321 [0.449, 0.576] (n=40) │ 0.4000 ± n/a (n=1) │     – │" in wide
+    assert "[ ] 95% interval" in wide
+    narrow = Table(width=100).render(shown).partition("Suites\n")[2].splitlines()
+    first = next(i for i, line in enumerate(narrow) if "0.5123" in line)
+    assert "0.5123 ± 0.0321 (n=40) │ 0.4000 ± n/a (n=1) │     – │" in narrow[first]
+    assert narrow[first + 1].endswith("[0.449, 0.576] │                    │       │")
+
+
+def test_documents_show_intervals():
+    """Markdown beside the values, the page below them where there are several systems."""
+    text = Markdown().render(result(*SURE))
+    assert "| value | ± stderr | 95% interval | n |" in text
+    assert "| 0.5123 | ± 0.0321 | &#91;0.449, 0.576&#93; | 40 |" in text
+    page = Html().render(result(*SURE))
+    assert "<bdi>95% interval</bdi>" in page
+    assert "lines are 95% intervals" in page
+    several = [node("a", scores=[score(one=(0.5, 0.1, 4, [0.25, 0.75]), two=(0.5, 0.1, 4))])]
+    text = Markdown().render(result(*several, systems=("one", "two")))
+    assert "| 0.5000 ± 0.1000 &#91;0.250, 0.750&#93; (n=4) | 0.5000 ± 0.1000 (n=4) |" in text
+    assert "&#91; &#93; 95% interval" in text
+    page = Html().render(result(*several, systems=("one", "two")))
+    assert '0.5000 ± 0.1000 (n=4)<span class="interval">[0.250, 0.750]</span>' in page
+    assert "Brackets: 95% interval." in page
+
+
+@pytest.mark.parametrize("reporter", [Table(width=110), Markdown(), Html()], ids=lambda r: r.name)
+def test_results_that_know_of_no_intervals_are_shown_without(reporter):
+    """Those written before there were any, and sections of others."""
+    assert "95% interval" not in reporter.render(result(*TREE))
+    odd = score(one=(0.5, 0.1, 3, "wide"))
+    assert "95% interval" not in reporter.render(result(node("a", scores=[odd])))
 
 
 def test_what_has_no_room_in_the_table_is_said_above_it():

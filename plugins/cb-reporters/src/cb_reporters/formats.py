@@ -12,6 +12,9 @@ Format: TypeAlias = Callable[[float], str]
 ABSENT = "–"
 """What stands where there is no value."""
 
+UNBOUNDED = "[unbounded]"
+"""In the place of an interval that has no end, as of a ratio to what may be nothing."""
+
 
 def finite(value: object) -> float | None:
     """The value as a float, or None for what is no finite number."""
@@ -37,6 +40,12 @@ def percent(value: float) -> str:
 def score_bounds(low: float, high: float) -> str:
     """An interval of scores: two decimals, three where it is narrow."""
     digits = 2 if high - low >= 0.05 else 3
+    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def value_bounds(low: float, high: float) -> str:
+    """An interval of values that have four decimals: three, or four where it is narrow."""
+    digits = 3 if high - low >= 0.005 else 4
     return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
 
 

@@ -50,12 +50,12 @@ class Markdown:
             blocks.append(f"> **{escape(view.status)}**")
         if view.systems:
             blocks.append(_by_system(view.systems, (*view.columns, *view.counts)))
-        if legend := _legend(view.compared):
+        if legend := _legend(view):
             blocks.append(legend)
         if view.verdicts:
             blocks.append("\n".join(f"- {_paragraph(verdict)}" for verdict in view.verdicts))
         for section in view.sections:
-            blocks += [f"### {escape(section.title)}", _section(section)]
+            blocks += [f"### {escape(section.title)}", _section(section.beside())]
             if section.legend:
                 blocks.append(
                     " · ".join(f"**{escape(h)}**: {escape(m)}" for h, m in section.legend)
@@ -77,12 +77,12 @@ def _cells(column: Column) -> list[str]:
     ]
 
 
-def _legend(columns: Sequence[Column]) -> str:
+def _legend(view: View) -> str:
     """What the signs in the cells mean, as far as there are any."""
     told = []
-    if any(column.alike for column in columns):
+    if any(column.alike for column in view.compared):
         told.append("≈ not distinguishable from the best")
-    if any("[" in cell for column in columns for cell in column.cells):
+    if view.has_brackets:
         told.append("&#91; &#93; 95% interval")
     return " · ".join(told)
 

@@ -8,11 +8,13 @@ from typing import Any
 import attrs
 
 from cb_reporters import formats
-from cb_reporters.formats import ABSENT
+from cb_reporters.formats import ABSENT, UNBOUNDED
 from cbcore.results import EvalResult, Section
 
 _ARROWS = {"True": "↑", "False": "↓"}
 _OF_SCORES = ("metric", "")
+_NUMBERS = ("value", "± stderr", "n")
+_INTERVAL = "95% interval"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -20,7 +22,7 @@ class SectionLine:
     """One line: something named at its depth, and one of its metrics.
 
     `named` says that the line is the first of its name; `note` stands where there is nothing to
-    show, and says why.
+    show, and says why. `intervals` has one for each system: empty where there is no value.
     """
 
     name: str
@@ -29,14 +31,16 @@ class SectionLine:
     named: bool = True
     cells: tuple[str, ...] = ()
     note: str = ""
+    intervals: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
 class SectionView:
     """One table: its title, the headers of the names and of what follows, and the lines.
 
-    Each system has a value with its standard error and the number of examples behind it. Of the
-    `n_described` columns before them, those in `of_scores` may tell scores of one line apart.
+    Each system has a value with its standard error and the number of examples behind it: in
+    columns if it is the only one, else in one cell. Lines may have intervals besides, which stand
+    among them (`beside`) or below (`below`). Of the `n_described` columns before them, those in `of_scores` may tell scores of one line apart.
     Where no line has scores there are its columns alone, and they are the values. The `legend`
     has the headers that say what they mean, with that.
     """
@@ -60,7 +64,7 @@ class SectionView:
         told = {str(key): str(text).partition("\n") for key, text in section.columns.items()}
         columns = {key: header for key, (header, _, _) in told.items()}
         scores = [score for node in nodes for score in _scores(node)]
-        numbers = ("value", "± stderr", "n") if len(systems) == 1 else tuple(systems)
+        numbers = _NUMBERS if len(systems) == 1 else tuple(systems)
         of_scores = (*_OF_SCORES, *numbers) if scores or _reasons(nodes) else ()
         return cls(
             title=str(section.title),
@@ -79,6 +83,50 @@ class SectionView:
             chart=section.chart if isinstance(section.chart, Mapping) else None,
             legend=tuple((header, meaning) for header, _, meaning in told.values() if meaning),
         )
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any value has one."""
+        return any(text.startswith("[") for line in self.lines for text in line.intervals)
+
+    def beside(self) -> SectionView:
+        """The table with intervals next to their values: in a column, or in the cells."""
+        if not self.has_intervals:
+            return self
+        at = len(self.headers) - 1
+        if not self.one_system:
+            lines = [attrs.evolve(line, cells=_with_intervals(line)) for line in self.lines]
+            return attrs.evolve(self, lines=tuple(lines))
+        lines = []
+        for line in self.lines:
+            told = line.intervals or ("",)
+            lines.append(attrs.evolve(line, cells=(*line.cells[:at], *told, *line.cells[at:])))
+        headers = (*self.headers[:at], _INTERVAL, *self.headers[at:])
+        return attrs.evolve(self, headers=headers, lines=tuple(lines))
+
+    def below(self) -> SectionView:
+        """The table with intervals in lines of their own, which takes less room to the side."""
+        lines = []
+        for line in self.lines:
+            lines.append(line)
+            if any(text.startswith("[") for text in line.intervals):
+                before = len(self.headers) - (2 if self.one_system else len(line.intervals))
+                told = tuple(text if text.startswith("[") else "" for text in line.intervals)
+                after = len(self.headers) - before - len(told)
+                cells = (*("",) * before, *told, *("",) * after)
+                lines.append(SectionLine(line.name, line.depth, line.group, False, cells))
+        return attrs.evolve(self, lines=tuple(lines))
+
+
+def _with_intervals(line: SectionLine) -> tuple[str, ...]:
+    """The cells of a line with several systems, intervals before the number of examples."""
+    at = len(line.cells) - len(line.intervals)
+    found = [*line.cells[:at]]
+    for cell, interval in zip(line.cells[at:], line.intervals, strict=True):
+        value, bracket, n = cell.rpartition(" (n=")
+        shown = interval.startswith("[")
+        found.append(f"{value} {interval}{bracket}{n}" if shown else cell)
+    return tuple(found)
 
 
 def sections_of(result: EvalResult, systems: Sequence[str]) -> tuple[SectionView, ...]:
@@ -119,7 +167,10 @@ def _lines(
             _metric(score, scores),
             _ARROWS.get(str(score.get("higher_is_better")), ""),
         )
-        yield attrs.evolve(line, named=first, cells=(*described, *_numbers(score, systems)))
+        told = [_told(score, system) for system in systems]
+        cells = (*described, *(cell for one in told for cell in _numbers(one, systems)))
+        intervals = tuple(map(_interval, told))
+        yield attrs.evolve(line, named=first, cells=cells, intervals=intervals)
 
 
 def _text(facts: Mapping[str, Any], key: str) -> str:
@@ -138,18 +189,30 @@ def _metric(score: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> st
     return f"{name}, {score.get('aggregation')}" if len(alike) > 1 else name
 
 
-def _numbers(score: Mapping[str, Any], systems: Sequence[str]) -> Iterator[str]:
-    found = score.get("values")
-    by_system = found if isinstance(found, Mapping) else {}
-    for system in systems:
-        estimate = by_system.get(system)
-        if not isinstance(estimate, Mapping):
-            estimate = {}
-        value, error, n = (formats.finite(estimate.get(key)) for key in ("value", "stderr", "n"))
-        shown = ABSENT if value is None else formats.fixed(value, 4)
-        spread = "n/a" if error is None else formats.fixed(error, 4)
-        count = ABSENT if n is None else formats.count(n)
-        if len(systems) == 1:
-            yield from (shown, "" if value is None else f"± {spread}", count)
-        else:
-            yield shown if value is None else f"{shown} ± {spread} (n={count})"
+def _told(score: Mapping[str, Any], system: str) -> Mapping[str, Any]:
+    """What a score says of a system."""
+    values = score.get("values")
+    told = values.get(system) if isinstance(values, Mapping) else None
+    return told if isinstance(told, Mapping) else {}
+
+
+def _numbers(told: Mapping[str, Any], systems: Sequence[str]) -> Iterator[str]:
+    value, error, n = (formats.finite(told.get(key)) for key in ("value", "stderr", "n"))
+    shown = ABSENT if value is None else formats.fixed(value, 4)
+    spread = "n/a" if error is None else formats.fixed(error, 4)
+    count = ABSENT if n is None else formats.count(n)
+    if len(systems) == 1:
+        yield from (shown, "" if value is None else f"± {spread}", count)
+    else:
+        yield shown if value is None else f"{shown} ± {spread} (n={count})"
+
+
+def _interval(told: Mapping[str, Any]) -> str:
+    """The interval of a value as it is shown; that there is none, if there is a value."""
+    if formats.finite(told.get("value")) is None:
+        return ""
+    bounds = told.get("interval")
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        return "n/a"
+    low, high = map(formats.finite, bounds)
+    return UNBOUNDED if low is None or high is None else formats.value_bounds(low, high)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MIN_WIDTH = 40
 _USUAL_WIDTH = 80
 _SHORTEST_LABEL = 20
+_LEAST_LABEL = 12
 _SHORTEST_HEADER = 10
 
 
@@ -66,7 +67,7 @@ class Table:
         if view.datasets:
             by_dataset = _Grid.of(view.systems, view.datasets)
             lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]
-        if legend := _legend(view.compared):
+        if legend := _legend(view):
             lines += wrap(legend, columns)
         if view.verdicts:
             lines.append("")
@@ -91,14 +92,14 @@ def _terminal_columns() -> int:
         return _USUAL_WIDTH
 
 
-def _legend(columns: Sequence[Column]) -> str:
+def _legend(view: View) -> str:
     """What the signs in the cells mean, as far as there are any."""
     told = []
-    if any(column.best for column in columns):
+    if any(column.best for column in view.compared):
         told.append("* best")
-    if any(column.alike for column in columns):
+    if any(column.alike for column in view.compared):
         told.append("≈ not distinguishable from the best")
-    if any("[" in cell for column in columns for cell in column.cells):
+    if view.has_brackets:
         told.append("[ ] 95% interval")
     return " · ".join(told)
 
@@ -207,47 +208,92 @@ def _with_more(chosen: _Grid, columns: int, wider: _Grid | None, corner: str) ->
 def _section_lines(section: SectionView, columns: int) -> Iterator[str]:
     """The tree of a section, members below their groups, in pieces where it does not fit.
 
-    Columns that are empty are left out. Where there is no room those that only describe go
-    into a line of their own, which says what they hold.
+    Intervals stand beside their values, or below where it takes fewer pieces then.
     """
-    names = ["  " * line.depth + visible(line.name) if line.named else "" for line in section.lines]
     if not section.headers:  # nothing but what the lines are called, which is then what they say
-        for name in names:
+        for name in _names(section):
             yield from wrap(name, columns)
         return
-    cells = [[visible(cell) for cell in line.cells] for line in section.lines]
-    columns_of = list(zip(map(visible, section.headers), *cells, strict=True))
-    widths = [max(map(width, column)) for column in columns_of]
-    filled = [i for i in range(section.n_described) if any(line[i] for line in cells)]
-    described = filled
-    header = visible(section.header)
-    label = min(max(map(width, (header, *names))), max(_SHORTEST_LABEL, columns // 3))
-    values = list(range(section.n_described, len(widths)))
-    piece = values if section.one_system else values[:1]
-    # What scores say only where it tells nothing apart, and then first.
-    alike = [i for i in sorted(section.of_scores) if len({line[i] for line in cells} - {""}) < 2]
-    n_columns = section.n_described - 2  # the metric and its arrow always stay
-    for optional in (*alike, *(i for i in range(n_columns) if i not in section.of_scores)):
-        if _total([label, *(widths[i] for i in (*described, *piece))]) <= columns:
-            break
-        described = [i for i in described if i != optional]
-    if left_out := [columns_of[i] for i in filled if i not in described]:
-        yield shorten(" · ".join(map(_summed_up, left_out)), columns)
-    while values:
-        taken = len(piece)
-        while taken < len(values) and (
-            _total([label, *(widths[i] for i in (*described, *values[: taken + 1]))]) <= columns
-        ):
-            taken += 1
-        shown = [*described, *values[:taken]]
-        values = values[taken:]
-        body = [[line[i] for i in shown] for line in cells]
-        headers = [columns_of[i][0] for i in shown]
-        notes = [visible(line.note) for line in section.lines]
-        short = [shorten(name, label) for name in names]
-        yield from _section_piece(
-            header, headers, short, body, notes, [label, *(widths[i] for i in shown)]
-        )
+    views = (section.beside(), section.below()) if section.has_intervals else (section,)
+    layouts = [_Layout.of(view, columns) for view in views]
+    yield from min(layouts, key=lambda layout: (layout.excess, len(layout.pieces))).lines()
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Layout:
+    """Which columns of a section stand in which piece, and which of them in none."""
+
+    section: SectionView
+    columns: int
+    label: int
+    by_column: Sequence[tuple[str, ...]]
+    widths: Sequence[int]
+    left_out: Sequence[int]
+    pieces: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(cls, section: SectionView, columns: int) -> _Layout:
+        """As much in a piece as fits.
+
+        Columns that are empty are left out. Where there is no room those that only describe go
+        into a line of their own, which says what they hold.
+        """
+        cells = [[visible(cell) for cell in line.cells] for line in section.lines]
+        by_column = list(zip(map(visible, section.headers), *cells, strict=True))
+        widths = [max(map(width, column)) for column in by_column]
+        filled = [i for i in range(section.n_described) if any(line[i] for line in cells)]
+        described = filled
+        widest = max(map(width, (visible(section.header), *_names(section))))
+        label = min(widest, max(_SHORTEST_LABEL, columns // 3))
+
+        def needed(shown: Sequence[int]) -> int:
+            return _total([label, *(widths[i] for i in (*described, *shown))])
+
+        values = list(range(section.n_described, len(widths)))
+        least = len(values) if section.one_system else 1
+        # What scores say only where it tells nothing apart, and then first.
+        of_scores = sorted(section.of_scores)
+        alike = [i for i in of_scores if len({line[i] for line in cells} - {""}) < 2]
+        n_columns = section.n_described - 2  # the metric and its arrow always stay
+        for optional in (*alike, *(i for i in range(n_columns) if i not in section.of_scores)):
+            if needed(values[:least]) <= columns:
+                break
+            described = [i for i in described if i != optional]
+        pieces = []
+        while values:
+            taken = least
+            while taken < len(values) and needed(values[: taken + 1]) <= columns:
+                taken += 1
+            pieces.append([*described, *values[:taken]])
+            values = values[taken:]
+        left_out = [i for i in filled if i not in described]
+        found = cls(section, columns, label, by_column, widths, left_out, pieces)
+        # Names that are cut are still better than lines that break.
+        return attrs.evolve(found, label=max(min(label, _LEAST_LABEL), label - found.excess))
+
+    @property
+    def excess(self) -> int:
+        """By how much the widest piece is too wide."""
+        by_piece = ([self.label, *(self.widths[i] for i in piece)] for piece in self.pieces)
+        return max(0, *(_total(widths) - self.columns for widths in by_piece))
+
+    def lines(self) -> Iterator[str]:
+        """The pieces, drawn below each other."""
+        if self.left_out:
+            told = " · ".join(_summed_up(self.by_column[i]) for i in self.left_out)
+            yield shorten(told, self.columns)
+        names = [shorten(name, self.label) for name in _names(self.section)]
+        notes = [visible(line.note) for line in self.section.lines]
+        header = visible(self.section.header)
+        for piece in self.pieces:
+            headers = [self.by_column[i][0] for i in piece]
+            body = list(zip(*(self.by_column[i][1:] for i in piece), strict=True))
+            widths = [self.label, *(self.widths[i] for i in piece)]
+            yield from _section_piece(header, headers, names, body, notes, widths)
+
+
+def _names(section: SectionView) -> list[str]:
+    return ["  " * line.depth + visible(line.name) if line.named else "" for line in section.lines]
 
 
 def _summed_up(column: Sequence[str]) -> str:

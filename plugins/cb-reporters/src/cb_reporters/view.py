@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cb_reporters import formats
-from cb_reporters.formats import ABSENT, Format
+from cb_reporters.formats import ABSENT, UNBOUNDED, Format
 from cbcore.results import Counts, EvalResult
 from cbcore.stats import Estimate
 
@@ -45,9 +45,6 @@ _BOUNDS: dict[Format, Callable[[float, float], str]] = {
     formats.score: formats.score_bounds,
     formats.percent: formats.percent_bounds,
 }
-
-UNBOUNDED = "[unbounded]"
-"""In the place of an interval that has no end, as of a ratio to what may be nothing."""
 
 KNOWN: dict[str, Display] = {
     "mean_score": Display(
@@ -181,6 +178,12 @@ class View(NamedTuple):
     def compared(self) -> tuple[Column, ...]:
         """Every column in which a system can be best."""
         return (*self.columns, *self.datasets)
+
+    @property
+    def has_brackets(self) -> bool:
+        """Whether any value is shown with its interval."""
+        in_cells = any("[" in cell for column in self.compared for cell in column.cells)
+        return in_cells or any(section.has_intervals for section in self.sections)
 
     def first(self, key: str) -> Column | None:
         """The column of a metric, if the run computed it."""

@@ -25,6 +25,7 @@ from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
 from cbcore.request import Request
 from cbcore.request._compose import compose
 from cbcore.results import EvalResult
+from cbcore.stats import measured_mean
 
 CITIES = ["Rome", "Paris", "Oslo"]
 
@@ -313,7 +314,12 @@ def test_repeats_of_an_example_count_as_one(data):
     """The standard error goes over examples, whose repeats are no new evidence."""
     leaf = task("t", data("d", quiz(4)), **ASKED)
     once, thrice = run(leaf), run(leaf, repeats=3)
-    assert once.sections["suites"].lines == thrice.sections["suites"].lines
+    of_one, of_three = (
+        result.sections["suites"].lines[0]["scores"][0]["values"]["parrot"]
+        for result in (once, thrice)
+    )
+    for key in ("value", "stderr", "n"):
+        assert of_one[key] == pytest.approx(of_three[key])
     assert len(thrice.rows) == 12
 
 
@@ -713,20 +719,25 @@ def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
 
 
 def test_the_metrics_of_a_task_have_rows_of_their_own(data):
-    """Numbers over its rows, which have no standard error; n counts examples, not repeats."""
+    """With their errors, where they are means; n counts examples, not repeats."""
 
     class Longest:
         name = "longest"
 
         def compute(self, rows):
-            return {"longest": float(max(len(row.response) for row in rows))}
+            return {
+                "longest": float(max(len(row.response) for row in rows)),
+                "even": measured_mean([row.example_id % 2 for row in rows], kind="rate"),
+            }
 
     leaf = task("t", data("d", quiz(2)), **ASKED, metrics=(Longest(),), repeats=3)
     result = run(leaf)
     scores = {
         s["metric"]: s["values"]["parrot"] for s in result.sections["suites"].lines[0]["scores"]
     }
-    assert scores["longest"] == {"value": 1.0, "stderr": None, "n": 2}
+    assert scores["longest"] == {"value": 1.0, "stderr": None, "interval": None, "n": 2}
+    assert (scores["even"]["stderr"], scores["even"]["n"]) == (0.5, 2)
+    assert scores["even"]["interval"][0] < 0.5 < scores["even"]["interval"][1]
 
 
 def test_data_files_are_named_as_in_lm_evaluation_harness(data):

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.stats import CLUSTER, Estimate, mean_of
+from cbcore.stats import CLUSTER, Estimate, Units, estimate_of, measured_mean
 
 Key: TypeAlias = tuple[str, str]
 """A question: its dataset and its id."""
@@ -111,11 +111,18 @@ class Findings:
     def estimate(self, system: str, score: str, keys: set[Key]) -> Estimate | None:
         """The mean of a score over these questions, as sure as the conversations allow."""
         found = [
-            (a.scores[score], a.asked.cluster)
-            for a in self.answers.get(system, ())
-            if a.asked.key in keys and score in a.scores
+            answered
+            for answered in self.answers.get(system, ())
+            if answered.asked.key in keys and score in answered.scores
         ]
-        return mean_of([value for value, _ in found], [cluster for _, cluster in found])
+        sampled = Units(
+            len(found),
+            keys=[(*answered.asked.key, attempt) for attempt, answered in enumerate(found)],
+            groups=[answered.asked.cluster for answered in found],
+            clustered=True,
+        )
+        mean = measured_mean([answered.scores[score] for answered in found], kind="score")
+        return estimate_of(mean.terms, sampled)
 
 
 def _whole(value: Any) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 from cb_memory.gold_errors import GoldErrors
 from cb_memory.reporting.curves import MEASURES, bin_name, binned
 from cb_memory.reporting.facts import Asked, Findings
+from cbcore.plain import json_safe
 
 SHOWN = (
     *("locomo_f1", "longmemeval_accuracy", "memory_strict", "memory_lenient", "mc_accuracy"),
@@ -68,7 +69,7 @@ class _LineMaker:
             of_parts = [part["scores"][place]["values"] for part in parts]
             for system, told in score["values"].items():
                 values = [one[system]["value"] for one in of_parts if system in one]
-                told |= {"value": sum(values) / len(values), "stderr": None}
+                told |= {"value": sum(values) / len(values), "stderr": None, "interval": None}
         return made
 
     def _score(self, score: str, keys: set[Any]) -> dict[str, Any]:
@@ -76,7 +77,12 @@ class _LineMaker:
         for system in self._findings.answers:
             found = self._findings.estimate(system, score, keys)
             if found is not None:
-                values[system] = {"value": found.value, "stderr": found.stderr, "n": found.n}
+                values[system] = {
+                    "value": found.value,
+                    "stderr": found.stderr,
+                    "interval": json_safe(found.interval),
+                    "n": found.n,
+                }
         return {"metric": score, "higher_is_better": True, "values": values}
 
 

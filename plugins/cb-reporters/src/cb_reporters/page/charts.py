@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
+from cb_reporters.formats import finite
 from cb_reporters.page.distributions import ScoreSpread, latencies, score_spreads
 from cb_reporters.page.families import Family, families_of
 from cb_reporters.page.survey import Survey
@@ -16,8 +17,8 @@ from cb_reporters.view import View, components
 from cbcore.results import EvalResult, Section
 
 Estimate: TypeAlias = "tuple[float, float | None, float | None]"
-"""A value with the bounds of its 95 % interval, where they are known; in a section, with one
-standard error to either side, as its table has it."""
+"""A value with the bounds of its 95 % interval, where they are known; in a section that knows of
+none, with one standard error to either side."""
 
 _MOST_GROUPS = 40
 
@@ -51,12 +52,13 @@ class Placed:
 
 @attrs.frozen(eq=False, repr=False)
 class Group:
-    """The chart of a section: one metric in several places."""
+    """The chart of a section: one metric in several places, with intervals if there are any."""
 
     id: str
     title: str
     metric: str
     lines: list[Placed]
+    intervals: bool = False
 
 
 class Charts(NamedTuple):
@@ -183,14 +185,20 @@ def _groups(result: EvalResult) -> Iterator[Group]:
         found = list(_section_scores(section))
         if not found:
             continue
-        (metric, _), *_ = Counter(metric for metric, _ in found).most_common(1)
-        lines = [placed for of, placed in found if of == metric]
-        places = dict.fromkeys(placed.place for placed in lines)
-        if 1 < len(places) <= _MOST_GROUPS:
-            yield Group(f"group-{number}", str(section.title), metric, lines)
+        (metric, _), *_ = Counter(metric for metric, *_ in found).most_common(1)
+        drawn = [(name, system, told) for of, name, system, told in found if of == metric]
+        if 1 < len({name for name, *_ in drawn}) <= _MOST_GROUPS:
+            intervals = any(_interval(told) for *_, told in drawn)
+            bounds = _interval if intervals else _around
+            lines = [
+                Placed(name, system, (told["value"], *(bounds(told) or (None, None))))
+                for name, system, told in drawn
+            ]
+            yield Group(f"group-{number}", str(section.title), metric, lines, intervals)
 
 
-def _section_scores(section: Section) -> Iterator[tuple[str, Placed]]:
+def _section_scores(section: Section) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Of every line: each metric, its name, a system, and what is told of its finite value."""
     for line in section.lines:
         name = str(line.get("alias") or line.get("name") or "")
         # Of a metric that a line has several times, by other means or filters, the first is drawn.
@@ -202,16 +210,18 @@ def _section_scores(section: Section) -> Iterator[tuple[str, Placed]]:
         for metric, score in scores.items():
             values = score.get("values")
             for system, told in values.items() if isinstance(values, Mapping) else ():
-                estimate = _with_stderr(told)
-                if estimate is not None:
-                    yield metric, Placed(name, str(system), estimate)
+                if isinstance(told, Mapping) and finite(told.get("value")) is not None:
+                    yield metric, name, str(system), told
 
 
-def _with_stderr(told: Any) -> Estimate | None:
-    value = told.get("value") if isinstance(told, Mapping) else None
-    if not isinstance(value, int | float) or not math.isfinite(value):
+def _interval(told: Mapping[str, Any]) -> tuple[float, float] | None:
+    bounds = told.get("interval")
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
         return None
-    error = told.get("stderr")
-    if not isinstance(error, int | float) or not math.isfinite(error):
-        return (value, None, None)
-    return (value, value - error, value + error)
+    low, high = map(finite, bounds)
+    return None if low is None or high is None else (low, high)
+
+
+def _around(told: Mapping[str, Any]) -> tuple[float, float] | None:
+    value, error = finite(told.get("value")), finite(told.get("stderr"))
+    return None if value is None or error is None else (value - error, value + error)

@@ -119,7 +119,8 @@ def _places(charts: Charts, view: View) -> Iterator[tuple[str, Markup]]:
         pictures = [drawn(section.chart)]
         if group is not None:
             label = f"{group.metric} of every system in each line of {section.title}"
-            told = f"{group.metric}; lines are one standard error to either side. All scores are below."
+            lines = "95% intervals" if group.intervals else "one standard error to either side"
+            told = f"{group.metric}; lines are {lines}. All scores are below."
             pictures.append(
                 tag(
                     "figure",

@@ -159,6 +159,11 @@ def datasets_table(view: View) -> Markup:
 
 def section_table(section: SectionView) -> Markup:
     """The table that an extension of the run added: its tree, with every score."""
+    told = "Value ± standard error; n: examples scored."
+    if section.has_intervals and not section.one_system:
+        told = f"{told} Brackets: 95% interval."
+    if section.one_system:
+        section = section.beside()
     head = [header(section.header, number=False)]
     head += [
         header(text, number=i >= section.n_described) for i, text in enumerate(section.headers)
@@ -167,9 +172,7 @@ def section_table(section: SectionView) -> Markup:
     # Sorting would tear members from their groups, so these lines stay as they are.
     return join(
         table(section.title, head, body, kind="section"),
-        tag("p", "Value ± standard error; n: examples scored.", class_="caption")
-        if section.n_described
-        else None,
+        tag("p", told, class_="caption") if section.n_described else None,
         _meanings(section.legend),
     )
 
@@ -193,9 +196,16 @@ def _section_line(line: SectionLine, section: SectionView) -> Markup:
     if line.note:
         cells = [tag("td", line.note, class_="text", colspan=str(len(section.headers)))]
     else:
+        below = () if section.one_system else line.intervals
+        intervals = (*("",) * (len(line.cells) - len(below)), *below)
         cells = [
-            tag("td", text, class_="num" if i >= section.n_described else None)
-            for i, text in enumerate(line.cells)
+            tag(
+                "td",
+                text,
+                tag("span", interval, class_="interval") if interval.startswith("[") else None,
+                class_="num" if i >= section.n_described else None,
+            )
+            for i, (text, interval) in enumerate(zip(line.cells, intervals, strict=True))
         ]
     return tag("tr", tag("th", label, scope="row", class_=indent), *cells)
 

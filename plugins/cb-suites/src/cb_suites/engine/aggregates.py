@@ -17,7 +17,7 @@ import attrs
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf
 from cbcore.exceptions import ConfigError
 from cbcore.introspection import signature_of
-from cbcore.stats import Estimate
+from cbcore.stats import Estimate, t_quantile
 
 N_DRAWS = 1000
 """Draws behind the standard error of a median, a minimum, a maximum or a function."""
@@ -42,6 +42,11 @@ class WeightedMean(Estimate):
 
 def combine(metric: AggregateMetric, parts: Mapping[str, Estimate]) -> Estimate | None:
     """One number for several parts, by the metric's aggregation; None without parts."""
+    found = _combined(metric, parts)
+    return found and _with_interval(found, metric, parts, parts)
+
+
+def _combined(metric: AggregateMetric, parts: Mapping[str, Estimate]) -> Estimate | None:
     estimates = list(parts.values())
     if not estimates:
         return None
@@ -70,7 +75,11 @@ def _mean(parts: Mapping[str, Estimate], *, weighted: bool) -> WeightedMean:
             weights[leaf] = weights.get(leaf, 0.0) + share * weight
     stderr = None
     if not shared:
-        stderr = _pooled_stderr(estimates) if weighted else _combined_stderr(estimates)
+        if any(part.clusters not in (None, part.n) for part in estimates) and weighted:
+            # How examples spread does not tell how sources do, so there is nothing to pool.
+            stderr = _shared_stderr(dict(zip(parts, shares, strict=True)), parts)
+        else:
+            stderr = _pooled_stderr(estimates) if weighted else _combined_stderr(estimates)
     return WeightedMean(value, stderr, total, weights)
 
 
@@ -152,6 +161,70 @@ def _drawn_stderr(function: Callable[..., Any], parts: Sequence[Estimate]) -> fl
     return spread if math.isfinite(spread) else None
 
 
+# -- how sure it is ----------------------------------------------------------------------------
+
+
+def _with_interval(
+    made: Estimate,
+    metric: AggregateMetric,
+    parts: Mapping[str, Estimate],
+    leaves: Mapping[str, Estimate],
+) -> Estimate:
+    """The estimate with its 95 % interval; without one where it has no standard error.
+
+    That of one part is the part's. A mean of rates has Wilson's, of as many independent examples
+    as would be as uncertain, and no more than there are: a micro mean's is that of all examples
+    as one set. Anything else has Student's t, which ends where its parts' intervals do.
+    `leaves` are what the parts are made of, each once.
+    """
+    function_of_its_own = callable(metric.aggregation)
+    if len(parts) == 1 and not function_of_its_own:
+        (only,) = parts.values()
+        return attrs.evolve(
+            made, interval=only.interval, method=only.method, clusters=only.clusters
+        )
+    hang_together = any(leaf.clusters is not None for leaf in leaves.values())
+    count = sum(leaf.clusters or leaf.n for leaf in leaves.values())
+    made = attrs.evolve(made, clusters=count if hang_together else None)
+    if made.stderr is None or count < 2:
+        return made
+    t = t_quantile(0.975, count - 1)
+    if metric.aggregation == "mean" and all(_is_rate(part) for part in parts.values()):
+        variance = made.stderr**2 if hang_together else _variance_of_rate(made, leaves)
+        effective = float(count)
+        if variance > 0:
+            effective = min(made.n, made.value * (1 - made.value) / variance)
+        z = t if hang_together else t_quantile(0.975, math.inf)
+        return attrs.evolve(made, interval=_wilson(made.value, effective, z), method="wilson")
+    low, high = made.value - t * made.stderr, made.value + t * made.stderr
+    ends = [part.interval or (part.value, part.value) for part in parts.values()]
+    if not function_of_its_own and min(end for end, _ in ends) >= 0:
+        low = max(0.0, low)
+        high = min(1.0, high) if max(end for _, end in ends) <= 1 else high
+    return attrs.evolve(made, interval=(low, high), method="t")
+
+
+def _is_rate(part: Estimate) -> bool:
+    return part.method is not None and part.method.startswith("wilson")
+
+
+def _variance_of_rate(made: Estimate, leaves: Mapping[str, Estimate]) -> float:
+    """Σ w²p(1-p)/n over the leaves of a mean; what its standard error says, if they are not known."""
+    weights = made.weights if isinstance(made, WeightedMean) else {}
+    if not weights or not weights.keys() <= leaves.keys():
+        return (made.stderr or 0.0) ** 2
+    rates = ((weight, leaves[key]) for key, weight in weights.items())
+    return math.fsum(w * w * leaf.value * (1 - leaf.value) / leaf.n for w, leaf in rates)
+
+
+def _wilson(rate: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a rate among n, with this quantile."""
+    scale = 1 + z * z / n
+    centre = (rate + z * z / (2 * n)) / scale
+    half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / scale
+    return max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate))
+
+
 # -- over a tree -------------------------------------------------------------------------------
 
 Scores = Mapping[tuple[str, str], Estimate]
@@ -183,14 +256,15 @@ def _of_group(
             part, key = _of_child(child, metric, name, scores), child.path
         if part is not None:
             parts[key] = part
-    combined = combine(metric, parts)
+    combined = _combined(metric, parts)
     if combined is None:
         return None
     stderr = combined.stderr
     if stderr is None and isinstance(combined, WeightedMean):
         stderr = _shared_stderr(combined.weights, leaves)
     # Children may share leaves: their examples are weighed as often, and counted once.
-    return attrs.evolve(combined, stderr=stderr, n=sum(leaf.n for leaf in leaves.values()))
+    n = sum(leaf.n for leaf in leaves.values())
+    return _with_interval(attrs.evolve(combined, stderr=stderr, n=n), metric, parts, leaves)
 
 
 def _of_child(

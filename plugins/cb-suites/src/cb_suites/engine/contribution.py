@@ -27,7 +27,7 @@ from cb_suites.engine.mapping import columns_for, unread_columns
 from cb_suites.engine.model import NO_FILTER, Leaf, Selection, TaskConfig
 from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, task_scorer
-from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_example
+from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_row
 from cb_suites.harness.scoring import TEXT, HarnessScorer
 from cbcore import columns, provenance, specs
 from cbcore.components import Component
@@ -50,6 +50,7 @@ from cbcore.extensions import (
 from cbcore.plugins import PluginHost
 from cbcore.results import EvalRow, sum_up
 from cbcore.specs import Spec
+from cbcore.stats import Units
 
 
 @attrs.frozen
@@ -110,9 +111,11 @@ class SuiteContribution(Contribution):
         for key, reason in failures.items():
             self.outcomes[key].state, self.outcomes[key].reason = "failed", reason
         for system, of_system in rows.items():
-            for key, scores in scores_by_example(of_system, self.setups).items():
+            sampled = of_system if isinstance(of_system, Sequence) else list(of_system)
+            units = Units.of(sampled, keyed=False)
+            for key, scores in scores_by_row(of_system, self.setups).items():
                 if key not in failures:
-                    self.outcomes[key].measure(system, scores)
+                    self.outcomes[key].measure(system, scores, units)
         remarks = []
         for key in self.setups:
             if key not in failures:
@@ -172,7 +175,7 @@ class SuiteContribution(Contribution):
         found = sum_up(own, metrics)
         for system, values in found.summary.items():
             n_examples = sum(row.repeat == 0 and row.error is None for row in own[system])
-            outcome.add_metrics(system, values, n_examples)
+            outcome.add_metrics(system, values, n_examples, found.estimates[system])
         return [*problems, *(f"task {key}: {problem}" for problem in found.problems)]
 
 

@@ -20,8 +20,9 @@ from cb_suites.engine.scoring import score_key
 from cb_suites.harness.scoring import BY, HarnessScorer, kept_results
 from cbcore.boundary import contained
 from cbcore.names import hint
+from cbcore.plain import json_safe
 from cbcore.results import EvalRow
-from cbcore.stats import Estimate, mean_of
+from cbcore.stats import Estimate, Units, estimate_of, mean_of, measured_mean
 
 _HIGHER = frozenset({"acc", "acc_norm", "exact_match", "f1", "recall", "precision", "contains"})
 _MOST_NAMES = 5
@@ -48,11 +49,14 @@ class TaskOutcome:
     read_by: dict[str, str] = attrs.Factory(dict)
     own_metrics: dict[str, None] = attrs.Factory(dict)
 
-    def measure(self, system: str, values: Mapping[str, Sequence[float]]) -> None:
-        """Take in the scores of one system, by the names rows hold them under."""
+    def measure(self, system: str, scores: Mapping[str, RowScores], units: Units) -> None:
+        """Take in the scores of one system, by the names rows hold them under.
+
+        `units` are all its rows, which say what hangs together.
+        """
         found: dict[tuple[str, str], Estimate] = {}
-        for key, scores in values.items():
-            estimate = mean_of(scores)
+        for key, of_rows in scores.items():
+            estimate = of_rows.estimate(units)
             if estimate is not None:
                 found[self._name_and_filter(key)] = estimate
         self.estimates[system] = found
@@ -78,12 +82,23 @@ class TaskOutcome:
                 self.estimates[system].pop((metric, name), None)
         return problems
 
-    def add_metrics(self, system: str, values: Mapping[str, float | None], n: int) -> None:
-        """Add what the task's own metrics computed: numbers without a standard error."""
+    def add_metrics(
+        self,
+        system: str,
+        values: Mapping[str, float | None],
+        n: int,
+        sure: Mapping[str, Estimate],
+    ) -> None:
+        """Add what the task's own metrics computed, of `n` examples.
+
+        Those that are no means or ratios of what rows say, and so not in `sure`, have no
+        standard error.
+        """
         found = self.estimates.setdefault(system, {})
         for name, value in values.items():
             if value is not None:
-                found.setdefault((name, self.filters[0]), Estimate(value, None, n))
+                estimate = sure.get(name) or Estimate(value, None, n)
+                found.setdefault((name, self.filters[0]), estimate)
                 self.own_metrics[name] = None
 
     def _name_and_filter(self, key: str) -> tuple[str, str]:
@@ -106,27 +121,45 @@ def _mean(results: Sequence[Any]) -> Any:
     return sum(results) / len(results)
 
 
-def scores_by_example(
+@attrs.frozen(eq=False, repr=False)
+class RowScores:
+    """The values of one score, row by row, and which of a system's rows they are of."""
+
+    values: list[float] = attrs.Factory(list)
+    positions: list[int] = attrs.Factory(list)
+
+    def add(self, value: float, position: int) -> None:
+        """Take in the value of one more row."""
+        self.values.append(value)
+        self.positions.append(position)
+
+    def estimate(self, units: Units) -> Estimate | None:
+        """Their mean, by the rule of a run's summary, and how sure it is.
+
+        Where each row stands for itself, the standard error is that of the sample also of scores
+        that are 0 or 1, as in lm-evaluation-harness.
+        """
+        try:
+            mean = measured_mean(self.values, kind="score", positions=self.positions)
+        except OverflowError:  # of the sum, not of the mean
+            return mean_of(self.values)
+        found = estimate_of(mean.terms, units)
+        if found is None or units.groups is not None:
+            return found
+        plain = mean_of(self.values)
+        return plain and attrs.evolve(plain, interval=found.interval, method=found.method)
+
+
+def scores_by_row(
     rows: Iterable[EvalRow], keys: Mapping[str, Any]
-) -> dict[str, dict[str, list[float]]]:
-    """Task → score → one value per example, the mean over its repeats."""
-    found: dict[str, dict[str, list[float]]] = {key: {} for key in keys}
-    pending: dict[str, list[float]] = {}
-    task = ""
-
-    def close() -> None:
-        for name, values in pending.items():
-            found[task].setdefault(name, []).append(sum(values) / len(values))
-        pending.clear()
-
-    for row in rows:
-        if row.repeat == 0 or row.dataset != task:
-            close()
-        task = row.dataset
-        if task in found:
+) -> dict[str, dict[str, RowScores]]:
+    """Task → score → its value in each row that has it."""
+    found: dict[str, dict[str, RowScores]] = {key: {} for key in keys}
+    for position, row in enumerate(rows):
+        of_task = found.get(row.dataset)
+        if of_task is not None:
             for name, value in row.scores.items():
-                pending.setdefault(name, []).append(value)
-    close()
+                of_task.setdefault(name, RowScores()).add(value, position)
     return found
 
 
@@ -372,7 +405,12 @@ def _score(
         "filter": name,
         "higher_is_better": better,
         "values": {
-            system: {"value": found.value, "stderr": found.stderr, "n": found.n}
+            system: {
+                "value": found.value,
+                "stderr": found.stderr,
+                "interval": json_safe(found.interval),
+                "n": found.n,
+            }
             for system, found in values.items()
         },
     }
