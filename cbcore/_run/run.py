@@ -356,7 +356,8 @@ def _cause(failure: BaseException) -> BaseException:
 
 def _stopped(failure: BaseException, result: EvalResult, n_stored: int | None) -> RunStoppedError:
     n_rows = len(result.rows)
-    kept = f"{n_rows} finished rows are kept" if n_rows else "no row was finished"
+    shown = "1 finished row is" if n_rows == 1 else f"{n_rows} finished rows are"
+    kept = f"{shown} kept" if n_rows else "no row was finished"
     if n_stored is not None and n_stored < n_rows:
         kept = f"{n_rows} rows were finished, and {n_stored} of them are kept in the store"
     if not isinstance(failure, CBError):
