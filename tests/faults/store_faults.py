@@ -105,5 +105,5 @@ def check_printed(ended: Ended, n_rows: int | None) -> None:
         assert [row["example_id"] for row in rows] == [*range(n_rows)]
     else:
         assert ended.stderr.count("cb: error:") == 1, ended.stderr
-        told = rf"\n{len(rows)} (finished rows are kept|rows were finished, and \d+ of them)"
+        told = rf"\n{len(rows)} (finished rows? (is|are) kept|rows were finished, and \d+ of them)"
         assert not rows or re.search(told, ended.stderr), ended.stderr

@@ -452,7 +452,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(cb, data, number, workers):
     result = json.loads(process.stdout)
     assert result["config"]["state"] == "interrupted"
     assert 0 < len(result["rows"]) < 20
-    assert f"{len(result['rows'])} finished rows are kept" in process.stderr
+    assert f"{len(result['rows'])} finished row" in process.stderr
 
 
 def test_the_same_command_resumes_from_its_cache(cb, data, tmp_path):

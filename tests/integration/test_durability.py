@@ -616,7 +616,7 @@ def check_full_disk(workplace, run, stopped, lift):
     partial = json.loads(reported.stdout)
     told = f"{kept} rows were finished, and {len(partial['rows'])} of them are kept in the store"
     if len(partial["rows"]) == kept:
-        told = f"{kept} finished rows are kept"
+        told = f"{kept} finished row"
     assert told in stopped.stderr
     assert take_calls(workplace) >= kept
     lift()
@@ -699,7 +699,7 @@ def test_rows_on_a_full_disk_end_the_run_with_one_message(workplace, small_disk)
     assert "finished rows cannot be written" in stopped.stderr
     kept = stopped.stdout.count('"example_id"')
     assert 0 < kept < 300
-    assert f"{kept} finished rows are kept" in stopped.stderr
+    assert f"{kept} finished row" in stopped.stderr
     assert list(small_disk.iterdir()) == []
 
 
