@@ -157,11 +157,7 @@ def _check_turns(request: Request) -> None:
 
 def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
     _check_turns(request)
-    systems = swept_systems(builder, request.systems)
-    if request.repeats == 1 and any("family" in part.record for part in systems):
-        from cbcore._build.sharing import sharing_stages
-
-        systems = sharing_stages(systems)
+    systems = _systems(request, builder)
     if systems or not (request.settings or request.extensions):
         _check_systems(systems)  # before anything else is made
     tokenizer = builder.build("tokenizer", request.tokenizer)
@@ -216,6 +212,15 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         *(systems, datasets, contributed, sources, evaluators, metrics),
         *(score_field, tokenizer, executor),
     )
+
+
+def _systems(request: Request, builder: Builder) -> list[Part]:
+    systems = swept_systems(builder, request.systems)
+    if request.repeats == 1 and any("family" in part.record for part in systems):
+        from cbcore._build.sharing import sharing_stages
+
+        systems = sharing_stages(systems)
+    return systems
 
 
 def _of_main_scores(

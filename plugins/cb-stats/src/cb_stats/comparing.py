@@ -20,6 +20,7 @@ from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult
 from cbcore.stats import (
+    Estimate,
     examples_needed,
     holm,
     mean_of,
@@ -206,11 +207,7 @@ def _comparison(
     df = (estimate.clusters or len(differences)) - 1
     reach = 1.0 if all(0 <= score <= 1 for score in (*first, *second)) else None
     steady = paired_mean_of(differences, groups, reach=reach)
-    low = high = None
-    if steady is not None and steady.stderr is not None:
-        half = t_quantile(1 - options.alpha / 2, df) * steady.stderr
-        farthest = math.inf if reach is None else reach
-        low, high = max(steady.value - half, -farthest), min(steady.value + half, farthest)
+    low, high = _bounds(steady, t_quantile(1 - options.alpha / 2, df), reach)
     p_value, test = permutation_p_value(differences, groups, seed=options.seed)
     alpha, power, margin = options.alpha, options.power, options.non_inferior
     needed, to_detect = (
@@ -235,6 +232,16 @@ def _comparison(
             else judge(estimate, steady, df, margin, alpha=alpha, power=power)
         ),
     )
+
+
+def _bounds(
+    steady: Estimate | None, t: float, reach: float | None
+) -> tuple[float, float] | tuple[None, None]:
+    """The interval of a difference, which ends where scores can differ no more."""
+    if steady is None or steady.stderr is None:
+        return None, None
+    half, farthest = t * steady.stderr, math.inf if reach is None else reach
+    return max(steady.value - half, -farthest), min(steady.value + half, farthest)
 
 
 def _costs(pairs: Pairs) -> dict[str, Any]:
