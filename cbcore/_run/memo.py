@@ -9,16 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from cbcore._run.keeping import KeptExamples, Places
-from cbcore._run.outputs import StoredOutput, told_apart
+from cbcore._run.outputs import ABSENT, StoredOutput, told_apart
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.outputs import read_output, written_alone
-from cbcore._store.shelf import FULL, Shelf
+from cbcore._store.row_shelf import FULL
+from cbcore._store.rows import Beside
+from cbcore._store.shelf import Shelf
 from cbcore._store.store import Store
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
@@ -26,15 +28,17 @@ from cbcore.identity import content_key, content_keys
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
 from cbcore.plain._bytes import each_as_bytes, plain_line
 from cbcore.results import EvalRow, Scored
-from cbcore.secrets import hide, is_shown_in, visible
+from cbcore.secrets import are_known, hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 128
 _LONGEST_WAIT_S = 0.002
 _NO_ADDRESS = bytes(KEY_BYTES)
+_TRIED_EVERY = 64
 # An output is on the shelf of its system, under a digest of the example with the number of its
-# repeat; scores that were given at once stand with it. Others are on the shelf of their evaluator,
-# under a digest of that first digest with the stored output. Nothing else is in a key: equal
-# examples of two datasets share an output, and equal outputs of two systems share such scores.
+# repeat; scores that were given at once stand with it, and its row, where that says as much as it
+# does. Other scores are on the shelf of their evaluator, under a digest of that first digest with
+# the stored output. Nothing else is in a key: equal examples of two datasets share an output, and
+# equal outputs of two systems share such scores.
 
 
 def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> list[Work]:
@@ -63,6 +67,12 @@ class Memo:
         self._repriced = repriced
         self._outputs = places.outputs
         self._put_row, self._waiting_rows = places.rows.put, places.rows.waiting
+        # Whether the last row carried its output. Mostly that stays so: where none does, only
+        # some are tried.
+        self._rows_carry = True
+        # One object for all that are alike: many of them, waiting, would be gone through by the
+        # garbage collector again and again.
+        self._last_beside: Beside = [], ""
         self.n_recalled = 0
         self._examples = places.examples
         self._example_place = 0
@@ -85,7 +95,9 @@ class Memo:
         work is read back quickly and a slow dataset is not waited for. With `scoring`,
         evaluators that can score many outputs at once are asked to.
         """
-        source = iter(works)
+        return chain.from_iterable(self._recalled(iter(works), scoring=scoring))
+
+    def _recalled(self, source: Iterator[Work], *, scoring: bool) -> Iterator[Sequence[Work]]:
         stride = 1
         failures: list[BaseException] = []
         started = time.monotonic()
@@ -95,7 +107,7 @@ class Memo:
             self._attach(batch, self._examples if scoring else None)
             for scorer in self._in_batches if scoring else ():
                 self._score_together(scorer, batch)
-            yield from batch
+            yield batch
             started = time.monotonic()
         if failures:
             raise failures[0]
@@ -309,16 +321,56 @@ class Memo:
 
     def row(self, outcome: Outcome, make_row: Callable[[Outcome], EvalRow]) -> EvalRow:
         """The row of an outcome, stored behind those before it, and so is what is left of it."""
-        if not (outcome.was_quick and self._keep_together(outcome)):
-            self._keep_rest(outcome)
-        row, work = make_row(outcome), outcome.work
+        work, beside = outcome.work, None
+        may_carry = outcome.was_quick and (self._rows_carry or not work.index % _TRIED_EVERY)
+        if may_carry and not are_known():
+            row = make_row(outcome)
+            beside = self._beside(outcome, row)
+            self._rows_carry = beside is not None
+            if beside is None:
+                self.remember(outcome)
+        else:
+            self.remember(outcome)  # first: a secret is taken out of what the row is made of
+            row = make_row(outcome)
         if work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
-        self._put_row((work.address or _NO_ADDRESS, row))
+        self._put_row((work.address or _NO_ADDRESS, row, beside))
         if len(self._waiting_rows) >= FULL:
             self.store.pack()
         return row
+
+    def _beside(self, outcome: Outcome, row: EvalRow) -> Beside | None:
+        """What a row needs to carry its output; None where it says less, or that is kept already.
+
+        It says enough where the response is all that the system made, and one evaluator gave all
+        the scores.
+        """
+        work, output, given = outcome.work, outcome.output, outcome.scores
+        if output is None or work.recalled is not None or outcome.payload or len(given) != 1:
+            return None
+        if work.key is not work.address or not work.key:
+            return None  # of a repeat, or without an address
+        example, response, handed_back = work.example, row.response, []
+        scorer, scores = given[0]
+        evaluator = self._names.get(scorer.key)
+        try:
+            if evaluator is None or type(scores) is not dict or scores != row.scores:
+                return None
+            for key, value in output.items():
+                passed = example.get(key, ABSENT)
+                if value is passed or (type(value) is type(passed) and value == passed):
+                    handed_back.append(key)
+                elif value is None or value is not response or key != "response":
+                    return None
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
+            return None
+        last = self._last_beside
+        if handed_back != last[0] or evaluator != last[1]:
+            self._last_beside = handed_back, evaluator
+        return self._last_beside
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

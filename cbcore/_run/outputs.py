@@ -11,7 +11,7 @@ from cbcore._run.work import private_copy
 from cbcore.boundary import contained
 from cbcore.plain import canonical_bytes
 
-_ABSENT = object()
+ABSENT = object()
 
 
 @attrs.define(repr=False)
@@ -51,7 +51,7 @@ def told_apart(
     """What a system made, and the names of what it only hands back: that is not stored again."""
     own, handed_back = {}, []
     for key, value in output.items():
-        given = example.get(key, _ABSENT)
+        given = example.get(key, ABSENT)
         if value is given or (type(value) is type(given) and value == given):
             handed_back.append(key)
         else:

@@ -18,6 +18,7 @@ from cbcore._store.owned import abandoned, entries, hold
 from cbcore._store.rows import decoded, encoded
 from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
+from cbcore.plain._bytes import LINE_END
 from cbcore.results import EvalRow
 
 _BUFFERED_ROWS = 128
@@ -52,7 +53,7 @@ class DiskRows(Sequence[EvalRow]):
         """Add a row. Raises `StoreError` when there is no room for it."""
         if len(self._buffered) >= _BUFFERED_ROWS:
             self._write()
-        self._buffered.append(encoded(row) + b"\n")
+        self._buffered.append(encoded(row) + LINE_END)
         self.tally.add(row)
 
     def _write(self) -> None:
@@ -78,7 +79,10 @@ class DiskRows(Sequence[EvalRow]):
     def _read(self, n_written: int, buffered: Sequence[bytes]) -> Iterator[EvalRow]:
         with self._path.open("rb") as lines:
             for line in itertools.chain(itertools.islice(lines, n_written), buffered):
-                yield decoded(self._system, line)
+                yield self._row(line)
+
+    def _row(self, line: bytes) -> EvalRow:
+        return decoded(self._system, line[: -len(LINE_END)])
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -89,10 +93,10 @@ class DiskRows(Sequence[EvalRow]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = range(len(self))[index]
         if number >= len(self._starts):
-            return decoded(self._system, self._buffered[number - len(self._starts)])
+            return self._row(self._buffered[number - len(self._starts)])
         with self._path.open("rb") as lines:
             lines.seek(self._starts[number])
-            return decoded(self._system, lines.readline())
+            return self._row(lines.readline())
 
 
 def _new_file(folder: Path | None) -> tuple[Path, FileIO]:

@@ -83,6 +83,12 @@ def packed_values(shelf: bytes, keys: Sequence[bytes], values: Sequence[bytes]) 
         yield shelf, stop - start, of_these, data, _checksum(shelf, of_these, data)
 
 
+def also_on(shelf: bytes, batch: Packed) -> Packed:
+    """The same keys and values on another shelf."""
+    _, n, keys, data, _ = batch
+    return shelf, n, keys, data, _checksum(shelf, keys, data)
+
+
 def packed(shelf: bytes, pairs: Iterable[Pair]) -> Iterator[Packed]:
     """As `packed_values`, of pairs of key and value."""
     some = list(pairs)

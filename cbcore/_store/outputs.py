@@ -1,8 +1,10 @@
 """Outputs as they are written: what a call returned, how long it took, and scores given at once.
 
 Scores that took no time to give stand with their output, by their evaluator, on one line of JSON:
-one value to write and to find instead of several. Others have a shelf of their own, where equal
-outputs of other systems find them too; then an output is its latency as eight bytes, and JSON.
+one value to write and to find instead of several. Where the system made nothing but a response,
+that line is the row with what the output has `Beside`. Other scores have a shelf of their own,
+where equal outputs of other systems find them too; then an output is its latency as eight bytes,
+and JSON.
 """
 
 from __future__ import annotations
@@ -11,15 +13,15 @@ import struct
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from cbcore._store.rows import LATENCY, N_BESIDE, RESPONSE, SCORES
 from cbcore.plain import canonical_bytes, from_bytes
-from cbcore.plain._bytes import from_line
+from cbcore.plain._bytes import LINE_END
 
 _LATENCY = struct.Struct("<d")
-_END = b"\n"
-"""Of a line: in JSON as it is written here there is none."""
 
 Output: TypeAlias = "tuple[dict[str, Any], list[str], dict[str, dict[str, Any]], float]"
 """What a system returned, the names of what it only handed back, scores by evaluator, latency."""
+_N_PARTS = 4
 
 
 def written_alone(latency: float, payload: bytes) -> bytes:
@@ -30,13 +32,22 @@ def written_alone(latency: float, payload: bytes) -> bytes:
 def read_output(value: bytes) -> Output:
     """What was written, in whichever form. A score that was no number is None."""
     # A tuple, as it is passed for every row that is read back.
-    if value[-1:] == _END:
-        output: Output = from_line(value)
+    if value[-1:] == LINE_END:
+        line = from_bytes(value)
+        output: Output = line if len(line) == _N_PARTS else _of_row(line)
         return output
     (latency,) = _LATENCY.unpack_from(value)
-    payload, _, scores = value[_LATENCY.size :].partition(_END)  # as it was written first
+    payload, _, scores = value[_LATENCY.size :].partition(LINE_END)  # as it was written first
     own, handed_back = from_bytes(payload)
     return own, handed_back, from_bytes(scores) if scores else {}, latency
+
+
+def _of_row(fields: list[Any]) -> Output:
+    """The output of a row that was written with what it has `Beside`."""
+    handed_back, evaluator = fields[-N_BESIDE:]
+    response = fields[RESPONSE]
+    own = {} if response is None or "response" in handed_back else {"response": response}
+    return own, handed_back, {evaluator: fields[SCORES]}, fields[LATENCY]
 
 
 def payload_of(value: bytes) -> bytes:

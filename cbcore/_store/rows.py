@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
-from typing import TYPE_CHECKING, overload
+from operator import add, attrgetter
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import attrs
 
@@ -14,7 +14,7 @@ from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.plain import from_bytes, json_safe, plain_bytes
-from cbcore.plain._bytes import each_as_bytes
+from cbcore.plain._bytes import LINE_END, each_as_bytes, each_as_line
 from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
 from cbcore.secrets import are_known, hide, is_shown_in
 from cbcore.stats import CLUSTER
@@ -26,14 +26,25 @@ if TYPE_CHECKING:
 _FIELDS = tuple(name for name in ROW_FIELDS if name != "system")
 _N_FIELDS = len(_FIELDS)
 _fields_of = attrgetter(*_FIELDS)
-_METADATA, _RESPONSE = map(_FIELDS.index, ("metadata", "response"))
+SCORES, METADATA, LATENCY, RESPONSE = map(
+    _FIELDS.index, ("scores", "metadata", "latency", "response")
+)
+
+Beside: TypeAlias = "tuple[list[str], str]"
+"""What an output has beside its row, which has the response, the scores and the latency: the names
+of what was only handed back, and the evaluator that gave the scores."""
+N_BESIDE = 2
+Encode: TypeAlias = "Callable[[Sequence[EvalRow], Sequence[Beside | None]], list[bytes]]"
 
 
-def encoded(row: EvalRow) -> bytes:
-    """A row as it is stored: its fields in their order, to which a later version may add."""
+def encoded(row: EvalRow, beside: Beside | None = None) -> bytes:
+    """A row as it is stored: its fields in their order, to which a later version may add.
+
+    With what its output has beside it, it is a line.
+    """
     data = _fields_of(row)
     try:
-        return plain_bytes(data)
+        return plain_bytes(data) if beside is None else plain_bytes((*data, *beside)) + LINE_END
     except TypeError:
         pass
     try:  # metadata a system made of other things than plain data
@@ -44,18 +55,24 @@ def encoded(row: EvalRow) -> bytes:
         return plain_bytes(_fields_of(bare))
 
 
-def each_encoded(rows: Sequence[EvalRow]) -> list[bytes]:
+def each_encoded(rows: Sequence[EvalRow], besides: Sequence[Beside | None]) -> list[bytes]:
     """Rows as they are stored, without known secrets."""
     try:
-        values = each_as_bytes(map(_fields_of, rows))
+        if all(besides):
+            values = each_as_line(map(add, map(_fields_of, rows), besides))
+        else:
+            values = [] if any(besides) else each_as_bytes(map(_fields_of, rows))
     except TypeError:
-        values = [encoded(row) for row in rows]
-    return _without_secrets(encoded, rows, values)
+        values = []
+    return _without_secrets(encoded, rows, values or list(map(encoded, rows, besides)))
 
 
-def each_encoded_as_numbers(rows: Sequence[EvalRow]) -> list[bytes]:
+def each_encoded_as_numbers(
+    rows: Sequence[EvalRow],
+    besides: Sequence[Beside | None],
+) -> list[bytes]:
     """As `each_encoded`, with neither what a model said nor what was noted beside."""
-    return _without_secrets(encoded_numbers, rows, [encoded_numbers(row) for row in rows])
+    return _without_secrets(_numbers, rows, list(map(_numbers, rows)))
 
 
 def _without_secrets(
@@ -63,21 +80,22 @@ def _without_secrets(
 ) -> list[bytes]:
     if not are_known():
         return values
+    # A row that has one does not carry its output: that is asked for again.
     return [
         encode(attrs.evolve(row, **hide(row.to_dict()))) if is_shown_in(value) else value
         for row, value in zip(rows, values, strict=True)
     ]
 
 
-def encoded_numbers(row: EvalRow) -> bytes:
+def _numbers(row: EvalRow) -> bytes:
     """As `encoded`, with neither what a model said nor what was noted beside."""
     fields = _fields_of(row)  # a row made of another takes longer than all the rest
-    between, after = fields[_METADATA + 1 : _RESPONSE], fields[_RESPONSE + 1 :]
-    noted = fields[_METADATA]
+    between, after = fields[METADATA + 1 : RESPONSE], fields[RESPONSE + 1 :]
+    noted = fields[METADATA]
     if noted:
         noted = {k: v for k, v in noted.items() if isinstance(v, int | float) or k == CLUSTER}
     try:
-        return plain_bytes((*fields[:_METADATA], noted, *between, None, *after))
+        return plain_bytes((*fields[:METADATA], noted, *between, None, *after))
     except TypeError:
         return encoded(attrs.evolve(row, response=None, metadata=noted))
 
@@ -86,7 +104,10 @@ def decoded(system: str, value: bytes | None) -> EvalRow:
     """A row that was stored; what is left of it where it was damaged."""
     # Plain, as it is passed for every row by every metric.
     try:
-        return EvalRow(system, *from_bytes(value)[:_N_FIELDS])  # type: ignore[arg-type]
+        fields = from_bytes(value)  # type: ignore[arg-type]
+        if value[-1:] == LINE_END:  # type: ignore[index]
+            del fields[-N_BESIDE:]
+        return EvalRow(system, *fields[:_N_FIELDS])
     except (ValueError, TypeError):  # among them that there is none
         return EvalRow(system, "?", error="this row was damaged in the store")
 

@@ -14,11 +14,10 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from cbcore._store.batches import (
     KEY_BYTES,
-    MOST_VALUES,
     Batch,
     Packed,
     Pair,
@@ -30,6 +29,7 @@ from cbcore.exceptions import StoreError
 if TYPE_CHECKING:
     import sqlite3
 
+    from cbcore._store.row_shelf import RowShelf
     from cbcore._store.store import Store
 
 OUTPUTS, SCORES, EXAMPLES, ROWS = b"o", b"s", b"e", b"r"
@@ -37,10 +37,6 @@ SORTS = {"outputs": OUTPUTS, "scores": SCORES, "examples": EXAMPLES, "rows": ROW
 OWNER_BYTES = 8
 """Of an identity. Two owners could be taken for each other only if 64 bits of theirs were equal:
 not to be expected before a store holds the results of billions of them."""
-
-FULL = 2 * MOST_VALUES
-"""As long as what is waiting on a shelf is when a batch can be made of it."""
-Encode: TypeAlias = "Callable[[Sequence[Any]], list[bytes]]"
 
 _OPEN_BATCHES = 4
 _START = "Q"
@@ -201,24 +197,26 @@ class Shelf:
 
     What is put waits in memory, where it is found at once, until the store commits. `put` takes
     keys and their values, one behind the other, as a list or a tuple. It never waits, and never
-    fails. With `encode`, values become bytes when they are packed, many at once.
+    fails.
     """
 
-    def __init__(self, store: Store, name: bytes, encode: Encode | None = None) -> None:
+    def __init__(self, store: Store, name: bytes) -> None:
         self._store = store
         self.name = name
         # Filled by whoever puts, without a lock, and emptied from the other end by who packs. No
         # pairs: a tuple for each would be gone through by the garbage collector again and again.
         self.waiting: list[Any] = []
         self.put: Callable[[Sequence[Any]], None] = self.waiting.extend
-        self._encode = encode
         self.written: Written | None = None
+        # Shelves of rows that carry what belongs here.
+        self.carriers: list[RowShelf] = []
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values stored under these keys; absent ones are left out."""
         found = self._store.find(self, keys)
-        if recent := dict(self._store.uncommitted(self)):
-            found.update({key: recent[key] for key in keys if key in recent})
+        wanted = set(keys)
+        recent = self._store.uncommitted(self, wanted)
+        found.update((key, value) for key, value in recent if key in wanted)
         return found
 
     def pack_into(self, batches: list[Packed]) -> None:
@@ -235,8 +233,7 @@ class Shelf:
     def taken_out(self) -> tuple[list[bytes], list[bytes]]:
         """The keys of what is waiting, and the values as they will be written."""
         waiting = self.waiting[:]
-        values = waiting[1::2]
-        return waiting[::2], values if self._encode is None else self._encode(values)
+        return waiting[::2], waiting[1::2]
 
     def left_waiting(self) -> list[Pair]:
         """What is in memory only, after all was brought to the disk that could be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from itertools import repeat
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import Any
 
 import orjson
@@ -14,6 +14,8 @@ from cbcore.plain._values import LARGEST, class_name, json_safe, members_of, pai
 
 _DEEPEST = 254  # as orjson has it, so that an odd value somewhere inside makes no difference
 _NOT_FOR_ORJSON = b" "
+LINE_END = b"\n"
+"""Of a line: in JSON as it is written here there is none."""
 _OPTIONS = (
     orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
@@ -51,7 +53,7 @@ def plain_line(value: Any) -> bytes:
     """As `plain_bytes`, with the end of a line behind it; what is odd is refused by a TypeError."""
     # A copy, as below: what orjson returns lies in a kilobyte, and many that wait there cost the
     # allocator several times what it took to make them.
-    return orjson.dumps(value, None, _OPTIONS) + b"\n"
+    return orjson.dumps(value, None, _OPTIONS) + LINE_END
 
 
 def each_as_bytes(values: Iterable[Any], *, canonical: bool = False) -> list[bytes]:
@@ -63,9 +65,11 @@ def each_as_bytes(values: Iterable[Any], *, canonical: bool = False) -> list[byt
     return list(map(_without_end, map(orjson.dumps, values, repeat(None), repeat(option))))
 
 
-def from_line(line: bytes) -> Any:
-    """Read back what `plain_line` wrote. Raises ValueError for the rest."""
-    return orjson.loads(line)
+def each_as_line(values: Iterable[Any]) -> list[bytes]:
+    """`plain_line` of each value."""
+    return list(
+        map(add, map(orjson.dumps, values, repeat(None), repeat(_OPTIONS)), repeat(LINE_END))
+    )
 
 
 def from_bytes(data: bytes) -> Any:

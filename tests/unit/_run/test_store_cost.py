@@ -10,9 +10,11 @@ from cbcore import evaluate, identity
 from cbcore._run import attempts, keeping, memo
 from cbcore._store import outputs as written
 from cbcore._store import rows
+from cbcore.plain._bytes import each_as_line
 from tests.stores import values_in
 
 N = 600
+EACH = {identity.content_keys: "content_key", each_as_line: "plain_line"}
 DATA = [{"id": i, "context": f"c {i}", "answer": "Paris"} for i in range(N)]
 
 
@@ -48,14 +50,14 @@ def counted(monkeypatch):
     def counting_each(function):
         def called(values, **options):
             made = function(values, **options)
-            name = "content_key" if function is identity.content_keys else "plain_bytes"
+            name = EACH.get(function, "plain_bytes")
             calls["canonical_bytes" if options.get("canonical") else name] += len(made)
             return made
 
         return called
 
     for module in (memo, keeping, written, rows):
-        for name in ("each_as_bytes", "content_keys"):
+        for name in ("each_as_bytes", "each_as_line", "content_keys"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, counting_each(getattr(module, name)))
         for name in ("canonical_bytes", "plain_bytes", "plain_line", "content_key"):
@@ -70,15 +72,39 @@ def run(folder, *names):
 
 
 def test_a_row_is_few_values_each_written_once(tmp_path, counted):
-    """The example, its output with the scores, the row; and of these one digest."""
+    """The example, and the row with its output and the scores; and of these one digest."""
     run(tmp_path, "one")
     assert counted["canonical_bytes"] == N  # the example
-    assert counted["plain_line"] == N  # the output with the scores
-    assert counted["plain_bytes"] == N  # the row
+    assert counted["plain_line"] == N  # the row
+    assert counted["plain_bytes"] == 0
     assert N <= counted["content_key"] <= N + 2  # the example, and the shelf of its dataset
     path = tmp_path / "store.sqlite3"
     found = {sort: len(values_in(path, sort)) for sort in ("examples", "outputs", "scores", "rows")}
     assert found == {"examples": N, "outputs": N, "scores": 0, "rows": N}
+
+
+def test_an_output_that_says_more_than_its_row_is_one_value(tmp_path, counted, monkeypatch):
+    """With the scores, beside the row; whether a row could carry it is asked now and then."""
+    tried = counted_calls(monkeypatch, memo.Memo, "_beside")
+    process = Quick.process
+    monkeypatch.setattr(Quick, "process", lambda self, e: {**process(self, e), "context": "cut"})
+    run(tmp_path, "one")
+    assert counted["plain_line"] == N  # the output with the scores
+    assert counted["plain_bytes"] == N  # the row
+    assert len(tried) < N / 50
+    path = tmp_path / "store.sqlite3"
+    assert (len(values_in(path, "outputs")), len(values_in(path, "rows"))) == (N, N)
+
+
+def counted_calls(monkeypatch, owner, name):
+    calls, function = [], getattr(owner, name)
+
+    def called(*args):
+        calls.append(args)
+        return function(*args)
+
+    monkeypatch.setattr(owner, name, called)
+    return calls
 
 
 def test_a_second_system_adds_no_example(tmp_path, counted):

@@ -7,8 +7,10 @@ import struct
 import pytest
 
 from cbcore._store.outputs import payload_of, read_output, returned, written_alone
+from cbcore._store.rows import each_encoded
 from cbcore.plain import canonical_bytes
 from cbcore.plain._bytes import plain_line
+from cbcore.results import EvalRow
 
 OWN, HANDED_BACK = {"response": "Paris", "metadata": {"b": 1, "a": [0.1]}}, ["id", "context"]
 PAYLOAD = canonical_bytes([OWN, HANDED_BACK])
@@ -44,6 +46,22 @@ def test_the_address_of_its_scores_is_the_same_in_every_form(form):
 def test_no_latency_makes_one_form_look_like_another(latency):
     """Eight bytes of a number may be anything, ends of lines too."""
     assert read_output(written_alone(latency, PAYLOAD))[-1] == latency
+
+
+@pytest.mark.parametrize("response", ["Paris", None])
+def test_an_output_is_read_out_of_the_row_that_carries_it(response):
+    """As it is read out of a line of its own."""
+    row = EvalRow("s", 7, {"f1": 0.5, "recall": 1.0}, latency=0.25, response=response)
+    own = {} if response is None else {"response": response}
+    (value,) = each_encoded([row], [(HANDED_BACK, "148904dfd4539432")])
+    assert read_output(value) == (own, HANDED_BACK, SCORES, 0.25)
+    assert payload_of(value) == canonical_bytes([own, HANDED_BACK])
+
+
+def test_a_response_that_was_handed_back_is_not_the_systems_own():
+    """The row has it all the same."""
+    (value,) = each_encoded([EvalRow("s", 7, response="Paris")], [(["response"], "e")])
+    assert read_output(value)[:2] == ({}, ["response"])
 
 
 def test_what_was_handed_back_is_the_examples():
