@@ -31,8 +31,8 @@ class Verdict:
     """One system against the baseline, on the examples that both have a score for.
 
     `kept` is the share of the baseline's mean score, with its 95 % interval; None where that
-    means nothing, as with a mean of zero. `tokens` is the share of its tokens. `difference` is
-    that of the means. `p_value` is adjusted for the number of systems. `needed` is about how
+    means nothing, as with a mean of zero. `tokens` is the share of its tokens, with its interval
+    where that share differs among the examples. `difference` is that of the means. `p_value` is adjusted for the number of systems. `needed` is about how
     many examples would show a difference as large as the one that was seen. Where none differs,
     `unseen` is the share of all examples that may differ nevertheless (95 %).
     """
@@ -49,6 +49,8 @@ class Verdict:
     kept_low: float | None = None
     kept_high: float | None = None
     tokens: float | None = None
+    tokens_low: float | None = None
+    tokens_high: float | None = None
     difference: float | None = None
     low: float | None = None
     high: float | None = None
@@ -67,7 +69,10 @@ class Verdict:
             )
         if self.n == 0:
             return f"{self.system} shares no scored example with {self.baseline}"
-        cost = "" if self.tokens is None else f" at {_percent(self.tokens)} of its tokens"
+        cost = ""
+        if self.tokens is not None:
+            bounds = _bounds(self.tokens_low, self.tokens_high, 100, 0)
+            cost = f" at {_percent(self.tokens)}{bounds} of its tokens"
         if self.unseen is not None or self.difference == self.low == self.high == 0:
             # No interval: of what was never seen to differ, equal scores do not tell how much.
             each = "the one example" if self.n == 1 else f"each of {examples}"
@@ -76,8 +81,8 @@ class Verdict:
                 return told
             return f"{told}; up to {_small_percent(self.unseen)} of others may differ"
         if self.kept is not None:
-            share = _percent(self.kept) + _bounds(self.kept_low, self.kept_high, 100, 0)
-            told = f"{self.system} keeps {share} of {self.baseline}'s {self.score}{cost}"
+            kept = _percent(self.kept) + _bounds(self.kept_low, self.kept_high, 100, 0)
+            told = f"{self.system} keeps {kept} of {self.baseline}'s {self.score}{cost}"
         else:
             apart = _number(self.difference, self.low, self.high, sign="+")
             told = f"{self.system} is {apart} from {self.baseline} in {self.score}{cost}"
@@ -197,7 +202,7 @@ class _Pair(NamedTuple):
 
 def _compared(
     system: str, base: str, measured: Mapping[str, _Scores], units: Mapping[str, Units]
-) -> tuple[Difference | None, Estimate | None, float | None]:
+) -> tuple[Difference | None, Estimate | None, Estimate | None]:
     """The difference of scores, the share that is kept, and the share of tokens."""
     pair = _Pair.of(units[system], units[base])
     mine, theirs = pair.terms(measured[system].score, measured[base].score)
@@ -212,7 +217,7 @@ def _compared(
         )
     # NaN, which does not count, where either has no score.
     nothing = [0.0 * (a - b) for a, b in zip(mine.x, theirs.x, strict=True)]
-    share = Terms(list(map(add, tokens.x, nothing)), tokens.y).value()
+    share = estimate_of(Terms(list(map(add, tokens.x, nothing)), tokens.y), pair.units)
     kept = Terms(list(map(add, mine.x, nothing)), theirs.x)
     # A share of what may be negative, or of nothing, means nothing.
     if min(kept.counted(theirs.x)) < 0:
@@ -241,7 +246,7 @@ def _verdict(
     difference: Difference | None,
     p_value: float,
     kept: Estimate | None,
-    tokens: float | None,
+    tokens: Estimate | None,
 ) -> Verdict:
     if difference is None:
         return Verdict(system=system, baseline=base, score=score, outcome="undecided", n=0)
@@ -257,9 +262,8 @@ def _verdict(
         if needed is not None and needed <= difference.n:
             needed = None  # what counts are clusters, or there are many systems: not examples alone
     low, high = difference.interval or (None, None)
-    bounds = kept.interval if kept is not None and kept.is_bounded else None
-    if not difference.stderr:
-        bounds = None
+    kept_low, kept_high = _interval(kept if difference.stderr else None)
+    tokens_low, tokens_high = _interval(tokens if tokens and _varies(tokens) else None)
     return Verdict(
         system=system,
         baseline=base,
@@ -267,9 +271,11 @@ def _verdict(
         outcome=outcome,
         n=difference.n,
         kept=kept.value if kept is not None else None,
-        kept_low=bounds[0] if bounds else None,
-        kept_high=bounds[1] if bounds else None,
-        tokens=tokens if tokens is not None and math.isfinite(tokens) else None,
+        kept_low=kept_low,
+        kept_high=kept_high,
+        tokens=tokens.value if tokens is not None else None,
+        tokens_low=tokens_low,
+        tokens_high=tokens_high,
         difference=difference.value,
         low=low,
         high=high,
@@ -277,6 +283,18 @@ def _verdict(
         needed=needed,
         unseen=unseen,
     )
+
+
+def _interval(estimate: Estimate | None) -> tuple[float | None, float | None]:
+    """Both bounds, or none where one is missing."""
+    if estimate is None or estimate.interval is None or not estimate.is_bounded:
+        return None, None
+    return estimate.interval
+
+
+def _varies(share: Estimate) -> bool:
+    """Whether it was seen to differ among the examples, by more than rounding."""
+    return share.stderr is not None and share.stderr > 1e-12 * abs(share.value)
 
 
 def _percent(share: float) -> str:

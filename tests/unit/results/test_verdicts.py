@@ -7,7 +7,7 @@ import random
 import pytest
 
 from cbcore.results import EvalResult, EvalRow, sum_up
-from cbcore.stats import Measured, measured_mean, measured_ratio
+from cbcore.stats import Measured, measured_mean, measured_ratio, ratio_of
 
 
 class Mean:
@@ -91,6 +91,19 @@ def test_a_loss_that_is_real_is_called_so_with_what_it_saves():
     assert verdict.sentence == (
         "cut keeps 80% [80, 80] of whole's f1 at 36% of its tokens; the loss is real"
     )
+
+
+def test_the_share_of_tokens_has_an_interval_where_it_differs_among_examples():
+    """That of a ratio of sums, of the examples that count; as `cb compare` has it."""
+    whole, cut = rows("whole", [1.0] * 40), rows("cut", [0.5] * 40)
+    for place, row in enumerate(cut):
+        row.output_tokens = 30 + place % 3 * 10
+    cut[0].scores.clear()
+    verdict = summed_up(whole=whole, cut=cut).verdicts[1]
+    share = ratio_of([row.output_tokens for row in cut[1:]], [100.0] * 39)
+    assert verdict.tokens == share.value
+    assert (verdict.tokens_low, verdict.tokens_high) == share.interval
+    assert " at 40% [37, 43] of its tokens" in verdict.sentence
 
 
 def test_too_few_examples_say_how_many_would_do():
