@@ -15,6 +15,7 @@ from cbcore.lazy import lazy_pattern
 from cbcore.runconfig import RunConfig
 
 _OWNER = lazy_pattern("[0-9a-f]{16}")
+_ENDED = (b"Z", b"X")
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 
 
@@ -90,13 +91,9 @@ class RunRecord:
             return self.state
         if host.get("pid") == os.getpid():
             return "crashed"  # whoever asks is another process that was given the same number
-        try:
-            os.kill(int(host["pid"]), 0)
-        except ProcessLookupError:
-            return "crashed"
-        except (KeyError, PermissionError):
-            pass
-        return "running"
+        begun, known = process_start(host.get("pid")), host.get("process_start")
+        is_another = bool(begun and known and begun != known)
+        return "crashed" if begun is None or is_another else "running"
 
 
 def _are_places(told: Any) -> bool:
@@ -114,6 +111,29 @@ def _are_places(told: Any) -> bool:
     return named and attempts[0].keys() <= attempts[1].keys()
 
 
+def process_start(pid: Any) -> str | None:
+    """When a process began, which tells it from a later one of the same number.
+
+    None where it has ended, also if nobody has asked for its exit code yet; empty where nobody
+    can tell more than that it may be there.
+    """
+    if type(pid) is not int or pid <= 0:
+        return ""
+    try:
+        # Behind the name, which may be anything: the state first, the start as the twentieth.
+        told = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+        return None if told[0] in _ENDED else told[19].decode()
+    except (OSError, IndexError):
+        pass
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except (OSError, OverflowError):
+        pass
+    return ""
+
+
 def now() -> str:
     """The time in UTC, to the second, as ISO 8601."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -126,6 +146,7 @@ def describe_environment(plugins: Mapping[str, str]) -> Manifest:
         "host": {
             "name": platform.node(),
             "pid": os.getpid(),
+            "process_start": process_start(os.getpid()),
             "platform": f"{machine.system}-{machine.release}-{machine.machine}",
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
