@@ -254,15 +254,28 @@ def _summary(run: KeptRun) -> dict[str, Any]:
 @command.command("rm", short_help="Remove runs.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--force", is_flag=True, help="Also runs that are recorded as running.")
 @cache_option
 @shared_options
 @click.pass_context
-def remove(ctx: click.Context, runs: tuple[str, ...], dry_run: bool, cache_dir: str) -> None:
+def remove(
+    ctx: click.Context, runs: tuple[str, ...], dry_run: bool, force: bool, cache_dir: str
+) -> None:
     """Remove runs, with all in the store that no other run needs, and give the space back."""
+    from cbcore.exceptions import UsageError
     from cbcore.kept import find_kept
 
     folder = _inherited(ctx, cache_dir)
-    _remove([find_kept(run, folder) for run in runs], folder, dry_run=dry_run)
+    found = [find_kept(run, folder) for run in runs]
+    for run in found:
+        if run.state == "running" and not force:
+            host = run.record.manifest.get("host", {})
+            raise UsageError(
+                f"run {run.run_id} is still running, as process {host.get('pid')} "
+                f"of {host.get('name')}",
+                hint="stop it first; if it is not there any more, --force removes the run",
+            )
+    _remove(found, folder, dry_run=dry_run)
 
 
 @command.command("prune", short_help="Remove old runs, or all.")
@@ -303,15 +316,7 @@ def _moment_before(age: str) -> str:
 def _remove(runs: Sequence[KeptRun], cache_dir: str, *, dry_run: bool) -> None:
     from cbcore._store.store import Store
     from cbcore._store.sweeping import remove_runs
-    from cbcore.exceptions import UsageError
 
-    for run in runs:
-        if run.state == "running":
-            raise UsageError(
-                f"run {run.run_id} is still running, as process "
-                f"{run.record.manifest['host'].get('pid')}",
-                hint="stop it first",
-            )
     if not runs:
         echo("no run is to be removed", err=True)
         return

@@ -16,6 +16,7 @@ import sys
 import pytest
 
 import cbcore
+from cbcore._store.records import process_start
 from cbcore._store.store import Store
 
 MINE = '''
@@ -464,11 +465,32 @@ def test_what_cannot_be_continued_says_why(place):
     assert "evaluate()" in message
     store = Store(place.folder / ".cb")
     (record,) = store.runs()
-    record.manifest["host"]["pid"] = os.getpid()
+    here = {"pid": os.getpid(), "process_start": process_start(os.getpid())}
+    record.manifest["host"].update(here)
+    store.save_run(record)
+    message = fails(place, "resume", record.run_id)
+    assert f"is still running, as process {os.getpid()} of {platform.node()}" in message
+    record.manifest["host"]["name"] = "elsewhere"
     store.save_run(record)
     store.close()
     message = fails(place, "resume", record.run_id)
-    assert f"is still running, as process {os.getpid()}" in message
+    assert "if it is not, run the same command again" in message
+
+
+def test_a_run_whose_machine_is_gone_can_be_removed(place):
+    """Nobody here can tell whether it goes on: that is for who asks to say."""
+    run(place, "-n", "1")
+    store = Store(place.folder / ".cb")
+    (record,) = store.runs()
+    record.state = "running"
+    record.manifest["host"]["name"] = "elsewhere"
+    store.save_run(record)
+    store.close()
+    message = fails(place, "runs", "rm", record.run_id)
+    assert f"is still running, as process {record.manifest['host']['pid']} of elsewhere" in message
+    assert "--force removes the run" in message
+    place.cb("runs", "rm", record.run_id, "--force")
+    assert place.json("runs") == []
 
 
 def from_python(place):
