@@ -128,17 +128,13 @@ class Memo:
                 continue
             known = recalled.get(work.key)
             if known is None:
-                own, handed_back, given, latency = read_output(value)
-                scores = {s: given[name] for s, name in self._names.items() if name in given}
-                for scorer in [s for s, told in scores.items() if None in told.values()]:
-                    del scores[scorer]  # it was no number
-                known = StoredOutput(
-                    own, handed_back, latency, work.example, scores, self._repriced
-                )
+                known = self._known(work, value)
+                if known is None:
+                    continue
                 recalled[work.key] = known
-                if len(scores) < len(wanted):
+                if len(known.scores) < len(wanted):
                     content = content_key(work.key + known.payload)
-                    for scorer in wanted.keys() - scores.keys():
+                    for scorer in wanted.keys() - known.scores.keys():
                         wanted[scorer][content] = known
             work.recalled = known  # shared by examples of equal content
         for scorer, outcomes in wanted.items():
@@ -148,6 +144,19 @@ class Memo:
                 outcomes[content].scores[scorer] = (
                     kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
                 )
+
+    def _known(self, work: Work, value: bytes) -> StoredOutput | None:
+        """What is stored of an output, with the scores that stand with it."""
+        output = read_output(value)
+        if output is None:
+            return None
+        own, handed_back, given, latency = output
+        scores: dict[int, Any] = {
+            scorer: given[name]
+            for scorer, name in self._names.items()
+            if name in given and None not in given[name].values()  # which were no numbers
+        }
+        return StoredOutput(own, handed_back, latency, work.example, scores, self._repriced)
 
     def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
         """Let an evaluator score stored outputs that it has not seen, many at once.

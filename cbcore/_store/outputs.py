@@ -29,34 +29,51 @@ def written_alone(latency: float, payload: bytes) -> bytes:
     return _LATENCY.pack(latency) + payload
 
 
-def read_output(value: bytes) -> Output:
-    """What was written, in whichever form. A score that was no number is None."""
+def read_output(value: bytes) -> Output | None:
+    """What was written, in whichever form. A score that was no number is None.
+
+    None for what nobody here has written: a file may come from anybody.
+    """
     # A tuple, as it is passed for every row that is read back.
-    if value[-1:] == LINE_END:
-        line = from_bytes(value)
-        output: Output = line if len(line) == _N_PARTS else _of_row(line)
-        return output
+    try:
+        output: Output = _line(value) if value[-1:] == LINE_END else _alone(value)
+        own, handed_back, given, latency = output
+        for scores in given.values():
+            if type(scores) is not dict:
+                return None
+    except (ValueError, TypeError, AttributeError, LookupError, struct.error):
+        return None
+    sound = type(own) is dict and type(handed_back) is list and type(latency) is float
+    return output if sound else None
+
+
+def _line(value: bytes) -> Any:
+    line = from_bytes(value)
+    if len(line) == _N_PARTS:
+        return line
+    handed_back, evaluator = line[-N_BESIDE:]  # of a row, which has the rest
+    response = line[RESPONSE]
+    own = {} if response is None or "response" in handed_back else {"response": response}
+    return own, handed_back, {evaluator: line[SCORES]}, line[LATENCY]
+
+
+def _alone(value: bytes) -> Any:
     (latency,) = _LATENCY.unpack_from(value)
     payload, _, scores = value[_LATENCY.size :].partition(LINE_END)  # as it was written first
     own, handed_back = from_bytes(payload)
     return own, handed_back, from_bytes(scores) if scores else {}, latency
 
 
-def _of_row(fields: list[Any]) -> Output:
-    """The output of a row that was written with what it has `Beside`."""
-    handed_back, evaluator = fields[-N_BESIDE:]
-    response = fields[RESPONSE]
-    own = {} if response is None or "response" in handed_back else {"response": response}
-    return own, handed_back, {evaluator: fields[SCORES]}, fields[LATENCY]
-
-
 def payload_of(value: bytes) -> bytes:
     """What stands for an output in the address of scores that have a shelf of their own."""
-    own, handed_back, *_ = read_output(value)
-    return canonical_bytes([own, handed_back])
+    output = read_output(value)
+    return b"" if output is None else canonical_bytes(output[:2])
 
 
-def returned(value: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
+def returned(value: bytes, example: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a system returned: what it only handed back is the example's."""
-    own, handed_back, *_ = read_output(value)
-    return {**{key: example[key] for key in handed_back if key in example}, **own}
+    output = read_output(value)
+    if output is None:
+        return None
+    own, handed_back, *_ = output
+    return {**{key: value for key, value in example.items() if key in handed_back}, **own}

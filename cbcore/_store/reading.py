@@ -106,7 +106,9 @@ class KeptTexts(SearchableTexts):
         content, key = self._addresses(rows, place)
         if content is None:
             return NO_TEXTS
-        example, output = from_bytes(content), None
+        example, output = _example(content), None
+        if example is None:
+            return NO_TEXTS
         for _, value in self._shelf(outputs).find([key]):
             output = returned(value, example)
         return Texts(example, output)
@@ -129,7 +131,7 @@ class KeptTexts(SearchableTexts):
             key
             for name in self._example_names
             for _, (key, value) in self._shelf(name).holding(needle)
-            if holds(from_bytes(value))
+            if holds(_example(value))
         }
         start = 0
         for rows, outputs in self._parts:
@@ -138,7 +140,7 @@ class KeptTexts(SearchableTexts):
             keys = examples | {
                 key
                 for _, (key, value) in stored
-                if key not in examples and holds(read_output(value)[0])
+                if key not in examples and holds((read_output(value) or ({},))[0])
             }
             places = {place for place, key in enumerate(rows.written.keys()) if key in keys}
             held = (place for place, _ in rows.written.holding(needle) if place not in places)
@@ -156,6 +158,15 @@ class KeptTexts(SearchableTexts):
                 for place, (key, row) in enumerate(rows.keyed())
             )
             yield from self._shelf(outputs).find(keys)
+
+
+def _example(content: bytes) -> dict[str, Any] | None:
+    """An example that was stored; None for what nobody here has stored."""
+    try:
+        example = from_bytes(content)
+    except ValueError:
+        return None
+    return example if type(example) is dict else None
 
 
 def _needle(term: str) -> bytes:

@@ -107,9 +107,13 @@ def decoded(system: str, value: bytes | None) -> EvalRow:
         fields = from_bytes(value)  # type: ignore[arg-type]
         if value[-1:] == LINE_END:  # type: ignore[index]
             del fields[-N_BESIDE:]
-        return EvalRow(system, *fields[:_N_FIELDS])
+        row = EvalRow(system, *fields[:_N_FIELDS])
+        # A file may come from anybody.
+        if type(row.scores) is dict and type(row.metadata) is dict and type(row.missing) is dict:
+            return row
     except (ValueError, TypeError):  # among them that there is none
-        return EvalRow(system, "?", error="this row was damaged in the store")
+        pass
+    return EvalRow(system, "?", error="this row was damaged in the store")
 
 
 class StoredRows(Sequence[EvalRow]):

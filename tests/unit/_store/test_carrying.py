@@ -139,3 +139,28 @@ def test_rows_that_were_damaged_are_carried_as_such(tmp_path):
     export_run(run.path, run.record, tmp_path / "run.cbrun")
     rows = exported_run(tmp_path / "run.cbrun").rows()
     assert [row.error for row in rows] == ["this row was damaged in the store"] * len(DATA)
+
+
+@pytest.mark.parametrize("sort", [b"o", b"e", b"r"], ids=["outputs", "examples", "rows"])
+@pytest.mark.parametrize("value", [b"5\n", b"[1]", b"{", b""])
+def test_a_file_that_holds_anything_is_read_searched_and_removed(tmp_path, sort, value):
+    """Its checksums are right: what it says is what cannot be. Nothing of it stops anybody."""
+    run = exported(tmp_path)
+    database = sqlite3.connect(run.path)
+    query = "SELECT id, shelf, keys FROM batches WHERE substr(shelf, 1, 1) = ?"
+    for number, shelf, keys in database.execute(query, (sort,)).fetchall():
+        pairs = [(keys[start : start + 16], value) for start in range(0, len(keys), 16)]
+        database.execute("DELETE FROM batches WHERE id = ?", (number,))
+        database.executemany(INSERT_BATCH, packed(shelf, pairs))
+    database.commit()
+    database.close()
+    import_run(run.path, run.record, tmp_path / "here")
+    result = find_kept(run.run_id, tmp_path / "here").result()
+    assert len(result.rows) == len(result.texts) == len(DATA)
+    assert all(texts.output is None for texts in result.texts) is (sort != b"r")
+    found = result.texts.places_with("what", lambda value: "What is 3?" in str(value))
+    assert list(found) == [3]
+    store = Store(tmp_path / "here")
+    remove_runs(store, {run.run_id})
+    store.close()
+    assert kept_runs(tmp_path / "here") == []

@@ -68,3 +68,31 @@ def test_what_was_handed_back_is_the_examples():
     """As far as the example still has it."""
     value = plain_line(({"response": "Paris"}, HANDED_BACK, {}, 0.0))
     assert returned(value, {"id": 7, "answer": "x"}) == {"id": 7, "response": "Paris"}
+
+
+GARBAGE = {
+    "a number": b"5\n",
+    "a text": b'"abc"\n',
+    "nothing": b"",
+    "too little": b"x",
+    "null": b"null\n",
+    "a dict": b'{"a":1}\n',
+    "a short list": b"[1]\n",
+    "parts of other kinds": b"[1,2,3,4]\n",
+    "scores that are none": b'[{},[],{"e":5},0.5]\n',
+    "no latency": b'[{},[],{},"soon"]\n',
+    "a row of other kinds": b'["x",1,2,3,4,5,6,7,8,9,10,11,12,[],"e"]\n',
+    "a row with other things beside": b'[0,{},0,0,{},0.5,"",null,{},null,0,0,false,5,[7]]\n',
+    "no JSON": b"12345678{{{{",
+    "without end": b"[" * 100_000 + b"\n",
+    "other parts": b"12345678[1,2]",
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_what_nobody_here_has_written_is_no_output(kind):
+    """A file may come from anybody, with checksums that fit: it counts as not stored."""
+    value = GARBAGE[kind]
+    assert read_output(value) is None
+    assert returned(value, {"id": 7}) is None
+    assert payload_of(value) == b""

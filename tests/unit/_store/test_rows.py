@@ -61,6 +61,24 @@ def test_a_row_is_the_same_whether_it_carries_its_output_or_not():
         assert [value.endswith(LINE_END) for value in values] == [b is not None for b in besides]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"5\n",
+        b'"abc"\n',
+        b"",
+        b"null",
+        b"[1]\n",
+        b"{}",
+        b"[[[",
+        b'["x",1,2,3,4,5,6,7,8,9,10,11,12]',
+    ],
+)
+def test_what_nobody_here_has_written_is_a_damaged_row(value):
+    """A file may come from anybody, with checksums that fit."""
+    assert decoded("s", value).error == "this row was damaged in the store"
+
+
 def test_a_row_with_a_secret_does_not_carry_its_output(secret):
     """It became known since the row was made: what was returned is asked for again."""
     rows = [EvalRow("s", 1, response=secret), EvalRow("s", 2, response="open")]
