@@ -34,6 +34,14 @@ def test_the_same_seed_gives_the_same_p_value():
     )
 
 
+def test_what_rounding_leaves_of_equal_scores_is_no_difference():
+    """As in the tables of a run: the test is that of scores of 0 and 1."""
+    changed = [1.0] * 12 + [-1.0] * 8
+    rounded = [0.1 + 0.2 - 0.3] * 30
+    assert permutation_p_value(changed + rounded) == permutation_p_value(changed)
+    assert permutation_p_value(changed + rounded)[1] == "mcnemar-mid-p"
+
+
 def test_many_differences_are_tested_by_t():
     """A hundred thousand rows in well under a second, and the same answer."""
     chance = random.Random(3)

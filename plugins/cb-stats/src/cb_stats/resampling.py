@@ -28,7 +28,8 @@ def permutation_p_value(
     it is the test of Student's t. Signs are those of whole groups where there are any.
     """
     sums = _group_sums(differences, groups)
-    moved = [d for d in sums if d]
+    largest = max(map(abs, sums), default=0.0)
+    moved = [d for d in sums if abs(d) > 1e-12 * largest]  # and not what rounding has left
     sizes = {round(abs(d), 12) for d in moved}
     if len(sizes) <= 1:
         return paired_p_value(sums), "mcnemar-mid-p"
