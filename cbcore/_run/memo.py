@@ -339,7 +339,9 @@ class Memo:
             if beside is None:
                 self.remember(outcome)
         else:
-            self.remember(outcome)  # first: a secret is taken out of what the row is made of
+            # First: a secret is taken out of what the row is made of.
+            if not (outcome.was_quick and self._keep_together(outcome)):
+                self._keep_rest(outcome)
             row = make_row(outcome)
         if work.recalled is not None:
             row.recalled = True
