@@ -86,16 +86,18 @@ def _sequential(report: Report, quick: bool) -> None:
 def _stored(report: Report, quick: bool) -> None:
     n = 20_000
 
-    def with_store(**options: Any) -> dict[str, Any]:
+    def with_store(job: str, **options: Any) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
-            measured = _ours("sequential", n=n, cache_dir=folder, **options)()
+            measured = _ours(job, n=n, cache_dir=folder, **options)()
             sizes = [file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()]
         return {**measured, "bytes_on_disk": sum(sizes)}
 
     cases = {
         "cb, no store": _ours("sequential", n=n),
-        "cb, with store": with_store,
-        "cb, with store, no texts": functools.partial(with_store, no_examples=True),
+        "cb, with store": functools.partial(with_store, "sequential"),
+        "cb, with store, no texts": functools.partial(with_store, "sequential", no_examples=True),
+        "contexts cut, no store": _ours("cutting", n=n),
+        "contexts cut, with store": functools.partial(with_store, "cutting"),
         "SQLite alone, an insert per value": _bare("inserts", n=n),
     }
     times = interleaved(cases, 3 if quick else 7)
@@ -103,6 +105,8 @@ def _stored(report: Report, quick: bool) -> None:
     work = f"{n:,} examples, store on"
     ratios = _ratios(times, "cb, with store", "cb, no store", "cpu_s")
     report.limit(work, "CPU ÷ no store", at_most=1.5, unit="×", **ratios)
+    ratios = _ratios(times, "contexts cut, with store", "contexts cut, no store", "cpu_s")
+    report.limit(f"{work}, contexts cut", "CPU ÷ no store", at_most=1.5, unit="×", **ratios)
     _note_room(report, work, times)
 
 

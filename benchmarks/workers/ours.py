@@ -37,6 +37,11 @@ def sequential(n: int, **options: Any) -> dict[str, Any]:
     return _measure(workload.Constant(), list(workload.examples(n)), **options)
 
 
+def cutting(n: int, **options: Any) -> dict[str, Any]:
+    """As `sequential`, with a system whose outputs say more than their rows."""
+    return _measure(workload.Cutting(), list(workload.examples(n)), **options)
+
+
 def streamed(n: int, **options: Any) -> dict[str, Any]:
     """As `sequential`, but examples are made as they are asked for: memory is what is kept."""
     return _measure(workload.Constant(), workload.examples(n), **options)
@@ -73,6 +78,7 @@ if __name__ == "__main__":
     workload.answer(
         {
             "sequential": sequential,
+            "cutting": cutting,
             "streamed": streamed,
             "threads": threads,
             "awaited": awaited,

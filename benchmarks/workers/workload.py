@@ -78,6 +78,16 @@ class Constant:
         return {**example, "response": RESPONSE}
 
 
+class Cutting:
+    """A system that keeps the first half of the context, at once."""
+
+    name = "cutting"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        context = example["context"]
+        return {**example, "context": context[: len(context) // 2], "response": RESPONSE}
+
+
 class Blocking:
     """A system that blocks its thread for a while."""
 
