@@ -283,21 +283,30 @@ def remove(
     "--older-than", metavar="AGE", help="Only runs that started longer ago: 12h, 30d, 8w."
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--yes", "-y", is_flag=True, help="Remove all without asking at a terminal.")
 @cache_option
 @shared_options
 @click.pass_context
-def prune(ctx: click.Context, older_than: str | None, dry_run: bool, cache_dir: str) -> None:
-    """Remove runs that are over, with all in the store that no other run needs."""
+def prune(
+    ctx: click.Context, older_than: str | None, dry_run: bool, yes: bool, cache_dir: str
+) -> None:
+    """Remove runs that are over, with all in the store that no other run needs.
+
+    At a terminal, it asks before it removes all of them.
+    """
+    import sys
+
     from cbcore.kept import kept_runs
 
     before = None if older_than is None else _moment_before(older_than)
     folder = _inherited(ctx, cache_dir)
     over = [run for run in kept_runs(folder) if run.state != "running"]
-    _remove(
-        [run for run in over if before is None or run.record.started < before],
-        folder,
-        dry_run=dry_run,
-    )
+    runs = [run for run in over if before is None or run.record.started < before]
+    if runs and before is None and not dry_run and not yes and sys.stdin.isatty():
+        told = f"all {len(runs)} runs" if len(runs) > 1 else f"run {runs[0].run_id}"
+        if not click.confirm(f"Remove {told} of {folder}?", err=True):
+            runs = []
+    _remove(runs, folder, dry_run=dry_run)
 
 
 def _moment_before(age: str) -> str:

@@ -18,6 +18,7 @@ import pytest
 import cbcore
 from cbcore._store.records import process_start
 from cbcore._store.store import Store
+from tests.terminals import Terminal
 
 MINE = '''
 """A user's own components; those that fall ill are well again when a file says so."""
@@ -490,6 +491,21 @@ def test_a_run_whose_machine_is_gone_can_be_removed(place):
     assert f"is still running, as process {record.manifest['host']['pid']} of elsewhere" in message
     assert "--force removes the run" in message
     place.cb("runs", "rm", record.run_id, "--force")
+    assert place.json("runs") == []
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_all_runs_are_removed_only_when_that_is_meant(place, answer):
+    """At a terminal; a script says by asking that it is."""
+    for _ in range(2):
+        run(place, "-n", "1")
+    terminal = Terminal(place, "runs", "prune")
+    terminal.answer("Remove all 2 runs of .cb?", f"{answer}\n")
+    assert terminal.ended() == 0
+    assert ("no run is to be removed" in terminal.text) is (answer == "n")
+    assert len(place.json("runs")) == (0 if answer == "y" else 2)
+    terminal = Terminal(place, "runs", "prune", "--yes")
+    assert terminal.ended() == 0
     assert place.json("runs") == []
 
 

@@ -3,88 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import select
-import subprocess
-import sys
 
 import pytest
 import yaml
 
-pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+from tests.terminals import Terminal
 
-AT_A_TERMINAL = """
-import fcntl, os, sys, termios
-os.setsid()
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.executable, [sys.executable, "-m", "cbcore", *sys.argv[1:]])
-"""
-"""Makes the terminal the one whose Ctrl-C reaches the process."""
 CTRL_C, CTRL_D = "\x03", "\x04"
 URL, MODEL, DATA = "Endpoint or proxy", "Its model", "Dataset, or the path"
 STUB, CI = "system.py?", "GitHub?"
-
-
-class Terminal:
-    """A terminal with `cb init` in it."""
-
-    def __init__(self, place, *arguments):
-        self._ours, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", AT_A_TERMINAL, "init", *arguments],
-            cwd=place.folder,
-            env=place.environment(TERM="dumb"),
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        )
-        os.close(theirs)
-        self.text = ""
-        self._read = 0
-
-    def answer(self, question, text):
-        """Wait until a question is asked, and type something."""
-        self.said(question)
-        os.write(self._ours, text.encode())
-
-    def said(self, wanted):
-        """Wait until something is said, after what was last waited for."""
-        while wanted not in self.text[self._read :]:
-            piece = self._piece()
-            assert piece, f"{wanted!r} was never said:\n{self.text}"
-            self.text += piece
-        self._read = self.text.index(wanted, self._read) + len(wanted)
-
-    def leave(self, question, keys):
-        """Press keys at a question, and again where nothing comes of it.
-
-        An interpreter that is about to read a line can miss the signal of the first.
-        """
-        self.answer(question, keys)
-        while "interrupted" not in self.text[self._read :]:
-            piece = self._piece(wait_s=5)
-            self.text += piece
-            if not piece:
-                os.write(self._ours, keys.encode())
-
-    def _piece(self, wait_s=30):
-        ready, _, _ = select.select([self._ours], [], [], wait_s)
-        try:
-            return os.read(self._ours, 4096).decode() if ready else ""
-        except OSError:  # the other side was closed
-            return ""
-
-    def ended(self):
-        """The exit code, after all that was said."""
-        while piece := self._piece():
-            self.text += piece
-        try:
-            return self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            pytest.fail(f"it did not end:\n{self.text}")
-        finally:
-            os.close(self._ours)
 
 
 def files(place):
@@ -96,7 +23,7 @@ def test_answers_become_files(workplace):
     """Data with odd names, a stub, and no workflow; what is written runs at once."""
     odd = {"no": 1, "Body Text": "Basel is on the Rhine.", "ask": "Where?", "gold": "Rhine"}
     workplace.write("odd.jsonl", json.dumps(odd))
-    terminal = Terminal(workplace, "bench")
+    terminal = Terminal(workplace, "init", "bench")
     for question, text in ((URL, "\n"), (DATA, "odd.jsonl\n"), (STUB, "y\n"), (CI, "n\n")):
         terminal.answer(question, text)
     assert terminal.ended() == 0
@@ -108,7 +35,7 @@ def test_answers_become_files(workplace):
 
 def test_answers_that_will_not_do_are_asked_for_again_with_the_reason(workplace):
     """An address without a scheme, no model, a misspelt dataset, a file that is not there."""
-    terminal = Terminal(workplace)
+    terminal = Terminal(workplace, "init")
     terminal.answer(URL, "localhost:8000\n")
     terminal.said("'localhost:8000' is no URL: write one such as http://localhost:8000")
     terminal.answer(URL, "http://localhost:8000/v1\n")
@@ -134,7 +61,7 @@ def test_answers_that_will_not_do_are_asked_for_again_with_the_reason(workplace)
 
 def test_what_was_given_is_not_asked_for(workplace):
     """The first question is the first that is open."""
-    terminal = Terminal(workplace, "-s", "extractive", "-d", "hotpotqa:sample", "--no-ci")
+    terminal = Terminal(workplace, "init", "-s", "extractive", "-d", "hotpotqa:sample", "--no-ci")
     terminal.answer(STUB, "\n")
     assert terminal.ended() == 0
     assert not {URL, DATA, CI} & {said for said in (URL, DATA, CI) if said in terminal.text}
@@ -144,7 +71,7 @@ def test_what_was_given_is_not_asked_for(workplace):
 @pytest.mark.parametrize("before", [[], [(URL, "\n")], [(URL, "\n"), (DATA, "\n"), (STUB, "\n")]])
 def test_who_leaves_leaves_nothing_behind(workplace, keys, before):
     """At any question, by either key: one line, 130, and no file."""
-    terminal = Terminal(workplace)
+    terminal = Terminal(workplace, "init")
     for question, text in before:
         terminal.answer(question, text)
     terminal.leave([URL, DATA, STUB, CI][len(before)], keys)
@@ -158,7 +85,7 @@ def test_a_folder_that_is_taken_is_told_before_anything_is_asked(workplace):
     """Nobody answers questions for nothing."""
     (workplace.folder / "benchmark").mkdir()
     workplace.write("benchmark/cb.yaml", "mine")
-    terminal = Terminal(workplace)
+    terminal = Terminal(workplace, "init")
     assert terminal.ended() == 2
     assert "benchmark/cb.yaml exists already" in terminal.text
     assert URL not in terminal.text
@@ -166,7 +93,7 @@ def test_a_folder_that_is_taken_is_told_before_anything_is_asked(workplace):
 
 def test_with_the_core_alone_only_what_is_there_is_offered(workplace):
     """An endpoint needs a plugin, and says so; data comes with what is written."""
-    terminal = Terminal(workplace, "--only-plugin", "cbcore")
+    terminal = Terminal(workplace, "init", "--only-plugin", "cbcore")
     terminal.answer(URL, "http://localhost:8000\n")
     terminal.said("offers the system 'openai' but is disabled")
     for question in (URL, DATA, STUB, CI):
