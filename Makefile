@@ -8,6 +8,7 @@ LARGE   := plugins/cb-ray
 EDITABLE := -e ".[hf,parquet,dataframe]" $(patsubst %,-e %,$(filter-out $(LARGE),$(PLUGINS)))
 FRONTEND := plugins/cb-reporters/frontend
 NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=error
+APT_INSTALL = { apt-get install -y -qq $(1) || { apt-get update -qq && apt-get install -y -qq $(1); }; } >/dev/null 2>&1
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
@@ -35,7 +36,7 @@ lint: .make/dev .make/page ## Check style and formatting.
 types: .make/dev ## Check types, strictly.
 	$(BIN)/mypy cbcore release $(PLUGINS:%=%/src)
 
-unit: .make/dev .make/page ## Run the tests, wheels and real environments included.
+unit: .make/dev .make/page .make/sandbox ## Run the tests, wheels and real environments included.
 	$(BIN)/pytest -n 2 --dist loadscope
 
 smoke: .make/dev ## What a new user does first, with the cb of this clone.
@@ -102,12 +103,17 @@ $(BIN)/python:
 # with. Where they cannot be had, the tests that want them say so and are left out.
 .make/page: $(FRONTEND)/package.json
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
-	  echo "installing chromium …"; \
-	  apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1 \
-	  || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1 \
+	  echo "installing chromium …"; $(call APT_INSTALL,chromium chromium-driver) \
 	  || echo "chromium cannot be installed here: the report is not tried in a browser"; }
 	@{ command -v npm >/dev/null && cd $(FRONTEND) && $(NPM_INSTALL) >/dev/null 2>&1; } \
 	  || echo "no npm, or no packages for it: the report's script is not built anew"
+	@mkdir -p .make && touch $@
+
+# The sandbox that generated code is run in; without one, the tests of that are left out, too.
+.make/sandbox:
+	@command -v bwrap >/dev/null || { \
+	  echo "installing bubblewrap …"; $(call APT_INSTALL,bubblewrap) \
+	  || echo "bubblewrap cannot be installed here: generated code may not be tried"; }
 	@mkdir -p .make && touch $@
 
 .make/release: .make/dev
