@@ -151,11 +151,10 @@ class Memo:
         if output is None:
             return None
         own, handed_back, given, latency = output
-        scores: dict[int, Any] = {
-            scorer: given[name]
-            for scorer, name in self._names.items()
-            if name in given and None not in given[name].values()  # which were no numbers
-        }
+        scores: dict[int, Any] = {}
+        for scorer, name in self._names.items():
+            if name in given and None not in given[name].values():  # which were no numbers
+                scores[scorer] = given[name]
         return StoredOutput(own, handed_back, latency, work.example, scores, self._repriced)
 
     def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._run.work import private_copy
+from cbcore._run.work import ATOMS, private_copy
 from cbcore.boundary import contained
 from cbcore.plain import canonical_bytes
 
@@ -36,8 +36,13 @@ class StoredOutput:
 
         But for what it cost, which is said by the prices of now.
         """
-        output = {key: private_copy(self.example[key]) for key in self.handed_back}
-        output.update(private_copy(self.own))
+        # Plain, as it is passed for every row that is read back.
+        example = self.example
+        output = {key: example[key] for key in self.handed_back}
+        output.update(self.own)
+        for key, value in output.items():
+            if type(value) not in ATOMS:
+                output[key] = private_copy(value)
         if callable(self.repriced):
             with contained():
                 if metadata := self.repriced(output):

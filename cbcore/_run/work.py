@@ -18,7 +18,7 @@ from cbcore.exceptions import CBError, DataError
 if TYPE_CHECKING:
     from cbcore._run.outputs import StoredOutput
 
-_ATOMS = frozenset({str, int, float, bool, type(None), bytes})
+ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = ("context", "question", "turns")
 
 
@@ -56,7 +56,7 @@ class Work:
         """A copy of the example that shares nothing mutable with it, for whoever may change it."""
         example = self.example
         if self._is_flat is None:
-            self._is_flat = _ATOMS.issuperset(map(type, example.values()))
+            self._is_flat = ATOMS.issuperset(map(type, example.values()))
         return example.copy() if self._is_flat else private_copy(example)
 
 
@@ -186,12 +186,12 @@ def private_copy(value: Any) -> Any:
     if kind is dict:
         own = value.copy()
         for key in own:  # quicker than by its items, most of which stay
-            if type(own[key]) not in _ATOMS:
+            if type(own[key]) not in ATOMS:
                 own[key] = private_copy(own[key])
         return own
     if kind is list:
-        return [item if type(item) in _ATOMS else private_copy(item) for item in value]
-    return value if kind in _ATOMS else copy.deepcopy(value)
+        return [item if type(item) in ATOMS else private_copy(item) for item in value]
+    return value if kind in ATOMS else copy.deepcopy(value)
 
 
 class Replayable:

@@ -34,27 +34,25 @@ def read_output(value: bytes) -> Output | None:
 
     None for what nobody here has written: a file may come from anybody.
     """
-    # A tuple, as it is passed for every row that is read back.
+    # Plain, and a tuple, as it is passed for every row that is read back.
+    own: Any
     try:
-        output: Output = _line(value) if value[-1:] == LINE_END else _alone(value)
-        own, handed_back, given, latency = output
+        if value[-1:] != LINE_END:
+            own, handed_back, given, latency = _alone(value)
+        elif len(line := from_bytes(value)) == _N_PARTS:
+            own, handed_back, given, latency = line
+        else:  # of a row, which has the rest
+            handed_back, evaluator = line[-N_BESIDE:]
+            given, latency, response = {evaluator: line[SCORES]}, line[LATENCY], line[RESPONSE]
+            own = {} if response is None or "response" in handed_back else {"response": response}
         for scores in given.values():
             if type(scores) is not dict:
                 return None
     except (ValueError, TypeError, AttributeError, LookupError, struct.error):
         return None
-    sound = type(own) is dict and type(handed_back) is list and type(latency) is float
-    return output if sound else None
-
-
-def _line(value: bytes) -> Any:
-    line = from_bytes(value)
-    if len(line) == _N_PARTS:
-        return line
-    handed_back, evaluator = line[-N_BESIDE:]  # of a row, which has the rest
-    response = line[RESPONSE]
-    own = {} if response is None or "response" in handed_back else {"response": response}
-    return own, handed_back, {evaluator: line[SCORES]}, line[LATENCY]
+    if type(own) is dict and type(handed_back) is list and type(latency) is float:
+        return own, handed_back, given, latency
+    return None
 
 
 def _alone(value: bytes) -> Any:

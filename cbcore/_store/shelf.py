@@ -59,6 +59,8 @@ class Written:
         self._starts = array(_START, accumulate((n for _, n in sound), initial=0))
         self._open: OrderedDict[int, Batch | None] = OrderedDict()
         self._opening = threading.Lock()
+        # Where the batch begins and ends that was looked into last: mostly it is the one again.
+        self._last: tuple[int, int, Batch | None] = 0, 0, None
         self._next = 0
         self._sorted: tuple[array[int], array[int]] | None = None
         self.damaged: set[int] = set()
@@ -127,8 +129,13 @@ class Written:
         return array(_START, map(beginnings.__getitem__, order)), order
 
     def _batch_at(self, place: int) -> tuple[Batch | None, int]:
-        number = bisect_right(self._starts, place) - 1
-        return self.batch(number), place - self._starts[number]
+        start, stop, batch = self._last
+        if not start <= place < stop:
+            number = bisect_right(self._starts, place) - 1
+            start, stop = self._starts[number], self._starts[number + 1]
+            batch = self.batch(number)
+            self._last = start, stop, batch
+        return batch, place - start
 
     def batch(self, number: int) -> Batch | None:
         """A batch by its number among those of the shelf; None where it is damaged."""
