@@ -34,6 +34,7 @@ _LARGEST_LOOKAHEAD = 128
 _LONGEST_WAIT_S = 0.002
 _NO_ADDRESS = bytes(KEY_BYTES)
 _TRIED_EVERY = 64
+"""After a row that did not carry its output, one in so many is tried again."""
 # An output is on the shelf of its system, under a digest of the example with the number of its
 # repeat; scores that were given at once stand with it, and its row, where that says as much as it
 # does. Other scores are on the shelf of their evaluator, under a digest of that first digest with
