@@ -84,6 +84,12 @@ class RunRecord:
         )
 
     @property
+    def process(self) -> str:
+        """The process of the run, for people."""
+        host = self.manifest.get("host", {})
+        return f"process {host.get('pid')} of {host.get('name')}"
+
+    @property
     def shown_state(self) -> str:
         """The state, where a run that says it is running but whose process is gone has crashed."""
         host = self.manifest.get("host", {})

@@ -35,10 +35,8 @@ def command(settings: Settings, /, run: str, cache_dir: str) -> None:
             hint=f"`cb runs show {record.run_id}` shows it; `cb runs import --trust` vouches for it",
         )
     if record.shown_state == "running":
-        host = record.manifest.get("host", {})
         raise UsageError(
-            f"run {record.run_id} is still running, as process {host.get('pid')} "
-            f"of {host.get('name')}",
+            f"run {record.run_id} is still running, as {record.process}",
             hint="if it is not, run the same command again: what is stored is not asked for again",
         )
     argv = record.manifest["argv"]

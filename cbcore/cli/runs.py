@@ -269,10 +269,8 @@ def remove(
     found = [find_kept(run, folder) for run in runs]
     for run in found:
         if run.state == "running" and not force:
-            host = run.record.manifest.get("host", {})
             raise UsageError(
-                f"run {run.run_id} is still running, as process {host.get('pid')} "
-                f"of {host.get('name')}",
+                f"run {run.run_id} is still running, as {run.record.process}",
                 hint="stop it first; if it is not there any more, --force removes the run",
             )
     _remove(found, folder, dry_run=dry_run)
