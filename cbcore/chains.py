@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.components import describe_exception
+from cbcore.contexts import FORMS, find_unreadable, is_same, replace_forms, returned_forms
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
 from cbcore.sent import SENT
 from cbcore.sent._stages import Stages, facts_of, usages_by_stage
-from cbcore.texts import with_rewritten_twin
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 
@@ -42,10 +42,12 @@ class Passed(dict[str, Any]):
 
 
 class Chain:
-    """Runs its stages in order; what a stage returns replaces those fields for the next.
+    """Runs its stages in order; the fields that a stage returns replace those for the next.
 
-    `usage` is that of the stage which gave the answer; what every stage reported is kept in
-    `stage_usage`, so that none stands for another.
+    A context that a stage returns, as `context`, `contexts` or `messages`, becomes the context of
+    the next stage. The output is the union of what the stages returned, without the fields of the
+    example that they handed back. `usage` is that of the stage which gave the answer.
+    `stage_usage` has the usage of each stage, so that none stands for another.
     """
 
     def __init__(self, stages: Sequence[Any], name: str | None = None) -> None:
@@ -176,6 +178,7 @@ class _Passage:
     def __init__(self, example: Example) -> None:
         self.current = example
         self._example = dict(example)  # as it was given, whatever a stage does to it
+        self._forms: dict[str, Any] = {}  # the context as the stages returned it
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []
         self._spent: dict[str, Any] = {}
@@ -198,6 +201,8 @@ class _Passage:
         if not isinstance(output, dict):
             raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
         before = self.current
+        if (problem := find_unreadable(before, output)) is not None:
+            raise ProcessError(f"stage {stage.name!r} {problem}")
         merged = {**before, **output}
         usage = self._set_usage_aside(stage, output, merged, before)
         cost = self._add_up(stage, before.get("metadata"), merged)
@@ -205,7 +210,13 @@ class _Passage:
         if self._sent is not None or usage or cost is not None or told is not None:
             self._sent = self._sent or Stages()
             self._sent.take(stage.name, output, before, usage, cost)
-        self.current = with_rewritten_twin(before, merged)
+        returned = returned_forms(before, output)
+        if returned:
+            self._forms = {form: output[form] for form in returned}
+        else:
+            known = self._forms.keys() | self._example.keys()  # the others are made from these
+            self._forms |= {form: output[form] for form in FORMS if form in output.keys() & known}
+        self.current = replace_forms(before, merged, returned)
 
     def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> Any:
         """The facts of the last stage replace those before, but what was paid adds up.
@@ -280,8 +291,12 @@ class _Passage:
         return next(iter(reported.values()), None)
 
     def output(self) -> Output:
-        """What the chain returns."""
-        passed = Passed(self.current)
+        """The output of the chain. A context that was handed back stays: it is what was sent."""
+        given = self._example
+        passed = Passed(self._forms)
+        for field, value in self.current.items():
+            if field not in FORMS and (field not in given or not is_same(value, given[field])):
+                passed[field] = value
         if self._stage_usage:
             passed.update(self._usage, stage_usage=self._stage_usage)
         if self._sent is not None and (told := self._sent.told(self._example, passed)):

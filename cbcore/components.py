@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NoReturn
 
 import attrs
@@ -88,7 +88,8 @@ class Component:
     - `extension`: the file type a reporter writes.
     - `metavar`: how `--help` shows the value of an extension's flag or of an option.
     - `automatic`: when a metric is added to runs that name none: `always`,
-      `several-datasets`, `several-systems`, `repeats`, or a task that a dataset has.
+      `several-datasets`, `several-systems`, `repeats`, or a task that a dataset has. `True` for
+      an evaluator that joins every run on the tasks it applies to.
     """
 
     kind: str = attrs.field()
@@ -100,7 +101,7 @@ class Component:
     applies_to: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     emits: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     extension: str = ""
-    automatic: str = ""
+    automatic: str | bool = ""
     owner: Owner | None = None
     main_score: str = ""
     metavar: str = ""
@@ -127,6 +128,31 @@ class Component:
     def qualified_name(self) -> str:
         """`plugin/name`: the form that resolves whatever else is installed."""
         return f"{self.plugin}/{self.name}"
+
+    def joins(
+        self,
+        tasks: Iterable[str],
+        *,
+        main_score: str | None = None,
+        plugin: str | None = None,
+        enabled: Collection[str] = (),
+    ) -> bool:
+        """Whether this evaluator scores data of these tasks in runs that do not name it.
+
+        It has to apply to one of the tasks. Besides, it declares `automatic`, emits the
+        `main_score` of the data, comes from the same `plugin` as the data, or is `enabled` by
+        name. An evaluator that was registered by hand always joins.
+        """
+        if not {"*", *tasks} & set(self.applies_to):
+            return False
+        own = {names.canonical(self.name), names.canonical(self.qualified_name)}
+        return (
+            self.owner is None
+            or bool(self.automatic)
+            or main_score in self.emits
+            or self.plugin == plugin
+            or not own.isdisjoint(map(names.canonical, enabled))
+        )
 
     def load(self) -> Callable[..., Any]:
         """Import the target. Whatever the import does wrong becomes a `PluginLoadError`."""
@@ -162,7 +188,10 @@ class Component:
         for field in _DESCRIPTIVE:
             own = getattr(self, field)
             declared = getattr(target, field, None)
-            if not own and isinstance(declared, str | tuple | list | frozenset | set):
+            if not own and (
+                isinstance(declared, str | tuple | list | frozenset | set)
+                or (field == "automatic" and declared is True)
+            ):
                 # A set has no order of its own; sorting keeps output stable.
                 found[field] = (
                     sorted(declared) if isinstance(declared, set | frozenset) else declared

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import attrs
 
 from cbcore._build.main_score import main_score_of_task, tasks_of
-from cbcore._build.wiring import shared
+from cbcore._build.wiring import find_joining, shared
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
@@ -171,9 +171,9 @@ class Setup:
         part.record.pop("spec", None)  # the user asked for the extension, not for this
         return part
 
-    def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
-        """The installed evaluators that apply to data of these tasks."""
-        return self._builder.automatic_evaluators(tasks)
+    def automatic_evaluators(self, tasks: Sequence[str], dataset: Part | None = None) -> list[Part]:
+        """The installed evaluators that join runs on data of these tasks, or on this dataset."""
+        return find_joining(self._builder, tasks, dataset)
 
     def shared(self, evaluator: Part) -> Part:
         """The evaluator of the run that can stand for this one; else this one joins them."""

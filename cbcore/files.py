@@ -6,6 +6,7 @@ They are local ones, or in an object store by their address: `s3://bucket/rows.j
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,7 +31,10 @@ _MOST_BYTES_TO_COUNT = 64 * 2**20
 
 
 class FileDataset:
-    """The rows of a data file, as they are; the format is told by the file's suffix."""
+    """The rows of a data file; the suffix gives the format.
+
+    An empty or blank cell of a CSV or Parquet file is a missing value, None.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = RemoteFile(path) if is_address(path) else Path(path).expanduser()
@@ -185,9 +189,9 @@ class FileDataset:
                     header = self._header(cells)
 
     def _header(self, cells: list[str]) -> list[str]:
-        twice = [name for name in cells if cells.count(name) > 1]
-        if twice:
-            raise self._bad("line 1", f"the header has {twice[0]!r} twice")
+        twice = next((name for name, n in Counter(cells).items() if n > 1), None)
+        if twice is not None:
+            raise self._bad("line 1", f"the header has {twice!r} twice")
         return cells
 
     def _record(self, header: list[str], cells: list[str], line: int) -> _Row:
@@ -197,7 +201,7 @@ class FileDataset:
         if not _is_text("".join(cells)):
             at = next(i for i, cell in enumerate(cells) if not _is_text(cell))
             return self._bad(f"line {line}", f"not valid UTF-8 in {header[at]!r}")
-        return dict(zip(header, cells, strict=True))
+        return {name: _read_cell(cell) for name, cell in zip(header, cells, strict=True)}
 
     def _not_utf8(self) -> DataError:
         """Find the line: decoding happens in blocks, so the error itself does not know it."""
@@ -217,7 +221,8 @@ class FileDataset:
         try:
             with self.path.open("rb") as file, pyarrow.parquet.ParquetFile(file) as table:
                 for batch in table.iter_batches(batch_size=256):
-                    yield from batch.to_pylist()
+                    for row in batch.to_pylist():
+                        yield {name: _read_cell(cell) for name, cell in row.items()}
         except (pyarrow.ArrowException, OSError) as error:
             raise self._bad("whole file", f"not valid Parquet: {error}") from error
 
@@ -229,3 +234,8 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _read_cell(cell: Any) -> Any:
+    """The value of a cell; None for a blank one."""
+    return None if isinstance(cell, str) and not cell.strip() else cell

@@ -122,7 +122,7 @@ def _unended(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> 
         return EvalResult(rows=rows, summary=bare, config=config, problems=damaged)
     metrics, problems = metrics_of(config)
     problems += damaged
-    found = sum_up(parts, metrics, config.get("score_field"))
+    found = sum_up(parts, metrics, config.get("score_field"), config=config)
     return EvalResult(
         rows=rows,
         summary=found.summary,

@@ -197,6 +197,15 @@ KINDS: dict[str, Kind] = {
             example="cb run --help",
         ),
         Kind(
+            name="run_file",
+            offer="run files that `cb run NAME` finds without a path",
+            target="It is a `cbcore.runfile.RunFile`.",
+            problem=_other_than("RunFile"),
+            static=True,
+            is_value=True,
+            example="cb run {spec}",
+        ),
+        Kind(
             name="kind",
             offer="kinds of components",
             target="It is a `cbcore.kinds.Kind`.",
@@ -212,8 +221,9 @@ KINDS: dict[str, Kind] = {
 def kind_of(word: str, known: Collection[str] = KINDS) -> str:
     """The kind a user's word means, singular or plural."""
     singular = names.singular(names.canonical(word))
-    if singular in known:
-        return singular
+    by_name = {names.canonical(kind): kind for kind in known}
+    if singular in by_name:
+        return by_name[singular]
     plural = [names.plural(kind) for kind in known]
     raise UsageError(
         f"there is no kind of component called {word!r}",

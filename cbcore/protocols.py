@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from cbcore.workers import Batch, Recipe, Reply
 
 Example: TypeAlias = dict[str, Any]
-"""One example of a dataset: `id` and `context` or `question`; the rest is the dataset's.
+"""One example of a dataset: an `id` and what a system works on; the rest is the dataset's.
+
+That is a `question`, and a context in one of three forms: `context` (a text), `contexts` (a ranked
+list of texts, or of mappings with `text`, `id` and `title`) or `messages` (a chat history in the
+OpenAI format). `cbcore.contexts.context_of` reads any of them.
 
 Where it says how text is to be generated, `generation` has `until` (texts that end a reply) and
 may have `max_gen_toks`, `temperature` and `do_sample`; systems take of it what they can."""
 
 Output: TypeAlias = dict[str, Any]
 """What a system returns: `response` when it answers, `context` when it rewrites the context,
-`contexts` when it retrieves, `usage` (`prompt_tokens`, `completion_tokens` and, where known, the
-name of the `tokenizer` that counted) when an endpoint reported it, and `metadata` for anything
+`contexts` when it retrieves or reranks, `messages` when it compacts a history, `usage`
+(`prompt_tokens` and `completion_tokens`) when an endpoint reported it, and `metadata` for anything
 worth keeping in the row."""
 
 Scores: TypeAlias = dict[str, float]
@@ -128,9 +132,10 @@ class LikelihoodSystem(Protocol):
 class Evaluator(Protocol):
     """Scores one output against the example it came from.
 
-    Optional attributes: `emits` (score names), `applies_to` (tasks, or `"*"`) for automatic
-    wiring, `needs` and `needs_output` (fields of the example and of the output without which
-    no score can be given), `reads` (all fields it looks at, of either; columns of other names
+    Optional attributes: `emits` (score names; without it, names are learned from the rows),
+    `applies_to` (tasks, or `"*"`) and `automatic = True` to join runs on data of these tasks that
+    name no evaluator, `needs` and `needs_output` (fields of the example and of the output without
+    which no score can be given), `reads` (all fields it looks at, of either; columns of other names
     can then not be mapped by mistake). With `for_system(name)` it makes the evaluator that
     scores the rows of one system, with `check_columns(original, processed)` it lets a dry run
     try its own column parameters; `cbcore.columns` has what both need.

@@ -1,8 +1,8 @@
 """Components by name from Python: register your own, load what is registered or installed.
 
-from cbcore.registry import load_dataset, registry
+from cbcore.registry import load_dataset, register_dataset
 
-registry.register("dataset", "my-data", my_loader)
+register_dataset("my-data", my_loader)
 dataset = load_dataset("my-data", n=100)
 """
 
@@ -19,7 +19,7 @@ from cbcore.introspection import signature_of
 from cbcore.kinds import kind_of
 from cbcore.plugins._host import PluginHost, default_host
 
-__all__ = ("Registry", "load_dataset", "registry")
+__all__ = ("Registry", "load_dataset", "register_dataset", "registry")
 
 
 def _kind(word: str) -> str:
@@ -115,6 +115,11 @@ class Registry:
 
 registry = Registry()
 """The registry of this process."""
+
+
+def register_dataset(name: str, loader: Callable[..., Any]) -> None:
+    """Make a function that returns examples available as a dataset."""
+    registry.register("dataset", name, loader)
 
 
 def load_dataset(name: str, **parameters: Any) -> Any:

@@ -9,6 +9,7 @@
 
 Paths are relative to the file: those of data files, of own code (`py:./mine.py:Name`), of
 reports, of `cache_dir`, and every value of a parameter that begins with `./` or `../`.
+The paths of a run file from a plugin, which `cb run NAME` finds, start at the current folder.
 `!function module.name` is a function of a module next to the file. `${NAME}` is replaced by
 the environment variable; what it held is treated as a secret.
 """
@@ -21,6 +22,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from cbcore import specs
 from cbcore._build.places import from_folder
 from cbcore.bounded_yaml import NotReadableError, construct, read_piped_text, safe_loader
@@ -32,10 +35,21 @@ from cbcore.secrets import Secret, notice_parameters, remember, visible
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
 
-__all__ = ("read_run_file",)
+__all__ = ("RunFile", "read_run_file")
 
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@attrs.frozen
+class RunFile:
+    """A run file of a plugin, in the entry-point group `cb.run_files`.
+
+    `help` is one line for `cb list run-files`.
+    """
+
+    path: Path
+    help: str
 
 
 def read_run_file(
@@ -43,10 +57,12 @@ def read_run_file(
     environ: Mapping[str, str] | None = None,
     *,
     brought: Collection[str] = (),
+    folder: Path | None = None,
 ) -> dict[str, Any]:
     """The settings of a run file, checked: lists of specs under their plural, plain values.
 
-    `brought` are keys that plugins bring, whose values are theirs to check.
+    `brought` are keys that plugins bring, whose values are theirs to check. Paths start at
+    `folder`, by default the folder of the file.
     """
     path = found_run_file(path)
     try:
@@ -66,7 +82,7 @@ def read_run_file(
         else _setting(str(path), key, value, known, environ, brought)
         for key, value in data.items()
     }
-    return from_folder(path.parent, settings)
+    return from_folder(path.parent if folder is None else folder, settings)
 
 
 def found_run_file(path: str | Path) -> Path:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ("context_twin", "has_own_context", "joined_turns", "visible")
+__all__ = ("context_twin", "joined_turns", "visible")
 
 _BETWEEN_TURNS = "\n\n"
 # Controls, line separators, lone surrogates, and the invisible characters that reorder or hide
@@ -70,11 +70,6 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
         return "question"
     turns = example.get("turns")
     return "turns" if turns and context == joined_turns(turns) else None
-
-
-def has_own_context(example: Mapping[str, Any]) -> bool:
-    """Whether there is a context that is neither the question nor the turns once more."""
-    return example.get("context") is not None and context_twin(example) is None
 
 
 def with_rewritten_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dict[str, Any]:

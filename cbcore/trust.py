@@ -53,11 +53,11 @@ _DANGEROUS = lazy_pattern(
     r"(?:^|_)(?:env|environ|command|cmd|shell|program|executable|interpreter|python|module"
     r"|urls?|uri|endpoint|proxy|host|headers?)$"
 )
-_PATH = lazy_pattern(r"(?:^|_)(?:path|paths|dir|directory|file|files|filename|folder)$")
+_PATH = lazy_pattern(r"(?:^|_)(?:path|paths|dir|directory|file|files|filename|folder|prices)$")
 _CODE_OR_ADDRESS = lazy_pattern(
     r"py:|[a-z][a-z0-9+.-]*://|[\w./~-]+:[A-Za-z_][\w.]*\Z", re.IGNORECASE
 )
-_ADDRESS = lazy_pattern(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+_ADDRESS = lazy_pattern(r"[a-z][a-z0-9+.-]+:/|.*::", re.IGNORECASE | re.DOTALL)
 _MOST_ENTRIES = 100_000
 """A folder with more in it is not searched for links."""
 
@@ -76,9 +76,15 @@ class Stranger:
     parameters: Collection[str] | None = None
 
     def check_all(self, component: str, given: Mapping[str, Any]) -> None:
-        """Refuse parameters, of no known type, that only the user may set."""
+        """Refuse parameters, of no known type, that only the user may set.
+
+        A path with a folder in it may lead to no file elsewhere, whatever the parameter is called.
+        """
         for name, value in given.items():
-            may_set(self, component, name, value, Any)
+            if may_set(self, component, name, value, Any):
+                for text in _texts(value):
+                    if ("/" in text or text.startswith(("~", "."))) and _exists(text):
+                        self.check_path(text)
 
     def error(self, reason: str) -> ConfigError:
         """The refusal, with the way to allow it."""
@@ -189,14 +195,23 @@ def _expanded(path: str | Path) -> Path:
 
 
 def _with_links(path: Path) -> Iterator[Path]:
-    """A path and, in a folder, every link; the root, which is nobody's, if there is too much."""
+    """A path and every link below it, also below folders that links lead to.
+
+    If there is too much to search, the root of the file system is given, which is nobody's folder.
+    """
     yield path
-    if not path.is_dir():
-        return
-    n_seen = 0
-    for folder, below, files in os.walk(path):
-        n_seen += len(below) + len(files)
-        if n_seen > _MOST_ENTRIES:
-            yield Path(path.anchor or "/")
-            return
-        yield from (link for name in (*below, *files) if (link := Path(folder, name)).is_symlink())
+    waiting, seen, n_seen = [path], set[str](), 0
+    while waiting:
+        start = waiting.pop()
+        if not start.is_dir() or os.path.realpath(start) in seen:
+            continue
+        seen.add(os.path.realpath(start))
+        for folder, below, files in os.walk(start):
+            n_seen += len(below) + len(files)
+            if n_seen > _MOST_ENTRIES:
+                yield Path(path.anchor or "/")
+                return
+            paths = (Path(folder, name) for name in (*below, *files))
+            links = [link for link in paths if link.is_symlink()]
+            yield from links
+            waiting += links

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,12 @@ from cbcore._build.making import Making
 from cbcore._run.parts import Part, StoredData, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
+from cbcore.columns._fields import Fielded
 from cbcore.columns._reader import function_name
 from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
+    MissingExtraError,
     ParameterError,
     PluginContractError,
     PluginError,
@@ -30,6 +33,7 @@ from cbcore.kinds import Kind, lacking
 from cbcore.plain import json_safe
 from cbcore.plugins._descriptions import Descriptions
 from cbcore.plugins._host import PluginHost
+from cbcore.plugins._policy import check_evaluators
 from cbcore.registry import registry
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
@@ -71,7 +75,9 @@ class Builder:
 
         A spec that a `stranger` wrote gives values, and is refused where it names a program.
         """
-        if isinstance(wanted, str):
+        if kind == "dataset" and isinstance(wanted, os.PathLike):
+            wanted = Spec(name="file", config=os.fspath(wanted))
+        elif isinstance(wanted, str):
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
             return self._given(kind, wanted)
@@ -99,6 +105,8 @@ class Builder:
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
+        if isinstance(value, Fielded):
+            described = value.dataset
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = blot(str(wanted))
         if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
@@ -248,7 +256,9 @@ class Builder:
         if not text:
             return as_dataset(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):
-            raise UsageError(text, hint=_how_to_write(asked))
+            memory = self.host.kind("memory").problem
+            is_memory = kind == "system" and memory is not None and memory(value) is None
+            raise UsageError(text, hint=_FOR_A_MEMORY if is_memory else _how_to_write(asked))
         raise PluginContractError(owner, text)
 
     # -- the parts of a run --------------------------------------------------------------------
@@ -260,7 +270,11 @@ class Builder:
             parts = [self.build("system", stage) for stage in stages]
             if len(parts) == 1:
                 return parts[0]
-            value = chain([part.value for part in parts], self._chain_name(stages))
+            name = self._chain_name(stages)
+            values = [part.value for part in parts]
+            if name is not None:
+                values[-1] = Renamed(values[-1], _own_name(stages[-1]))
+            value = chain(values, name)
             record = provenance.describe_chain(value, [part.record for part in parts])
             if all("spec" in part.record for part in parts):
                 record["spec"] = " | ".join(part.record["spec"] for part in parts)
@@ -286,16 +300,34 @@ class Builder:
         """
         part = self.build("dataset", wanted, extra)
         part.value = layout.applied_to(part.value, part.record["name"])
-        layout.check(part.value, part.record["name"])
+        layout.check(part.value, part.record["name"], self.warn)
         return part
 
-    def automatic_evaluators(self, tasks: Sequence[str]) -> list[Part]:
-        """Installed evaluators that apply to a dataset's tasks. A broken one is only reported."""
-        return [
-            self._chosen("evaluator", component)
-            for component in self._installed("evaluator")
-            if self._is_chosen(component, lambda d: bool({"*", *tasks} & set(d.applies_to)))
-        ]
+    def automatic_evaluators(
+        self, tasks: Sequence[str], *, main_score: str | None = None, plugin: str | None = None
+    ) -> list[Part]:
+        """Installed evaluators that join runs on data of these tasks; see `Component.joins`.
+
+        A broken one is only reported.
+        """
+        enabled = self.host.policy.automatic
+        joins = functools.partial(
+            Component.joins, tasks=tasks, main_score=main_score, plugin=plugin, enabled=enabled
+        )
+        installed = self._installed("evaluator")
+        check_evaluators(self.host.policy, installed)
+        parts = []
+        for component in installed:
+            if not self._is_chosen(component, joins):
+                continue
+            try:
+                parts.append(self._chosen("evaluator", component))
+            except MissingExtraError as error:
+                emits = self.descriptions.of(component).emits
+                if self.host.policy.strict or main_score in emits:
+                    raise
+                self.warn(f"left out: {error.message} ({error.hint})")
+        return parts
 
     def automatic_metrics(self, occasions: Collection[str], extra: Mapping[str, Any]) -> list[Part]:
         """Installed metrics that declare themselves automatic on one of these occasions."""
@@ -377,6 +409,17 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
         name: function_name(column) if callable(column) else column
         for name, column in mapping.items()
     }
+
+
+_FOR_A_MEMORY = (
+    "It is a memory. Use --memory, or in Python memory=[…] of evaluate(); "
+    "in programs for context-bench, evaluate_memory()"
+)
+
+
+def _own_name(stage: Spec) -> str:
+    """The component of a stage, where the `name=` of the stage names the whole chain."""
+    return specs.own_code(stage.config or "")[0] if stage.name == "py" else stage.name
 
 
 def _how_to_write(kind: Kind) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
 from cbcore.columns import SUFFIX
-from cbcore.columns._fields import Fielded, check_has_fields, with_fields
-from cbcore.columns._tables import TableRecords
+from cbcore.columns._fields import check_own_data, is_own_data, with_fields
 from cbcore.exceptions import ParameterError
-from cbcore.files import FileDataset
 from cbcore.specs import Spec
 
 _FIELDS, _UNIQUE_IDS = "fields", "unique_ids"
@@ -70,12 +68,11 @@ class Layout:
             raise ParameterError(name or "the dataset", str(error)) from error
 
     @staticmethod
-    def check(dataset: Any, name: str) -> None:
-        """Refuse the user's own data where nothing stands where a system looks."""
-        source = dataset.dataset if isinstance(dataset, Fielded) else dataset
+    def check(dataset: Any, name: str, warn: Callable[[str], None]) -> None:
+        """Refuse the user's own data if no system can read it; warn about gold answers."""
         # Plugins know the layout of their data, and a generator can be read only once.
-        if isinstance(source, FileDataset | TableRecords):
-            check_has_fields(dataset, name)
+        if is_own_data(dataset):
+            check_own_data(dataset, name, warn)
 
 
 def _written_fields(spec: Spec, value: Any) -> dict[str, Any]:

@@ -20,22 +20,25 @@ DEFAULT_SCORE_FIELD = "f1"
 
 
 class Emitted(NamedTuple):
-    """The score names that evaluators declare; `complete` if every one of them does."""
+    """The score names that evaluators declare; `complete` if every one of them does.
+
+    `first` are those of the first evaluator.
+    """
 
     scores: tuple[str, ...]
     complete: bool
+    first: tuple[str, ...] = ()
 
     @classmethod
     def by(cls, evaluators: Iterable[Part]) -> Emitted:
-        found: list[str] = []
-        complete = True
+        found: list[tuple[str, ...]] = []
         for part in evaluators:
             emits = getattr(part.value, "emits", None)
             if not emits and part.component is not None:
                 emits = part.component.emits
-            complete = complete and bool(emits)
-            found.extend(emits or ())
-        return cls(tuple(found), complete)
+            found.append(tuple(emits or ()))
+        scores = tuple(score for of_one in found for score in of_one)
+        return cls(scores, all(found), next(iter(found), ()))
 
     @property
     def default(self) -> str | None:
@@ -97,9 +100,19 @@ def choose_score_field(
 
 
 def _default_or_first(emitted: Emitted) -> str:
-    if not emitted.scores or emitted.may_have(DEFAULT_SCORE_FIELD):
+    """F1 where it is declared, else the first score of the first evaluator.
+
+    Where that evaluator declares none, F1 stands for it until rows have scores.
+    """
+    if DEFAULT_SCORE_FIELD in emitted.scores or not emitted.first:
         return DEFAULT_SCORE_FIELD
-    return emitted.scores[0]
+    return emitted.first[0]
+
+
+def is_guess(score: str, evaluators: Sequence[Part]) -> bool:
+    """Whether only the rows can tell what quality means: the evaluators do not declare it."""
+    emitted = Emitted.by(evaluators)
+    return score not in emitted.scores and not emitted.complete
 
 
 def tasks_of(dataset: Part) -> Sequence[str]:
@@ -108,13 +121,24 @@ def tasks_of(dataset: Part) -> Sequence[str]:
     return getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
 
 
-def _main_score(dataset: Part, emitted: Emitted, warn: Callable[[str], None]) -> str | None:
-    """The score one dataset is judged by; None where nothing is emitted that could be meant."""
+def named_score(dataset: Part) -> str:
+    """The score that a dataset itself says it is judged by; empty where it says none."""
     named = getattr(dataset.value, "main_score", None)
     if not named and dataset.component is not None:
         named = dataset.component.described().main_score
+    return str(named or "")
+
+
+def score_of_tasks(tasks: Sequence[str]) -> str | None:
+    """The score of the first of these tasks; None where it has none of its own."""
+    return TASK_SCORES.get(next(iter(tasks), ""))
+
+
+def _main_score(dataset: Part, emitted: Emitted, warn: Callable[[str], None]) -> str | None:
+    """The score one dataset is judged by; None where nothing is emitted that could be meant."""
+    named: str | None = named_score(dataset)
     if not named:
-        named = TASK_SCORES.get(next(iter(tasks_of(dataset)), ""))
+        named = score_of_tasks(tasks_of(dataset))
         meant = named in emitted.scores
     else:
         meant = emitted.may_have(named)
@@ -145,7 +169,7 @@ def main_score_of_task(chosen: Iterable[tuple[Part, bool]], dataset: Part) -> st
     if not scores or not scores[0][1]:
         return scores[0][0] if scores else None
     installed = [score for score, automatic in scores if automatic]
-    usual = (DEFAULT_SCORE_FIELD, TASK_SCORES.get(next(iter(tasks_of(dataset)), "")))
+    usual = (DEFAULT_SCORE_FIELD, score_of_tasks(tasks_of(dataset)))
     return next((score for score in usual if score in installed), installed[0])
 
 

@@ -8,7 +8,7 @@ import io
 import sys
 import threading
 from collections.abc import Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 _MOST_SAID = 10_000
 """Characters that are told of what components print at one example."""
@@ -64,11 +64,36 @@ class Said:
         return said
 
 
-class _Router(io.TextIOBase):
-    """Stands for both streams: what is written goes to who is at work in this context."""
+class _Bytes(io.RawIOBase):
+    """The `buffer` of the stream that stands for both."""
+
+    def __init__(self, text: io.TextIOBase) -> None:
+        self._text = text
 
     def writable(self) -> bool:
         return True
+
+    def write(self, data: Any) -> int:
+        written = bytes(data)
+        self._text.write(written.decode("utf-8", "replace"))
+        return len(written)
+
+
+class _Router(io.TextIOBase):
+    """Stands for both streams: what is written goes to who is at work in this context."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self) -> None:
+        self.buffer = _Bytes(self)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        """The worker's standard error, for who writes past Python's streams."""
+        return super().fileno() if _before is None else _before[1].fileno()
 
     def write(self, text: str) -> int:
         at, listeners = _at.get(), _listeners

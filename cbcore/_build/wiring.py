@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cbcore._build.builder import Builder
-from cbcore._build.main_score import tasks_of
+from cbcore._build.main_score import named_score, score_of_tasks, tasks_of
 from cbcore._run.parts import Part
 from cbcore._run.run import Source
 from cbcore._run.scorers import Scorer
@@ -28,6 +28,16 @@ def _can_stand_for(known: Part, part: Part) -> bool:
     return bool(known.record["digest"] == part.record["digest"])
 
 
+def find_joining(builder: Builder, tasks: Sequence[str], dataset: Part | None) -> list[Part]:
+    """The evaluators that score data of these tasks by themselves."""
+    component = None if dataset is None else dataset.component
+    return builder.automatic_evaluators(
+        tasks,
+        main_score=(dataset and named_score(dataset)) or score_of_tasks(tasks),
+        plugin=component.plugin if component else None,
+    )
+
+
 def wire(
     dataset: Part,
     builder: Builder,
@@ -44,7 +54,7 @@ def wire(
     """
     n_automatic = 0
     if asked is None:
-        chosen = builder.automatic_evaluators(tasks_of(dataset))
+        chosen = find_joining(builder, tasks_of(dataset), dataset)
         n_automatic = len(chosen)
         chosen += [builder.build("evaluator", wanted) for wanted in added]
         if not chosen:

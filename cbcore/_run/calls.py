@@ -19,6 +19,7 @@ from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work
 from cbcore.chains import Passed
 from cbcore.components import describe_exception
+from cbcore.contexts import find_unreadable
 from cbcore.exceptions import CBError, ProcessError, RunError
 from cbcore.likelihood import (
     REQUESTS,
@@ -114,8 +115,6 @@ class SyncCaller:
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             took = time.perf_counter() - started - _waits.taken_waits()
             return _failed(error, work, self._system, took)
-        if not waited and type(output) is dict:  # as mostly: there is nothing to look at
-            return Outcome(work, output, took)
         return _checked(output, work, took, waited)
 
 
@@ -339,6 +338,8 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
         except Exception as error:  # noqa: BLE001 - the plugin boundary
             reason = f"the system returned {kind}, which cannot be read"
             return Outcome(work, None, took, f"{reason}: {describe_exception(error)}")
+    if (problem := find_unreadable(work.example, output)) is not None:
+        return Outcome(work, None, took, f"the system {problem}")
     if waited > _WORTH_TELLING_S:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}

@@ -73,8 +73,8 @@ class SeenIds:
         ids = f"{len(again)} ids" if len(again) > 1 else "an id"
         return DataError(
             f"{where} has {ids} more than once: {', '.join(named)}{more}; positions count from 0",
-            hint="give every example an id of its own, or none: then they are numbered; with "
-            "--unique-ids those that come again are",
+            hint="give every example its own id, or leave ids out. To number duplicates, use "
+            "--unique-ids, or unique_ids=True in Python",
         )
 
     def _places(self, key: Key, indices: Sequence[int]) -> str:

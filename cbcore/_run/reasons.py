@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.columns._guesses import as_flags, likely_column
 from cbcore.components import describe_exception
+from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
 from cbcore.names import asking
 from cbcore.results.causes import alike
@@ -49,7 +50,7 @@ class Unscored:
 
     def reason(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
         """The reason for one row."""
-        shape = (*(k for k, v in example.items() if v is not None), None, *output)
+        shape = (*((k, v is None) for k, v in example.items()), None, *output)
         if shape not in self._known:
             self._known[shape] = self._found(example, output)
         return self._known[shape]
@@ -57,10 +58,10 @@ class Unscored:
     def _found(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
         for scorer in self._emitting:
             for field in scorer.needs:
-                if example.get(field) is None:
+                if not has_field(example, field):
                     return _no_field(field, example)
             for field in scorer.needs_output:
-                if output.get(field) is None:
+                if not has_field(output, field):
                     return f"the system returned no {field!r} (it returned {_listed(output)})"
         if self._emitting:
             return f"no evaluator gave a score called {self._score!r}"
@@ -70,6 +71,8 @@ class Unscored:
 def _no_field(field: str, example: Mapping[str, Any]) -> str:
     columns = [str(column) for column, value in example.items() if value is not None]
     near = likely_column(field, columns)
+    if field in example and not near:
+        return f"the {field!r} of the example is empty"
     suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
     flag = as_flags({field: near or "COLUMN"})
     return (

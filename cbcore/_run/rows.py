@@ -8,16 +8,19 @@ from typing import Any
 from cbcore._run.reasons import Unscored, reason_of
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.tracebacks import FailedScoring, Raised
+from cbcore._run.work import Work
+from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
+from cbcore.contexts import FORMS, is_same, pass_on
 from cbcore.exceptions import MissingScoreError
-from cbcore.plain import json_safe
-from cbcore.results import EvalRow, Scored
-from cbcore.results.causes import TRACEBACK
+from cbcore.identity import content_key
+from cbcore.plain import canonical_bytes, json_safe
+from cbcore.results import CHANGED, EvalRow, Scored
+from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
 from cbcore.stats import CLUSTER
-from cbcore.texts import with_rewritten_twin
-from cbcore.tokens import TEXT_FIELDS, TokenCounter
+from cbcore.tokens import TokenCounter
 
 _COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
@@ -50,10 +53,6 @@ class RowMaker:
         self._counter = counter
         self._open_keys: dict[str, bool] = {}
         self._open_names: set[tuple[str, ...]] = set()
-        # Who counts the same texts in the same way; with other fields, nobody does.
-        self._counts_like = (
-            getattr(counter.tokenizer, "name", None) if counter.text_fields == TEXT_FIELDS else None
-        )
         self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
         self._score_field = score_field
         self._cluster_column = cluster_column or CLUSTER
@@ -78,6 +77,7 @@ class RowMaker:
             self._keep_output(row, work.example, output)
             if outcome.stage_s is not None:
                 _keep_stages(row, outcome.stage_s)
+            row.example_digest = _digest(work)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
         except KeyboardInterrupt:
@@ -147,11 +147,14 @@ class RowMaker:
             row.response = blot(response if type(response) is str else str(response))
             row.response_tokens = self._counter.count(row.response)
         row.output_tokens = row.input_tokens
-        for field in self._counter.text_fields:
-            if field in output and output[field] != example.get(field):
-                after = with_rewritten_twin(example, {**example, **output})
-                row.output_tokens = self._counter.visible(after)
-                break
+        counted = (*self._counter.text_fields, *FORMS)
+        if any(_changes(example, output, field) for field in counted):
+            row.output_tokens = self._counter.visible(pass_on(example, output))
+        # Any field of the example counts, since a reader may use it.
+        if row.output_tokens == row.input_tokens and any(
+            _changes(example, output, field) for field in (*FORMS, *example)
+        ):
+            row.metadata[CHANGED] = True
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
             row.metadata.update(self._plain(metadata))
@@ -201,8 +204,6 @@ class RowMaker:
         if output.get("response") is not None or output.get("tool_calls"):
             for usage in usages:
                 row.metadata.update(self._plain(usage))
-                if "turns" not in example:
-                    self._count_behind_endpoint(row, usage)
         elif stages is None:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
@@ -212,17 +213,6 @@ class RowMaker:
         spent = [n for usage in usages for n in _counts(usage).values()]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
-
-    def _count_behind_endpoint(self, row: EvalRow, usage: Mapping[str, Any]) -> None:
-        """Where a proxy shortens unseen, take the count of the model behind it.
-
-        Only that of the run's own tokenizer, or two counters would be compared; and only where
-        it is less than the text that was sent, as a chat template alone makes it more.
-        """
-        prompt = _counts(usage).get("prompt_tokens", row.output_tokens)
-        if prompt < row.output_tokens and usage.get("tokenizer") == self._counts_like is not None:
-            row.output_tokens = prompt
-            row.metadata["output_tokens_by"] = "endpoint"
 
     def _keep_scores(
         self,
@@ -240,7 +230,8 @@ class RowMaker:
                 self._keep_remarks(row, scorer, scores)
                 scores = scores.scores
             if not isinstance(scores, Mapping):
-                reason = f"the evaluator returned {type(scores).__name__}, not a dict of scores"
+                shown = "None" if scores is None else type(scores).__name__
+                reason = f"{RETURNED} {shown}, not a dict of scores"
                 self._keep_reason(row, scorer, reason)
                 return
         others: Collection[str] = self._declared if scorer.automatic else ()
@@ -261,12 +252,12 @@ class RowMaker:
                     raise
                 except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
                     shown = described_value(value)
-                    row.missing[key] = f"the evaluator returned {shown}, not a number"
+                    row.missing[key] = f"{RETURNED} {shown}, not a number"
                     continue
             if value - value == 0.0:  # finite: NaN and infinity minus themselves are NaN
                 kept[key] = value
             else:
-                row.missing[key] = f"the evaluator returned {value}"
+                row.missing[key] = f"{RETURNED} {value}"
 
     def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
         for name, reason in scored.missing.items():
@@ -291,6 +282,20 @@ class RowMaker:
     def _keep_reason(self, row: EvalRow, scorer: Scorer, reason: str) -> None:
         for name in scorer.emits or (scorer.part.name,):
             row.missing[name] = redact(reason)
+
+
+def _digest(work: Work) -> str:
+    """A digest of the example's data, in hexadecimal; empty if the data is not plain."""
+    if work.address:
+        return work.address.hex()
+    with contained():
+        return content_key(canonical_bytes(work.example)).hex()
+    return ""
+
+
+def _changes(example: Mapping[str, Any], output: Mapping[str, Any], field: str) -> bool:
+    """Whether an output has another value than the example."""
+    return field in output and not is_same(output[field], example.get(field))
 
 
 def _keep_traceback(row: EvalRow, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +32,7 @@ from cbcore.exceptions import (
 from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
+from cbcore.results._summary import Summary
 from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
@@ -44,7 +45,10 @@ __all__ = ("Run", "RunOptions", "Source")
 
 @attrs.define(eq=False, repr=False)
 class Run:
-    """One benchmark run: systems × sources, scored and summed up."""
+    """One benchmark run: systems × sources, scored and summed up.
+
+    Where evaluators do not declare their scores, `metrics_for` makes the metrics of a score.
+    """
 
     run_id: str
     systems: Sequence[Part]
@@ -56,6 +60,7 @@ class Run:
     record: RunRecord | None = None
     contributions: Mapping[str, Any] = attrs.Factory(dict)
     search: Search | None = None
+    metrics_for: Callable[[str], Sequence[Part]] | None = None
     execution: Execution = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -267,9 +272,32 @@ class Run:
     def _tell(self, event: RunStarted | RunFinished) -> None:
         self.observers.tell(event, self.context.warn)
 
+    def _learn_score(self) -> None:
+        """Let quality mean the first score of the rows, where no evaluator declares its scores.
+
+        The row with the most scores names the first evaluator's first. If no row has a score, a
+        score that is missing counts.
+        """
+        if self.metrics_for is None:
+            return
+        rows = [row for of_system in self.execution.rows.values() for row in of_system]
+        fullest = max(rows, key=lambda row: (len(row.scores), len(row.missing)), default=None)
+        names = [] if fullest is None else [*fullest.scores, *fullest.missing]
+        learned = next((name for name in names if name != self.context.score_field), None)
+        if learned is None or fullest is None or self.context.score_field in fullest.scores:
+            return
+        parts = self.metrics_for(learned)
+        self.metrics = [part.value for part in parts]
+        self.context.score_field = learned
+        records = [part.record for part in parts]
+        self.config = {**self.config, "score_field": learned, "metrics": records}
+
     def _result(self, failure: BaseException | None) -> EvalResult:
+        self._learn_score()
         here = process.current
-        found = sum_up(self.execution.rows, self.metrics, self.context.score_field)
+        found = sum_up(
+            self.execution.rows, self.metrics, self.context.score_field, config=self.config
+        )
         if process.current != here:
             process.leave_copy("a metric")
         config: RunConfig = {**self.config, **_ending(failure)}
@@ -300,6 +328,7 @@ class Run:
             config=config,
             problems=[
                 *found.problems,
+                *self._cached_latencies(found.summary),
                 *remarks,
                 *lost,
                 *(self.search.remarks if self.search else ()),
@@ -311,6 +340,16 @@ class Run:
             verdicts=found.verdicts,
             texts=self._texts(),
         )
+
+    def _cached_latencies(self, summary: Summary) -> list[str]:
+        """A remark where some latencies were measured now, and others in an earlier run."""
+        n_cached = self.execution.recalled.total()
+        n_rows = sum(len(rows) - _errored(rows) for rows in self.execution.rows.values())
+        is_told = any(key.startswith("latency") for values in summary.values() for key in values)
+        if len(summary) < 2 or n_cached in (0, n_rows) or not is_told:
+            return []
+        told = f"{n_cached:,} of {n_rows:,} rows are cached, with the latency of an earlier run"
+        return [f"latencies are not ranked: {told}"]
 
 
 def _unexpected(error: BaseException) -> CBError:

@@ -13,6 +13,7 @@ from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.tracebacks import Raised, noted
 from cbcore._run.work import Work
+from cbcore.contexts import complete_output, has_field
 from cbcore.results import Scored
 from cbcore.spending import Spent, metered
 
@@ -56,8 +57,8 @@ class Scorer:
     def can_score(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         if not self.automatic:
             return True
-        return all(example.get(field) is not None for field in self.needs) and all(
-            output.get(field) is not None for field in self.needs_output
+        return all(has_field(example, field) for field in self.needs) and all(
+            has_field(output, field) for field in self.needs_output
         )
 
     def for_system(self, name: str) -> Scorer:
@@ -124,7 +125,7 @@ class Outcome:
 
 
 # Evaluators get copies: what one changes would be the gold of the next system, or the row's
-# response. Of the output a shallow one will do, as a response is a text.
+# response. Of the output a shallow one will do, as a response is a text; `complete_output` makes it.
 def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the synchronous evaluators. Runs where the system ran, so that scoring scales too."""
     output = outcome.output
@@ -137,7 +138,9 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 try:
-                    scores = scorer.part.value.score(work.private_example(), output.copy())
+                    scores = scorer.part.value.score(
+                        work.private_example(), complete_output(example, output)
+                    )
                 except KeyboardInterrupt:
                     raise
                 except BaseException as error:  # noqa: BLE001 - the plugin boundary
@@ -172,6 +175,13 @@ async def asked_for_scores(
     return _with_cost(scores, meter) if meter.calls else scores
 
 
+async def _ascore(scorer: Scorer, outcome: Outcome) -> Any:
+    """Ask one asynchronous evaluator for the scores of an output."""
+    work = outcome.work
+    output = complete_output(work.example, outcome.output or {})
+    return await scorer.part.value.ascore(work.private_example(), output)
+
+
 async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     """Ask the asynchronous evaluators, one after another for one example.
 
@@ -188,8 +198,7 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
             if scorer.key in known:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
-                given = outcome.work.private_example(), output.copy()
-                ask = partial(scorer.part.value.ascore, *given)
+                ask = partial(_ascore, scorer, outcome)
                 scores = await asked_for_scores(outcome, scorer, ask)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from operator import sub
 
 import attrs
 
 from cbcore._run.parts import Part
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
+from cbcore.results.baselines import ContextTotals, baseline_of
 from cbcore.results.families import Family, families_of
-from cbcore.stats import Units, lower_bound_of
-from cbcore.stats._paired import reach_of
+from cbcore.results.verdicts import ALPHA
+from cbcore.stats import Units
+from cbcore.stats._estimates import FEWEST_UNITS
+from cbcore.stats._measured import Terms
+from cbcore.stats._paired import difference_of
 
 
 @attrs.define
@@ -21,8 +24,9 @@ class Search:
     """Runs the points of each family that a bisection asks for, and leaves out the rest.
 
     Systems of no family come first; what leaves the context whole is what a point is compared
-    with. A point will do when a loss of more than the `margin` is ruled out on the examples that
-    both have a score for. More budget is taken to be no worse.
+    with. A point is good enough if a loss of more than the `margin` is ruled out on the examples
+    that both have a score for. Each of the points that a bisection may run could be taken by
+    mistake, so their chances share the 5 %. More budget is taken to be no worse.
     """
 
     margin: float
@@ -41,7 +45,7 @@ class Search:
         yield from alone
         if not families:
             return
-        full = baseline_of({part.name: rows[part.name] for part in alone})
+        full = baseline_of({part.name: ContextTotals.of(rows[part.name]) for part in alone})
         if full is None:
             raise UsageError(
                 "no system beside the families has a score to compare them with",
@@ -63,29 +67,26 @@ class Search:
         ran: set[str],
     ) -> Iterator[Part]:
         below, enough = -1, len(family.points)
+        alpha = ALPHA / family.n_looks
         while enough - below > 1:
             middle = (below + enough) // 2
             system = family.points[middle][1]
             ran.add(system)
             yield parts[system]
-            if self._will_do(rows[system], rows[full]):
+            if self._is_enough(rows[system], rows[full], alpha):
                 enough = middle
             else:
                 below = middle
 
-    def _will_do(self, rows: Sequence[EvalRow], full: Sequence[EvalRow]) -> bool:
+    def _is_enough(self, rows: Sequence[EvalRow], full: Sequence[EvalRow], alpha: float) -> bool:
         units = Units.of(rows)
         theirs = {(row.dataset, row.example_id, row.repeat): self._score(row) for row in full}
-        mine = [self._score(row) for row in rows]
-        whole = [theirs.get(key, math.nan) for key in units.keys]
-        lost = list(map(sub, mine, whole))
-        where = [i for i, difference in enumerate(lost) if not math.isnan(difference)]
-        if not where:
+        mine = Terms([self._score(row) for row in rows], kind="score")
+        whole = Terms([theirs.get(key, math.nan) for key in units.keys], kind="score")
+        found = difference_of(mine, whole, units, confidence=1 - 2 * alpha)
+        if found is None or found.interval is None or found.n_units < FEWEST_UNITS:
             return False
-        groups = None if units.groups is None else [units.groups[i] for i in where]
-        reach = reach_of([mine[i] for i in where], [whole[i] for i in where])
-        bound = lower_bound_of([lost[i] for i in where], groups, reach=reach)
-        return bound is not None and bound >= -self.margin
+        return found.interval[0] >= -self.margin
 
     def _score(self, row: EvalRow) -> float:
         return math.nan if row.error is not None else row.scores.get(self.score_field, math.nan)
@@ -96,12 +97,3 @@ class Search:
             f"{family.name}: {n_points - len(left)} of {n_points} points were run, which saved "
             f"{len(left) * n_examples:,} of {n_points * n_examples:,} calls"
         )
-
-
-def baseline_of(rows_by_system: Mapping[str, Sequence[EvalRow]]) -> str | None:
-    """The first system that leaves the context whole, or else the first; None without any."""
-    for system, rows in rows_by_system.items():
-        good = [row for row in rows if row.error is None]
-        if good and sum(r.output_tokens for r in good) >= sum(r.input_tokens for r in good):
-            return system
-    return next(iter(rows_by_system), None)

@@ -13,13 +13,14 @@ from cbcore._run import process
 from cbcore._run.ids import SeenIds
 from cbcore.columns._guesses import as_flags, proposed_fields
 from cbcore.components import describe_exception
+from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
 
 if TYPE_CHECKING:
     from cbcore._run.outputs import StoredOutput
 
 ATOMS = frozenset({str, int, float, bool, type(None), bytes})
-_SOMETHING_TO_WORK_ON = ("context", "question", "turns")
+_SOMETHING_TO_WORK_ON = (*FORMS, "question", "turns")
 
 
 @attrs.define(repr=False)

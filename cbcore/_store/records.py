@@ -157,15 +157,25 @@ def describe_environment(plugins: Mapping[str, str]) -> Manifest:
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
         },
-        "cwd": str(Path.cwd()),
+        "cwd": str(_working_folder() or ""),
         "git_commit": git_commit(),
         "plugins": dict(plugins),
     }
 
 
+def _working_folder() -> Path | None:
+    """The working directory; None if it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
 def git_commit() -> str | None:
     """The commit checked out in the working directory, marked when files differ from it."""
-    here = Path.cwd()
+    here = _working_folder()
+    if here is None:
+        return None
     in_git = any((folder / ".git").exists() for folder in (here, *here.parents))
     if not in_git and "GIT_DIR" not in os.environ:
         return None  # git would say the same, and take a process for it

@@ -26,7 +26,7 @@ def tell_causes(result: EvalResult) -> None:
         return
     causes = causes_of(result.rows)
     errors = [cause for cause in causes if cause.kind == "error"]
-    failed = [cause for cause in causes if cause.kind == "missing" and cause.traceback]
+    failed = [cause for cause in causes if cause.kind == "missing" and cause.is_failure]
     n_errored = sum(cause.count for cause in errors)
     if errors:
         echo(f"{n_errored:,} of {len(result.rows):,} rows errored:", err=True)

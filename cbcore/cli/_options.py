@@ -78,13 +78,14 @@ def _click_option(option: Declared) -> Callable[[Callable[..., Any]], Callable[.
 
 def _type(option: Declared) -> Any:
     bounded = option.least is not None or option.above is not None
+    is_open = option.above is not None
     lowest = option.least if option.above is None else option.above
     if option.choices:
         return click.Choice(option.choices)
     if option.kind is INTEGER:
-        return click.IntRange(lowest, min_open=option.above is not None) if bounded else int
+        return click.IntRange(lowest, option.most, min_open=is_open) if bounded else int
     if option.kind is NUMBER:
-        return click.FloatRange(lowest, min_open=option.above is not None) if bounded else float
+        return click.FloatRange(lowest, option.most, min_open=is_open) if bounded else float
     if option.kind is LIMIT:
         return ErrorLimitType()
     return click.Path(file_okay=False) if option.kind is FOLDER else str

@@ -71,9 +71,11 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 
     RUN_FILE holds the same settings as YAML, or is a folder with such a file in it, cb.yaml;
-    flags given beside it replace its values.
+    flags given beside it replace its values. It can be the name of a run file that a plugin
+    offers, such as demo.
 
     \b
+    cb run demo
     cb run --system "bm25:max_tokens=200 | extractive" --dataset hotpotqa:sample
     cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
     cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
@@ -98,7 +100,7 @@ def _run(
 
         require_locked(settings.host().plugins, Path(FILE_NAME))
     brought = brought_words(settings)
-    said = _merge(run_file, flags, brought)
+    said = _merge(settings, run_file, flags, brought)
     invocation = Invocation(**_of(Invocation, said))
     _import_modules(invocation.imports)
     typed = click.get_current_context().meta.get(_ORDER, [])
@@ -154,7 +156,7 @@ def stop_on_signals() -> None:
 
 
 def _merge(
-    run_file: str | None, flags: dict[str, Any], brought: Mapping[str, str]
+    settings: Settings, run_file: str | None, flags: dict[str, Any], brought: Mapping[str, str]
 ) -> dict[str, Any]:
     """The run file's settings under the flags that were given, by the names of their fields.
 
@@ -166,12 +168,35 @@ def _merge(
         from cbcore.runfile import read_run_file, run_file_options
 
         known = run_file_options()
+        path, folder = _find_run_file(settings, run_file)
         from_file = {
             known[key].name if key in known else brought[key]: value
-            for key, value in read_run_file(run_file, brought=brought).items()
+            for key, value in read_run_file(path, brought=brought, folder=folder).items()
         }
     said = [*from_file.items(), *flags.items()]
     return {name: value for name, value in said if not _is_empty(value)}
+
+
+def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
+    """The run file of a path, or of a name that a plugin offers; then the folder of its paths."""
+    from cbcore.exceptions import PluginContractError, UnknownComponentError, UsageError
+    from cbcore.names import is_valid
+    from cbcore.runfile import RunFile
+
+    path = Path(run_file)
+    if path.suffix or path.exists() or not is_valid(run_file):
+        return path, None
+    try:
+        component = settings.host().find("run_file", run_file)
+    except UnknownComponentError as error:
+        raise UsageError(
+            f"There is no file {run_file!r}, and no plugin offers a run file of this name.",
+            hint=error.hint,
+        ) from error
+    offered: object = component.load()
+    if not isinstance(offered, RunFile):
+        raise PluginContractError(component.plugin, f"{component.target} is not a RunFile")
+    return offered.path, Path()
 
 
 def _is_empty(value: Any) -> bool:

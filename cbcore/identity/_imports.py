@@ -14,7 +14,6 @@ _COMPUTED_IMPORTS = {
     "__import__",
     "exec_module",
     "import_module",
-    "lazy_names",
     "load_module",
     "run_module",
     "run_path",

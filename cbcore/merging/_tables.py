@@ -51,7 +51,7 @@ def tables_of(
     stranger's gives values only.
     """
     metrics, problems = metrics_of(config, host, trusted=trusted)
-    found = sum_up(rows, metrics, config.get("score_field"))
+    found = sum_up(rows, metrics, config.get("score_field"), config=config)
     found.summary = hide(found.summary)
     contributions, lost = _contributions(config, sharding, host, trusted=trusted)
     sections, remarks = made_sections(

@@ -39,11 +39,19 @@ class PluginChange:
         return f"{self.plugin}: {self.what} was {self.then}, is {self.now}"
 
 
+_UNRECORDED: Mapping[str, Any] = {"name": "", "plugin": "python", "version": None, "params": {}}
+"""What holds of a component where its record does not say it."""
+
+
+def _defaults(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in _UNRECORDED.items() if record.get(key) is None}
+
+
 def components_of(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every component of a run with its kind; of a chain, its stages."""
     try:
         return [
-            {"kind": kind, **record}
+            {"kind": kind, **record, **_defaults(record)}
             for kind, key in _recorded_kinds(config)
             for part in config.get(key, [])
             for record in (part.get("stages") or [part])

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -18,8 +18,14 @@ from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
 from cbcore.lazy import lazy_pattern
 from cbcore.names import canonical, hint
 
+if TYPE_CHECKING:
+    from cbcore.components import Component
+
 CORE = "cbcore"
-_KEYS = ("disable_plugins", "only_plugins", "require_plugins", "strict_plugins")
+_KEYS = (
+    *("disable_plugins", "only_plugins", "require_plugins", "strict_plugins"),
+    "automatic_evaluators",
+)
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True}
 _SWITCH |= {"": False, "0": False, "false": False, "no": False, "off": False}
 _MENTIONS_TABLE = lazy_pattern(
@@ -29,12 +35,16 @@ _MENTIONS_TABLE = lazy_pattern(
 
 @attrs.frozen(repr=False)
 class PluginPolicy:
-    """Names of distributions to leave out, to keep alone, and to insist on."""
+    """Names of distributions to leave out, to keep alone, and to insist on.
+
+    `automatic` names evaluators that join runs although they do not declare it.
+    """
 
     disable: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
     require: frozenset[str] = frozenset()
     strict: bool = False
+    automatic: frozenset[str] = frozenset()
 
     def refusal(self, distribution: str) -> str | None:
         """Why this distribution is not used, or None."""
@@ -61,6 +71,18 @@ def check_names(policy: PluginPolicy, installed: Iterable[str]) -> None:
             )
     for name in sorted(policy.require - known.keys()):
         raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
+
+
+def check_evaluators(policy: PluginPolicy, installed: Iterable[Component]) -> None:
+    """Refuse names of evaluators that match nothing."""
+    if not policy.automatic:
+        return
+    known = {canonical(name): name for c in installed for name in (c.name, c.qualified_name)}
+    for name in sorted(policy.automatic - known.keys()):
+        raise UsageError(
+            f"automatic_evaluators names {name!r}, and no evaluator of that name is installed",
+            hint=hint(name, known.values(), "`cb list evaluators` shows them"),
+        )
 
 
 def read_policy(
@@ -94,6 +116,10 @@ def read_policy(
         ),
         strict=(
             _switch("CB_STRICT_PLUGINS", environ) or strict or table.get("strict_plugins", False)
+        ),
+        automatic=_names(
+            _words(environ.get("CB_AUTOMATIC_EVALUATORS", "")),
+            table.get("automatic_evaluators", []),
         ),
     )
 

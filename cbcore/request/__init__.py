@@ -41,6 +41,8 @@ __all__ = ("Request",)
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
 DEFAULT_MARGIN = 0.05
+LONGEST_TIMEOUT_S = 365 * 24 * 60 * 60
+"""A year: timers of the operating system do not take what is much longer."""
 
 
 def _problem_of_shard(value: Any) -> str | None:
@@ -116,7 +118,7 @@ class Request:
         INTEGER,
         *("-n", "--max-examples"),
         metavar="N",
-        help="Examples per dataset.",
+        help="Use the first N examples of each dataset, in file order.",
         least=1,
         kept=True,
     )
@@ -195,6 +197,7 @@ class Request:
         help="Seconds a system may take for one example.",
         key="timeout",
         above=0,
+        most=LONGEST_TIMEOUT_S,
     )
     max_errors: float | None = option(
         LIMIT,

@@ -17,7 +17,13 @@ from cbcore._build.builder import Builder
 from cbcore._build.extending import Extending, extensions_of, settings_of
 from cbcore._build.lacking import require_offered
 from cbcore._build.layout import Layout
-from cbcore._build.main_score import Emitted, check_score_fields, choose_score_field, tasks_of
+from cbcore._build.main_score import (
+    Emitted,
+    check_score_fields,
+    choose_score_field,
+    is_guess,
+    tasks_of,
+)
 from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
@@ -56,6 +62,7 @@ class _Parts(NamedTuple):
     score_field: str
     tokenizer: Part
     executor: Part | None
+    metrics_for: Callable[[str], list[Part]] | None
 
 
 def compose(
@@ -88,6 +95,7 @@ def compose(
         sources=[attrs.evolve(source, place=n) for n, source in enumerate(parts.sources)],
         contributions={asked.key: added for asked, added in parts.extending},
         metrics=[part.value for part in parts.metrics],
+        metrics_for=parts.metrics_for,
         context=RunContext(
             counter=TokenCounter(parts.tokenizer.value, request.text_fields),
             options=options,
@@ -205,12 +213,17 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
         main_of_extensions=next((a.main_score for _, a in contributed if a.main_score), None),
         warn=builder.warn,
     )
-    metrics = _metrics(request, builder, score_field, len(systems), datasets)
+    metrics_for = functools.partial(
+        _metrics, request, builder, n_systems=len(systems), datasets=datasets
+    )
+    metrics = metrics_for(score_field)
     check_score_fields([m.value for m in metrics], evaluators)
     executor = _executor(request, builder)
+    is_asked = request.score_field is None and request.evaluators is not None
+    is_open = is_asked and is_guess(score_field, evaluators)
     return _Parts(
         *(systems, datasets, contributed, sources, evaluators, metrics),
-        *(score_field, tokenizer, executor),
+        *(score_field, tokenizer, executor, metrics_for if is_open else None),
     )
 
 

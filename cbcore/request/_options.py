@@ -50,8 +50,8 @@ COMPONENT = ValueKind((object,), "spec", "[spec](#a-spec-in-a-list)")
 class Option:
     """One setting: what it may be, and what is said of it.
 
-    `many` takes several values. `least` is the smallest number allowed, `above` one that has to
-    be exceeded.
+    `many` takes several values. `least` is the smallest number allowed, `most` the largest,
+    `above` one that has to be exceeded.
     """
 
     name: str = ""
@@ -61,6 +61,7 @@ class Option:
     many: bool = False
     least: int | None = None
     above: int | None = None
+    most: int | None = None
     choices: tuple[str, ...] = ()
 
     def read(self, values: Sequence[Any], flag: str) -> Any:
@@ -120,6 +121,8 @@ def problem_of(said: Option, value: Any, *, written: bool = False) -> str | None
         return f"must be at least {said.least}, not {value!r}"
     if said.above is not None and not value > said.above:
         return f"must be more than {said.above}, not {value!r}"
+    if said.most is not None and not value <= said.most:
+        return f"must be at most {said.most}, not {value!r}"
     return None
 
 
@@ -129,6 +132,7 @@ def described(said: Option) -> str:
         return " or ".join(f"`{choice}`" for choice in said.choices)
     bound = "" if said.least is None else f", at least {said.least}"
     bound += "" if said.above is None else f", more than {said.above}"
+    bound += "" if said.most is None else f", at most {said.most}"
     return f"{said.kind.described}{bound}{', or a list' if said.many else ''}"
 
 

@@ -49,6 +49,9 @@ __all__ = (
     "sum_up",
 )
 
+CHANGED = "context_changed"
+"""The key in a row's metadata that marks a changed context of as many tokens as before."""
+
 
 @attrs.define
 class EvalRow:
@@ -56,8 +59,9 @@ class EvalRow:
 
     A row with `error` set was not measured: it has no scores, and metrics leave it out.
     `missing` says, score by score, why an otherwise good row lacks a score. `recalled` rows come
-    from the store: the system was not called for them. That is no part of what was measured, so
-    equal rows may differ in it.
+    from the store: the system was not called for them. `example_digest` identifies the example's
+    data, so that two runs can be checked for having measured the same. Neither is part of what
+    was measured, so equal rows may differ in them.
     `dataclasses.asdict`, `fields` and `replace` work on rows as on those of a dataclass.
     """
 
@@ -77,6 +81,7 @@ class EvalRow:
     response_tokens: int = 0
     repeat: int = 0
     recalled: bool = attrs.field(default=False, eq=False)
+    example_digest: str = attrs.field(default="", eq=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain data, in field order."""
@@ -206,7 +211,9 @@ class EvalResult:
             if all(getattr(row, name) == value for name, value in wanted.items()):
                 kept.append(row)
                 positions.append(position)
-        self._require_metrics()
+        has_metrics = self.metrics or self.config.get("metrics")
+        if has_metrics or wanted.keys() != {"system"}:
+            self._require_metrics()
         config: RunConfig = {
             **self.config,
             "filter": {**self.config.get("filter", {}), **wanted},
@@ -217,11 +224,14 @@ class EvalResult:
         grouped: dict[str, list[EvalRow]] = {s: [] for s in systems if s in self.systems}
         for row in kept:
             grouped[row.system].append(row)
-        found = sum_up(grouped, self.metrics, self.config.get("score_field"))
+        left.timing = {s: t for s, t in self.timing.items() if s in grouped}
+        if not self.metrics:  # the values of one system do not depend on the others
+            left.summary = {system: self.summary.get(system, {}) for system in grouped}
+            return left
+        found = sum_up(grouped, self.metrics, self.config.get("score_field"), config=self.config)
         left.summary, left.problems = found.summary, found.problems
         left.estimates, left.undecided = found.estimates, found.undecided
         left.verdicts, left.config = found.verdicts, found.told(config)
-        left.timing = {s: t for s, t in self.timing.items() if s in grouped}
         return left
 
     def _require_metrics(self) -> None:
@@ -230,7 +240,7 @@ class EvalResult:
             return
         if not self.config.get("metrics"):
             raise ResultError(
-                "this result was read from a file and does not say what its metrics were",
+                "This result does not record its metrics, so they cannot be computed again.",
                 hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
             )
         from cbcore import metrics_of
@@ -284,11 +294,14 @@ class EvalResult:
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
         """Read a result that `to_json` or `save` wrote."""
+        from cbcore.results._checks import check_depth
         from cbcore.results._document import result_of
         from cbcore.results._saved import read_rows, read_texts
 
         try:
             data = json.loads(text)
+        except RecursionError as error:
+            raise ResultError("this result is nested too deeply") from error
         except ValueError as error:
             raise ResultError(
                 f"this is not a saved result: {error}",
@@ -296,6 +309,7 @@ class EvalResult:
             ) from error
         if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
             raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
+        check_depth(data)
         result = result_of(data, ())
         result.rows = read_rows(data["rows"])
         result.texts = read_texts(data.get("texts"), len(result.rows))

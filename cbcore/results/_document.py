@@ -46,6 +46,7 @@ def document_of(result: EvalResult) -> dict[str, Any]:
 def result_of(document: Mapping[str, Any], rows: Sequence[EvalRow]) -> EvalResult:
     """The result of what `document_of` gave, and the rows."""
     from cbcore.results import EvalResult
+    from cbcore.results._checks import check_config, check_parts
     from cbcore.results._estimates import read
 
     if document.get("schema") != _SCHEMA_VERSION:
@@ -54,11 +55,10 @@ def result_of(document: Mapping[str, Any], rows: Sequence[EvalRow]) -> EvalResul
             f"this version reads {_SCHEMA_VERSION}",
             hint="update cbcore",
         )
+    check_parts(document)
     names = ("summary", "timing", "config", "estimates", "undecided")
-    parts = {name: document.get(name, {}) for name in names}
-    parts |= {name: document.get(name, []) for name in ("problems", "verdicts")}
-    for name, part in parts.items():
-        if not isinstance(part, list if name in ("problems", "verdicts") else dict):
-            raise ResultError(f"{name!r} of this result is a {type(part).__name__}")
+    parts: dict[str, Any] = {name: document.get(name) or {} for name in names}
+    parts |= {name: document.get(name) or [] for name in ("problems", "verdicts")}
+    check_config(parts["config"])
     parts["estimates"], parts["verdicts"] = read(parts["estimates"], parts["verdicts"])
     return EvalResult(rows=rows, sections=sections_of(document), **parts)

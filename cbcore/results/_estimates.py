@@ -26,12 +26,14 @@ def written(estimate: Estimate) -> dict[str, Any]:
         "n": estimate.n,
         "method": estimate.method,
         "clusters": estimate.clusters,
+        "best_of": estimate.best_of,
         "value": json_safe(estimate.value),
     }
 
 
 def read(estimates: dict[str, Any], verdicts: list[Any]) -> tuple[Estimates, list[Verdict]]:
     """What `to_dict` wrote of estimates and verdicts."""
+    from cbcore.results._checks import check_fields
     from cbcore.results.verdicts import Verdict  # few who write a result have one
 
     try:
@@ -40,6 +42,8 @@ def read(estimates: dict[str, Any], verdicts: list[Any]) -> tuple[Estimates, lis
             for system, of_system in estimates.items()
         }
         known = {field.name for field in attrs.fields(Verdict)}
+        for one in verdicts:
+            check_fields("a verdict", one, Verdict)
         told = [Verdict(**{k: v for k, v in one.items() if k in known}) for one in verdicts]
     except (TypeError, AttributeError, KeyError, ValueError) as error:
         raise ResultError(f"the estimates of this result cannot be read: {error}") from error
@@ -56,4 +60,5 @@ def _estimate(written: dict[str, Any]) -> Estimate:
         interval=interval,
         method=method,
         clusters=written.get("clusters"),
+        best_of=written.get("best_of"),
     )

@@ -19,7 +19,7 @@ __all__ = ("FlatColumns",)
 
 _FIELDS = (
     *("system", "example_id", "input_tokens", "output_tokens", "latency", "dataset", "error"),
-    *("response", "response_tokens", "repeat", "recalled"),
+    *("response", "response_tokens", "repeat", "recalled", "example_digest"),
 )
 _MISSING = "missing"
 _TAKEN = {*_FIELDS, _MISSING, "scores", "metadata"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.exceptions import ResultError
 from cbcore.plain import json_safe
+from cbcore.results._checks import fits, is_number
 from cbcore.results._document import document_of
 from cbcore.results._examples import NO_TEXTS, Texts
 from cbcore.secrets import are_known, hide
@@ -122,7 +123,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "response": (str, type(None)),
     "response_tokens": (int, float),
     "repeat": (int,),
+    "recalled": (bool,),
+    "example_digest": (str,),
 }
+_NUMBERS = ("input_tokens", "output_tokens", "response_tokens", "repeat", "latency")
 
 
 def read_rows(data: Any) -> list[EvalRow]:
@@ -139,19 +143,26 @@ def read_rows(data: Any) -> list[EvalRow]:
             made = EvalRow(**row)
             made.latency = math.nan if made.latency is None else made.latency
             for name, types in _TYPES.items():
-                if not isinstance(value := getattr(made, name), types):
+                value = getattr(made, name)
+                if not isinstance(value, types) or (name in _NUMBERS and not _fits(name, value)):
                     raise TypeError(f"{name!r} of row {number} is {value!r:.80}")
+            if not fits(made.missing, dict[str, str]) or None in made.missing.values():
+                raise TypeError(f"'missing' of row {number} is {made.missing!r:.80}")
             scores: dict[str, Any] = made.scores
             for name, score in list(scores.items()):
                 if score is None:
                     made.missing.setdefault(name, "it was no finite number")
                     del scores[name]
-                elif not isinstance(score, int | float):
+                elif not (isinstance(score, bool) or is_number(score)):
                     raise TypeError(f"the score {name!r} of row {number} is {score!r:.80}")
             rows.append(made)
     except TypeError as error:
         raise ResultError(f"a row of this result cannot be read: {error}") from error
     return rows
+
+
+def _fits(name: str, value: Any) -> bool:
+    return is_number(value) or (name == "latency" and math.isnan(value))
 
 
 def read_texts(data: Any, n_rows: int) -> list[Texts] | None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cbcore.boundary import contained
+from cbcore.exceptions import CBError
 from cbcore.introspection import public_attributes
 from cbcore.results._idle import with_idle
+from cbcore.results.thresholds import THRESHOLD
 from cbcore.stats import Estimate, Measured, Units, estimate_of
-from cbcore.stats._estimates import FEW_CLUSTERS
+from cbcore.stats._estimates import FEW_CLUSTERS, FEWEST_UNITS
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
@@ -32,8 +34,8 @@ Estimates: TypeAlias = dict[str, dict[str, Estimate]]
 class SummedUp:
     """The summary, how sure its values are, and what went wrong.
 
-    `undecided` names, for each metric by which one system is best, those whose value the examples
-    do not tell from the best one's. `idle` are the names of metrics that gave no value to any
+    `undecided` names, for each metric by which one system is best, the systems that are not
+    significantly different from it. `idle` are the names of metrics that gave no value to any
     system, and did not fail.
     """
 
@@ -53,6 +55,8 @@ def sum_up(
     rows_by_system: Mapping[str, Sequence[EvalRow]],
     metrics: Sequence[Any],
     score_field: str | None = None,
+    *,
+    config: RunConfig | None = None,
 ) -> SummedUp:
     """Compute every metric for every system.
 
@@ -60,12 +64,30 @@ def sum_up(
     same key, the first keeps it and the later ones are qualified by what sets them apart:
     `mean_score`, `mean_score[score_field=recall]`. Of each `Measured` value it is said how sure
     it is, and who is as good as the best; with a `score_field`, also what to make of each
-    system, where there are several.
+    system. `config` describes the run of the rows: its systems, and
+    the threshold from which a score is right.
     """
     found = SummedUp({system: {} for system in rows_by_system})
     found.estimates = {system: {} for system in rows_by_system}
     several = len(rows_by_system) > 1
     units = _LazyUnits(rows_by_system, keyed=several)
+    known = config or {}
+    threshold = float(known.get("threshold", THRESHOLD))
+    rows = (row for of_system in rows_by_system.values() for row in of_system)
+    if score_field is not None and (
+        several or not any(row.scores.get(score_field, 0.0) >= threshold for row in rows)
+    ):
+        from cbcore.results.verdicts import verdicts_of
+
+        # A run is over by now: whatever its rows hold, it must not be lost.
+        with contained() as tried:
+            found.verdicts = verdicts_of(
+                *(rows_by_system, score_field, units),
+                threshold=threshold,
+                records=known.get("systems") or (),
+            )
+        if tried.error is not None:
+            found.problems.append(f"systems could not be compared: {tried.reason}")
     taken: set[str] = set()
     gave: set[str] = set()
     for position, metric in enumerate(metrics):
@@ -88,14 +110,6 @@ def sum_up(
                 found.summary[system][unique[key]] = float(value) if finite else None  # type: ignore[arg-type]
         _add_estimates(found, metric, values_by_system, unique, units)
     found.idle -= gave  # of two with one name, nobody could tell which it is
-    if several and score_field is not None:
-        from cbcore.results.verdicts import verdicts_of
-
-        # A run is over by now: whatever its rows hold, it must not be lost.
-        with contained() as tried:
-            found.verdicts = verdicts_of(rows_by_system, score_field, units)
-        if tried.error is not None:
-            found.problems.append(f"systems could not be compared: {tried.reason}")
     found.problems += _few_clusters(found.estimates, units)
     return found
 
@@ -116,6 +130,8 @@ def _values(
                 if value is not None and not isinstance(value, Measured):
                     per_system[key] = float(value)
         return values, None
+    if isinstance(tried.error, CBError):
+        return {}, f"metric {_name(metric)!r} is missing: {tried.error.message}"
     return {}, f"metric {_name(metric)!r} failed: {tried.reason}"
 
 
@@ -142,15 +158,40 @@ def _add_estimates(
                 if estimate is not None and math.isfinite(value):
                     found.estimates[system][names[key]] = estimate
         if units.keyed:
-            from cbcore.results.verdicts import not_told_from_best
+            from cbcore.results.verdicts import allow_for_choice, find_unranked, not_told_from_best
 
+            score = getattr(metric, "score_field", None)
+            left_out = find_unranked(found.verdicts, by_score=score is not None)
             for name, by_system in measured.items():
-                if (alike := not_told_from_best(by_system, units)) is not None:
-                    found.undecided[name] = alike
+                ranked = {
+                    s: value
+                    for s, value in by_system.items()
+                    if s not in left_out and math.isfinite(value)
+                }
+                # A low cost of a pass is not quality, which the verdicts are on.
+                on_same = [
+                    one
+                    for one in found.verdicts
+                    if one.score == score and by_system[next(iter(by_system))].better == "higher"
+                ]
+                if (alike := not_told_from_best(ranked, units, on_same)) is None:
+                    continue
+                found.undecided[name] = alike
+                best = _best(ranked)
+                for system in (s for s, value in ranked.items() if float(value) == best):
+                    if (estimate := found.estimates[system].get(name)) is not None:
+                        found.estimates[system][name] = allow_for_choice(
+                            estimate, ranked[system], units[system], len(ranked)
+                        )
     if tried.error is not None:
         found.problems.append(
             f"metric {_name(metric)!r}: how sure it is cannot be said: {tried.reason}"
         )
+
+
+def _best(ranked: Mapping[str, Measured]) -> float:
+    better = next(value.better for value in ranked.values())
+    return (max if better == "higher" else min)(map(float, ranked.values()))
 
 
 class _LazyUnits(dict[str, Units]):
@@ -167,7 +208,7 @@ class _LazyUnits(dict[str, Units]):
 
 
 def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]:
-    """A remark where intervals rest on a handful of clusters."""
+    """A remark if intervals, or tests, rest on few clusters."""
     counts = [
         estimate.clusters
         for system, of_system in estimates.items()
@@ -177,9 +218,11 @@ def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]
     ]
     if not counts or min(counts) >= FEW_CLUSTERS:
         return []
-    return [
-        f"intervals rest on {min(counts)} clusters; with fewer than {FEW_CLUSTERS} they are rough"
-    ]
+    fewest = min(counts)
+    if fewest < FEWEST_UNITS:
+        why = f"too few independent sources to test ({fewest}; at least {FEWEST_UNITS} needed)"
+        return [f"{why}: no system is marked as best or as a tie"]
+    return [f"intervals rest on {fewest} clusters; with fewer than {FEW_CLUSTERS} they are rough"]
 
 
 def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:

@@ -1,18 +1,18 @@
-"""Whose fault a wrong answer is: the compressor that dropped the evidence, or the reader.
+"""The cause of each wrong answer: the compressor dropped the evidence, or the reader missed it.
 
-A chain `compressor | reader` is looked at beside the same reader with the whole context:
+A chain `compressor | reader` is compared with the same reader and the whole context:
 
 | cause | with the whole context | behind the compressor |
 |---|---|---|
-| `dropped` | right | wrong, and evidence is gone |
-| `misread` | right | wrong, although the evidence is there |
-| `lost` | right | wrong, and nothing is known of the evidence |
-| `unable` | wrong | wrong |
-| `gained` | wrong | right |
-| `kept` | right | right |
+| `evidence_dropped` | right | wrong, and the evidence is gone |
+| `reader_missed` | right | wrong, although the evidence is there |
+| `unknown` | right | wrong, and it cannot be told whether the evidence is there |
+| `reader_fails` | wrong | wrong |
+| `improved` | wrong | right |
+| `still_right` | right | right |
 
-A system of one piece, such as a proxy, shows no reader: it is looked at beside the first system
-that has the whole context.
+A system that is not a chain, such as a proxy, is compared with the first system that has the whole
+context.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from cbcore.results import EvalResult, EvalRow
 
 __all__ = ("CAUSES", "Attribution", "attribute", "attributions_of", "cause_of")
 
-Cause = Literal["dropped", "misread", "lost", "unable", "gained", "kept"]
+Cause = Literal[
+    "evidence_dropped", "reader_missed", "unknown", "reader_fails", "improved", "still_right"
+]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 RETENTION = "context_retention"
@@ -128,42 +130,42 @@ def _attributed(
         return Attribution(system, reader.name, None, missing=told)
     theirs = seen[baseline].right
     causes = {
-        key: _cause(theirs[key], right, seen[system].n_lost.get(key))
+        key: _cause(theirs[key], right, seen[system].states.get(key))
         for key, right in seen[system].right.items()
         if key in theirs
     }
     return Attribution(system, reader.name, baseline, causes)
 
 
-def _cause(full: bool, right: bool, n_lost: int | None) -> Cause:
+def _cause(full: bool, right: bool, state: str | None) -> Cause:
     if right:
-        return "kept" if full else "gained"
+        return "still_right" if full else "improved"
     if not full:
-        return "unable"
-    if n_lost is None:
-        return "lost"
-    return "dropped" if n_lost else "misread"
+        return "reader_fails"
+    known: dict[str | None, Cause] = {"lost": "evidence_dropped", "kept": "reader_missed"}
+    return known.get(state, "unknown")
 
 
 @attrs.define(repr=False)
 class _Seen:
-    """What one system did: which answers are right, and how many pieces of evidence were lost."""
+    """Of one system, which answers are right, and whether their evidence was kept."""
 
     right: dict[Key, bool] = attrs.Factory(dict)
-    n_lost: dict[Key, int] = attrs.Factory(dict)
+    states: dict[Key, str] = attrs.Factory(dict)
     n_input: int = 0
     n_output: int = 0
     has_answers: bool = False
 
     @property
     def is_whole(self) -> bool:
-        return self.n_output >= self.n_input
+        """Whether it sends no less than it was given, and keeps all evidence that is known."""
+        return self.n_output >= self.n_input and set(self.states.values()) <= {"kept"}
 
     @property
     def is_tidied(self) -> bool:
         """Whether it is not whole, and all that matters is there: white space was, perhaps, not."""
         kept = self.n_output >= NEARLY_WHOLE * self.n_input
-        return kept and not self.is_whole and not any(self.n_lost.values())
+        return kept and not self.is_whole and "lost" not in self.states.values()
 
     @classmethod
     def of(cls, rows: Iterable[EvalRow], score_field: str, threshold: float) -> _Seen:
@@ -178,8 +180,8 @@ class _Seen:
             if score_field in row.scores:
                 found.right[key] = row.scores[score_field] >= threshold
             told = row.metadata.get(RETENTION)
-            if isinstance(told, Mapping) and isinstance(told.get("lost"), int):
-                found.n_lost[key] = told["lost"]
+            if isinstance(told, Mapping) and isinstance(told.get("state"), str):
+                found.states[key] = told["state"]
         return found
 
 

@@ -18,6 +18,9 @@ __all__ = ("TRACEBACK", "Cause", "Causes", "causes_of")
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""
 
+RETURNED = "the evaluator returned"
+"""How the reason for a missing score begins if an evaluator returned something else."""
+
 _VARYING = lazy_pattern(
     r"(?P<code>\b(?:status|code|errno|http|signal|version)\b[^\w\s]*\s?[^\w\s]*\d+)"
     r"|0x[0-9a-f]+"  # where an object was
@@ -52,6 +55,11 @@ class Cause:
     example_id: str | int
     traceback: str = ""
     score: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether code failed: a score can also be missing for a reason that its evaluator gives."""
+        return self.kind == "error" or bool(self.traceback) or self.reason.startswith(RETURNED)
 
 
 def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:

@@ -31,6 +31,11 @@ class Family:
         """Its systems, the smallest first."""
         return [system for _, system in self.points]
 
+    @property
+    def n_looks(self) -> int:
+        """How many points a bisection runs at most."""
+        return len(self.points).bit_length()
+
 
 def families_of(systems: Iterable[Mapping[str, Any]]) -> list[Family]:
     """The families among records of systems, as `EvalResult.config["systems"]` has them.

@@ -145,13 +145,13 @@ def notice_arguments(arguments: Sequence[str]) -> None:
 
 
 def notice_environment() -> None:
-    """Remember environment variables that are named like keys, and logins in addresses."""
+    """Remember environment variables that are named like keys, and keys and logins in others."""
     for name, value in os.environ.items():
         if is_secret_setting(name, value):
             remember(value)
-        elif "://" in value and "@" in value:
-            for login in filter(is_telling, found_in(value)):
-                know(login)
+        elif "=" in value or ("://" in value and "@" in value):
+            for part in filter(is_telling, found_in(value)):
+                know(part)
 
 
 def notice_parameters(parameters: Mapping[str, Any]) -> None:

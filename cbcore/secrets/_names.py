@@ -10,15 +10,22 @@ from cbcore.lazy import lazy_pattern
 
 _ALWAYS = lazy_pattern(
     r"(?:^token|(?:^|_)(?:"
-    r"(?:api|access|private|secret|signing|encryption|auth|account|subscription|ssh"
-    r"|openai|anthropic|azure|gemini|google|mistral|cohere|groq|huggingface|hf)_?keys?"
-    r"|(?:auth|access|api|bearer|hf|session|refresh|id|personal|github|gitlab|bot)_tokens?"
-    r"|secrets?|password|passwd|pwd|passphrase|authorization|bearer|cookies?|credentials?"
-    r"|webhook(?:_url)?))$",
+    r"(?:api|access|private|secret|signing|encryption|auth|account|subscription|ssh|master"
+    r"|functions|openai|anthropic|azure|gemini|google|mistral|cohere|groq|huggingface|hf)_?keys?"
+    r"|(?:auth|access|api|bearer|hf|session|refresh|id|personal|github|gitlab|bot|sas)_?tokens?"
+    r"|[a-z0-9]*(?:password|passwd)s?|passphrase|passcode|pwd|jwt|secrets?|authorization|bearer"
+    r"|cookies?|credentials?|webhook(?:_url)?|x_auth"
+    r"|(?:db|smtp|imap|ftp|ssh|ldap|proxy|admin|root|redis|mysql|pg|postgres)_?pass))$",
     re.IGNORECASE,
 )
-_SOMETIMES = frozenset({"key", "keys", "auth", "tokens", "pat"})
-_OF_SETTINGS = lazy_pattern(r"(?:^|_)(?:keys?|token|pat|auth)$", re.IGNORECASE)
+_SOMETIMES = lazy_pattern(
+    r"(?:keys?|auth|tokens|pat)|(?:[a-z0-9_]+_)?(?:pass|pw|sig|signature)", re.IGNORECASE
+)
+"""Names of secrets and of other things: `cost_of_pass` is a number, `signature` may be a task's."""
+_OF_SETTINGS = lazy_pattern(
+    r"(?:^|_)(?:keys?|token|pat|auth)$|(?<!by)(?<!com)(?<!sur)(?<!tres)pass$|pw$", re.IGNORECASE
+)
+_NEW_WORD = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NEITHER = frozenset({"PWD"})  # where a shell says which folder it is in
 _WORD = lazy_pattern(r"[A-Za-z]?[a-z]+(?:[A-Z_.][a-z]+)*")
 """How fields, modes and columns are called: `question`, `choices.text`, `groundTruth`."""
@@ -29,20 +36,28 @@ SHORTEST = 6
 
 @functools.lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether what a parameter or header holds is secret by its name: `api_key`, `X-Api-Key`, …"""
-    name = name.replace("-", "_")
-    return _ALWAYS.search(name) is not None and not name.endswith("_env")
+    """Whether a parameter or header is secret by its name: `api_key`, `X-Api-Key`, `apiKey`, …"""
+    name = in_words(name)
+    return _ALWAYS.search(name) is not None
+
+
+def in_words(name: str) -> str:
+    """A name with `_` between its words: `clientSecret` and `X-Client-Secret` alike."""
+    return _NEW_WORD.sub("_", name.replace("-", "_"))
 
 
 def names_secret(name: str, value: Any) -> bool:
     """Whether a name makes a secret of this value.
 
-    `key`, `auth`, `tokens` and `pat` name secrets and other things: only a text that is neither
-    short nor a word counts. All other names of secrets do, whatever the value is.
+    `key`, `auth`, `tokens`, `pat`, and names that end in `pass`, `pw`, `sig` or `signature`, name
+    secrets and other things: only a text that is neither short nor a word counts. For all other
+    names of secrets, every value counts.
     """
     if is_secret_name(name):
         return True
-    return isinstance(value, str) and name.lower() in _SOMETIMES and is_telling(value)
+    if not isinstance(value, str) or _SOMETIMES.fullmatch(in_words(name)) is None:
+        return False
+    return is_telling(value)
 
 
 def is_secret_setting(name: str, value: str) -> bool:
@@ -54,7 +69,7 @@ def is_secret_setting(name: str, value: str) -> bool:
 def _names_setting(name: str) -> bool:
     if name in _NEITHER:
         return False
-    return is_secret_name(name) or _OF_SETTINGS.search(name) is not None
+    return is_secret_name(name) or _OF_SETTINGS.search(in_words(name)) is not None
 
 
 def is_telling(value: str) -> bool:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cbcore.contexts import pass_on
 from cbcore.sent import _messages, _places
 from cbcore.sent._messages import Message
-from cbcore.texts import with_rewritten_twin
 
 __all__ = ("SENT", "SentRequest", "requests_sent", "told")
 
@@ -96,7 +96,7 @@ def requests_sent(example: Mapping[str, Any], output: Mapping[str, Any]) -> list
     Where no model that tells of itself has answered, the last one is what a reader would be sent.
     Raises ValueError where the output refers to what is not there.
     """
-    now = with_rewritten_twin(example, {**example, **output})
+    now = pass_on(example, output)
     kept = output.get(SENT)
     if not kept:
         return _untold(now, output.get("usage"))

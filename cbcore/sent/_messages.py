@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from cbcore.contexts import as_json, content_of, context_of
 from cbcore.texts import context_twin
 
 Message: TypeAlias = tuple[str, str]
@@ -20,23 +20,6 @@ def written(messages: Sequence[Mapping[str, Any]], tools: Any) -> list[Message]:
     return [(TOOLS, as_json(tools)), *said] if tools else said
 
 
-def content_of(message: Mapping[str, Any]) -> str:
-    """The text of a message; parts that are none, and calls of tools, as JSON."""
-    content = message.get("content")
-    parts = content if isinstance(content, list | tuple) else [] if content is None else [content]
-    texts = []
-    for part in parts:
-        text = part.get("text") if isinstance(part, Mapping) else part
-        texts.append(text if isinstance(text, str) else as_json(part))
-    if calls := message.get("tool_calls"):
-        texts.append(as_json(calls))
-    return "\n\n".join(texts)
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-
-
 def in_common(before: Sequence[Message], after: Sequence[Message]) -> int:
     """How many messages two requests begin with alike."""
     for n, (one, other) in enumerate(zip(before, after, strict=False)):
@@ -47,8 +30,8 @@ def in_common(before: Sequence[Message], after: Sequence[Message]) -> int:
 
 def plain(example: Mapping[str, Any]) -> list[list[Message]]:
     """Context and question as one message; the question alone where the context repeats it."""
-    fields = ("question",) if context_twin(example) else ("context", "question")
-    texts = [content_of({"content": example.get(field)}) for field in fields]
+    context = None if context_twin(example) else context_of(example)
+    texts = [content_of({"content": text}) for text in (context, example.get("question"))]
     said = "\n\n".join(text for text in texts if text.strip())
     return [[("user", said)]] if said else []
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from cbcore.sent._messages import TOOLS, as_json
+from cbcore.contexts import as_json
+from cbcore.sent._messages import TOOLS
 
 GIVEN = "given"
 REPLIES = "turn_responses"

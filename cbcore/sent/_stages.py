@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cbcore.contexts import pass_on
 from cbcore.sent import SENT, replies_of
 from cbcore.sent._places import Move
-from cbcore.texts import with_rewritten_twin
 
 _ANSWERS = ("response", "tool_calls")
 _FACTS = ("stage", "to", "usage", "lost", "cost_usd")
@@ -55,7 +55,7 @@ class Stages:
         """What the chain tells, which was given this and returns that; nothing of a mere reader."""
         if all("plain" in note.kept[0] for note in self._notes):
             return []
-        chain = given, with_rewritten_twin(given, {**given, **output})
+        chain = given, pass_on(given, output)
         return [entry for note in self._notes for entry in note.moved(chain)]
 
     def spent(self) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ class _Note:
 
     def moved(self, chain: tuple[Mapping[str, Any], Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The same, told by the chain."""
-        now = with_rewritten_twin(self._given, {**self._given, **self._output})
+        now = pass_on(self._given, self._output)
         move = Move((self._given, now), chain)
         entries = [dict(entry) for entry in self.kept]
         if "stage" not in entries[0]:  # else it is a chain itself, and has named its stages

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.stats._distributions import t_quantile, t_two_sided
 from cbcore.stats._estimates import (
+    FEW_CLUSTERS,
+    FEWEST_UNITS,
     Estimate,
     mean_of,
     paired_mean_of,
     ratio_of,
+    wilson,
 )
 from cbcore.stats._measured import (
     Measured,
+    Terms,
     estimate_of,
     measured_mean,
     measured_quantile,
@@ -28,18 +32,26 @@ from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:
     from cbcore.stats._paired import (
+        Difference,
+        difference_of,
         examples_needed,
         holm,
         lower_bound_of,
         paired_p_value,
+        reach_of,
         smallest_effect,
     )
 
 __all__ = (
     "CLUSTER",
+    "FEWEST_UNITS",
+    "FEW_CLUSTERS",
+    "Difference",
     "Estimate",
     "Measured",
+    "Terms",
     "Units",
+    "difference_of",
     "estimate_of",
     "examples_needed",
     "holm",
@@ -53,9 +65,11 @@ __all__ = (
     "quantile_at",
     "quantile_of",
     "ratio_of",
+    "reach_of",
     "smallest_effect",
     "t_quantile",
     "t_two_sided",
+    "wilson",
 )
 
 

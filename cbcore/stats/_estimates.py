@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Sequence
 from operator import eq, mul, sub
@@ -14,10 +15,23 @@ CONFIDENCE = 0.95
 """How many of 100 intervals hold the true value, as a share."""
 
 FEW_CLUSTERS = 30
-"""Below so many clusters an interval is itself a guess, and that is said."""
+"""With fewer clusters intervals are rough, and the report warns."""
+
+FEWEST_UNITS = 6
+"""Fewer independent units are not tested: signs of 5 units cannot give a p-value below 0.06."""
 
 MOST_FEW = 16
-"""Up to so many pairs that differ, and half of all, are few: the spread of them tells little."""
+"""Up to 16 pairs that differ, and at most half of all pairs, are few: their spread is unreliable."""
+
+FEWEST_ON_A_SIDE = 6
+"""With fewer gains, or fewer losses, a sample can miss that side."""
+
+MOST_SKEWED = 1.0
+"""Differences with a larger skewness, of either sign, are not close to symmetric."""
+
+
+MOST_SWAYED = 10_000
+"""With more differences, two more of them change no bound that is printed, skewed or not."""
 
 
 @attrs.frozen
@@ -27,6 +41,7 @@ class Estimate:
     `interval` are the lower and the upper bound of the 95 % interval, infinite where there is no
     bound, and `method` says how it was made. `clusters` is the number of clusters, or of examples
     tried several times, that stand for the sample; None where each row stands for itself.
+    `best_of` is set for the best of several systems: the interval allows for choosing it.
     """
 
     value: float
@@ -35,6 +50,12 @@ class Estimate:
     interval: tuple[float, float] | None = attrs.field(default=None, kw_only=True)
     method: str | None = attrs.field(default=None, kw_only=True)
     clusters: int | None = attrs.field(default=None, kw_only=True)
+    best_of: int | None = attrs.field(default=None, kw_only=True)
+
+    @property
+    def is_testable(self) -> bool:
+        """Whether there are enough independent units to test a difference of such values."""
+        return (self.n if self.clusters is None else self.clusters) >= FEWEST_UNITS
 
     @property
     def is_bounded(self) -> bool:
@@ -43,7 +64,11 @@ class Estimate:
 
 
 def mean_of(
-    values: Sequence[float], groups: Sequence[Hashable] | None = None, *, n: int | None = None
+    values: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    n: int | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Estimate | None:
     """The mean and its standard error; None without values.
 
@@ -57,7 +82,7 @@ def mean_of(
         return None
     mean = _mean(values)
     if groups is not None:
-        return clustered_mean(mean, values, groups, size if n is None else n)
+        return clustered_mean(mean, values, groups, size if n is None else n, confidence)
     if size == 1:
         return Estimate(mean, None, 1)
     deviations = [value - mean for value in values]
@@ -65,11 +90,16 @@ def mean_of(
     stderr = math.sqrt(squares / (size - 1) / size)
     if math.isinf(squares):  # they do not fit into a float, their root does
         stderr = math.hypot(*deviations) / math.sqrt((size - 1) * size)
-    return Estimate(mean, stderr, size, interval=around(mean, stderr, size - 1), method="t")
+    bounds = around(mean, stderr, size - 1, confidence)
+    return Estimate(mean, stderr, size, interval=bounds, method="t")
 
 
 def rate_of(
-    values: Sequence[float], groups: Sequence[Hashable] | None = None, *, n: int | None = None
+    values: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    n: int | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Estimate | None:
     """The share of ones among zeros and ones, with Wilson's interval; None without values.
 
@@ -83,11 +113,12 @@ def rate_of(
     rate = math.fsum(values) / size
     if groups is None:
         naive = math.sqrt(rate * (1 - rate) / size)
-        return Estimate(rate, naive, size, interval=wilson(rate, size), method="wilson")
+        z = t_quantile((1 + confidence) / 2, math.inf)
+        return Estimate(rate, naive, size, interval=wilson(rate, size, z), method="wilson")
     clustered = clustered_mean(rate, values, groups, size if n is None else n)
     if clustered.stderr is None:
         return clustered
-    bounds = clustered_wilson(rate, clustered, size)
+    bounds = clustered_wilson(rate, clustered, size, confidence)
     return attrs.evolve(clustered, interval=bounds, method="wilson-clustered")
 
 
@@ -97,14 +128,18 @@ def ratio_of(
     groups: Sequence[Hashable] | None = None,
     *,
     n: int | None = None,
+    reach: float | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Estimate | None:
     """Σ numerators / Σ denominators; None where the denominators add up to nothing.
 
-    The standard error is that of the delta method; the interval is Fieller's, which is unbounded
-    where the sample does not tell the denominator from zero. Of what cannot be negative it ends
-    at zero. Where few numerators differ from their denominators, it is that of a sample with two
-    more that do: see `paired_mean_of`. Where none does there is neither: nothing was seen to
-    vary, which does not tell by how much it may.
+    The standard error is that of the delta method. The interval is Fieller's, which is unbounded
+    if the sample does not tell the denominator from zero. If all denominators are positive, each
+    end is at least as far out as that of the jackknife, which holds for skewed amounts. Amounts
+    that cannot be negative end the interval at zero. If few numerators differ from their
+    denominators, or from zero, two more are counted: see `paired_mean_of`. If none differs there
+    is neither standard error nor interval. So x/y and (y - x)/y always have complementary
+    intervals.
     """
     size = len(numerators)
     below = math.fsum(denominators)
@@ -116,17 +151,24 @@ def ratio_of(
         x, y = group_sums(x, groups), group_sums(y, groups)
     questions = size if n is None else n
     clusters = None if groups is None else len(x)
-    if len(x) < 2 or x == y:
+    if len(x) < 2 or x == y or not any(x):
         return Estimate(ratio, None, questions, clusters=clusters)
     count = len(x)
     residuals = [a - ratio * b for a, b in zip(x, y, strict=True)]
     spread = math.fsum(map(mul, residuals, residuals)) / (count - 1)
     stderr = math.sqrt(spread * count) / abs(below)
     lowest = min(*x, *y)
-    if extra := _two_more(list(map(sub, x, y))):
-        mean_y = below / count
+    mean_y = below / count
+    farthest = 0.0 if groups is not None or reach is None else reach
+    if extra := _two_more(list(map(sub, x, y)), farthest):
         x, y = [*x, mean_y + extra, mean_y - extra], [*y, mean_y, mean_y]
-    bounds = _fieller(x, y)
+    elif extra := _two_more(x, farthest):
+        x, y = [*x, extra, -extra], [*y, mean_y, mean_y]
+    bounds = _fieller(x, y, confidence)
+    varies = stderr > 1e-12 * abs(ratio)  # by more than rounding
+    if varies and min(y) > 0 and all(map(math.isfinite, bounds)):
+        wide = _jackknife(x, y, confidence)
+        bounds = min(bounds[0], wide[0]), max(bounds[1], wide[1])
     if math.isfinite(bounds[0]) and lowest >= 0:
         bounds = max(0.0, bounds[0]), bounds[1]
     method = "fieller" if all(map(math.isfinite, bounds)) else "fieller-unbounded"
@@ -141,10 +183,10 @@ def paired_mean_of(
 ) -> Estimate | None:
     """The mean of paired differences and its standard error, as bounds are to be taken from them.
 
-    Those of `mean_of`, unless few differ: what is rare was seen too seldom to tell how often it
-    is. Then two more are counted, one that gains and one that loses as much as any that was seen
-    (Agresti and Min 2005; Bonett and Price 2012), or where none differs as much as any can, which
-    is `reach`. None where nothing is known of the spread: of one value, or without a `reach`.
+    Those of `mean_of`, unless the sample can miss rare differences (see `misses_some`). Then two
+    more are counted, a gain and a loss (Agresti and Min 2005; Bonett and Price 2012). They are as
+    large as any can be, which is `reach`; in groups, or without a `reach`, as the largest that was
+    seen. None where nothing is known of the spread: of one value, or without a `reach`.
     """
     plain = mean_of(differences, groups)
     if plain is None or plain.stderr is None:
@@ -156,6 +198,8 @@ def paired_mean_of(
         if reach is None:
             return None
         extra = reach * size
+    elif groups is None and reach is not None:
+        extra = max(reach, *map(abs, sums)) if misses_some(sums) else 0.0
     else:
         extra = _two_more(sums)
     if not extra:
@@ -170,12 +214,37 @@ def paired_mean_of(
     )
 
 
-def _two_more(differences: Sequence[float]) -> float:
-    """The largest difference, where few are not zero; 0 where many are, or none."""
+def misses_some(differences: Sequence[float]) -> bool:
+    """Whether rare differences of a size that was not seen could change the result.
+
+    That is so if few of them are not zero, if few are gains or few are losses, or if they are
+    skewed.
+    """
+    if _two_more(differences):
+        return True
+    gains, losses = (sum(map(side, differences)) for side in ((0.0).__lt__, (0.0).__gt__))
+    if min(gains, losses) < FEWEST_ON_A_SIDE:
+        return True
+    n = len(differences)
+    if n > MOST_SWAYED:
+        return False
+    mean = math.fsum(differences) / n
+    apart = [d - mean for d in differences]
+    squares = list(map(mul, apart, apart))
+    deviation = math.sqrt(math.fsum(squares) / n)
+    if not deviation:
+        return False
+    return abs(math.fsum(map(mul, squares, apart)) / n) > MOST_SKEWED * deviation**3
+
+
+def _two_more(differences: Sequence[float], reach: float = 0.0) -> float:
+    """The largest difference, or the `reach`, if few are not zero; 0 if many are, or none."""
     largest = max(map(abs, differences), default=0.0)
     # What is left of equal values after rounding is no difference.
-    moved = sum(abs(d) > 1e-12 * largest for d in differences)
-    return largest if 2 * moved <= len(differences) and moved <= MOST_FEW else 0.0
+    moved = itertools.islice((1 for d in differences if abs(d) > 1e-12 * largest), MOST_FEW + 1)
+    n_moved = sum(moved)  # of many, only that they are more than few
+    is_few = n_moved and 2 * n_moved <= len(differences) and n_moved <= MOST_FEW
+    return max(largest, reach) if is_few else 0.0
 
 
 def around(
@@ -196,7 +265,9 @@ def wilson(rate: float, n: float, z: float | None = None) -> tuple[float, float]
     return max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate))
 
 
-def clustered_wilson(rate: float, seen: Estimate, size: int) -> tuple[float, float]:
+def clustered_wilson(
+    rate: float, seen: Estimate, size: int, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """Wilson's interval around a rate, of zeros and ones that are `seen` to hang together.
 
     It is that of as many independent ones as would be as uncertain (Korn and Graubard 1998).
@@ -206,7 +277,7 @@ def clustered_wilson(rate: float, seen: Estimate, size: int) -> tuple[float, flo
     effective = float(n_groups)
     if seen.stderr and naive > 0:
         effective = min(size, size * (naive / seen.stderr) ** 2)
-    return wilson(rate, effective, t_quantile((1 + CONFIDENCE) / 2, n_groups - 1))
+    return wilson(rate, effective, t_quantile((1 + confidence) / 2, n_groups - 1))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -224,7 +295,11 @@ def group_sums(values: Sequence[float], groups: Sequence[Hashable]) -> list[floa
 
 
 def clustered_mean(
-    mean: float, values: Sequence[float], groups: Sequence[Hashable], n: int
+    mean: float,
+    values: Sequence[float],
+    groups: Sequence[Hashable],
+    n: int,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     sums = group_sums([value - mean for value in values], groups)
     count = len(sums)
@@ -232,16 +307,28 @@ def clustered_mean(
         return Estimate(mean, None, n, clusters=count)
     variance = math.fsum(map(mul, sums, sums)) * count / (count - 1) / len(values) ** 2
     stderr = math.sqrt(variance)
-    bounds = around(mean, stderr, count - 1)
+    bounds = around(mean, stderr, count - 1, confidence)
     return Estimate(mean, stderr, n, interval=bounds, method="t-clustered", clusters=count)
 
 
-def _fieller(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+def _jackknife(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple[float, float]:
+    """Around a ratio of sums, by how far it moves without each unit; all `y` are positive."""
+    n, above, below = len(x), math.fsum(x), math.fsum(y)
+    without = [(above - a) / (below - b) for a, b in zip(x, y, strict=True)]
+    middle = math.fsum(without) / n
+    apart = [one - middle for one in without]
+    stderr = math.sqrt(math.fsum(map(mul, apart, apart)) * (n - 1) / n)
+    return around(above / below, stderr, n - 1, confidence)
+
+
+def _fieller(
+    x: Sequence[float], y: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """The ratios of means that the sample does not refute (Fieller 1954)."""
     n = len(x)
     mean_x, mean_y = math.fsum(x) / n, math.fsum(y) / n
     from_x, from_y = [a - mean_x for a in x], [b - mean_y for b in y]
-    scale = t_quantile((1 + CONFIDENCE) / 2, n - 1) ** 2 / (n * (n - 1))
+    scale = t_quantile((1 + confidence) / 2, n - 1) ** 2 / (n * (n - 1))
     xx = math.fsum(map(mul, from_x, from_x)) * scale
     yy = math.fsum(map(mul, from_y, from_y)) * scale
     xy = math.fsum(map(mul, from_x, from_y)) * scale

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from cbcore.stats._estimates import (
+    CONFIDENCE,
     Estimate,
     left_in,
     mean_of,
@@ -29,8 +30,9 @@ class Terms:
     """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
-    `y` it is the mean of x, and `kind` says what x can be. Where there are terms for some rows
-    only, `positions` says for which. With a `quantile` it is that of x in place of the mean.
+    `y` it is the mean of x, and `kind` says what x can be; with `y`, whether both are scores.
+    Where there are terms for some rows only, `positions` says for which. With a `quantile` it is
+    that of x in place of the mean.
     """
 
     x: Sequence[float]
@@ -91,6 +93,9 @@ class Measured(float):
         self.better = better
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(Measured, better=self.better), (self.terms,)
+
 
 def measured_mean(
     values: Sequence[float],
@@ -112,9 +117,13 @@ def measured_ratio(
     denominators: Sequence[float],
     *,
     better: Literal["higher", "lower"] | None = None,
+    kind: Literal["score"] | None = None,
 ) -> Measured:
-    """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count."""
-    return Measured(Terms(numerators, denominators), better=better)
+    """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count.
+
+    `kind` says that both are scores between 0 and 1, so that rare differences are allowed for.
+    """
+    return Measured(Terms(numerators, denominators, kind), better=better)
 
 
 def measured_quantile(values: Sequence[float], quantile: float) -> Measured:
@@ -122,8 +131,13 @@ def measured_quantile(values: Sequence[float], quantile: float) -> Measured:
     return Measured(Terms(values, quantile=quantile))
 
 
-def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
-    """How sure the value is, given what was sampled; None where there is no value."""
+def estimate_of(
+    terms: Terms, units: Units | None = None, *, confidence: float = CONFIDENCE
+) -> Estimate | None:
+    """How sure the value is, given what was sampled; None where there is no value.
+
+    `confidence` is that of the interval; percentiles always have 95 %.
+    """
     groups = None
     n = None
     if units is not None:
@@ -137,10 +151,13 @@ def estimate_of(terms: Terms, units: Units | None = None) -> Estimate | None:
             return quantile_of(x, terms.quantile)
         return clustered_quantile_of(x, terms.quantile, groups, n=n)
     if terms.y is not None:
-        return ratio_of(x, terms.counted(terms.y), groups, n=n)
+        below = terms.counted(terms.y)
+        is_score = terms.kind == "score" and x and 0 <= min(*x, *below) <= max(*x, *below) <= 1
+        reach = 1.0 if is_score else None
+        return ratio_of(x, below, groups, n=n, reach=reach, confidence=confidence)
     if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):
-        return rate_of(x, groups, n=n)
-    estimate = mean_of(x, groups, n=n)
+        return rate_of(x, groups, n=n, confidence=confidence)
+    estimate = mean_of(x, groups, n=n, confidence=confidence)
     if estimate is None or estimate.interval is None or terms.kind is None or min(x) < 0:
         return estimate
     low, high = estimate.interval

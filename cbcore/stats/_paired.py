@@ -18,11 +18,13 @@ from cbcore.stats._distributions import (
 )
 from cbcore.stats._estimates import (
     CONFIDENCE,
+    FEWEST_UNITS,
     MOST_FEW,
     around,
     group_sums,
     left_in,
     mean_of,
+    misses_some,
     paired_mean_of,
 )
 from cbcore.stats._measured import Terms
@@ -36,9 +38,11 @@ _MOST_ENUMERATED = MOST_FEW
 class Difference:
     """The first system's value minus the second's, on the examples that have both.
 
-    `n` examples were paired; the first was better in `wins` of their rows, worse in `losses`.
-    `interval` and `p_value` are None for a single example, and the interval also where none
-    differs of values that can be anything.
+    `n` examples were paired; the first was better in `wins` of them, worse in `losses`. Several
+    attempts at one example count as their mean. `p_value` is None with fewer than 6 independent
+    units, `interval` for a single example, and where none differs of values that can be anything.
+    `test` names the test. `unseen` is the share of examples in which a difference may occur that
+    the sample did not show (95 %); None if the sample shows gains and losses alike.
     """
 
     value: float
@@ -50,6 +54,13 @@ class Difference:
     ties: int = 0
     losses: int = 0
     clusters: int | None = None
+    test: str | None = None
+    unseen: float | None = None
+
+    @property
+    def n_units(self) -> int:
+        """How many independent units were paired: clusters, or else examples."""
+        return self.n if self.clusters is None else self.clusters
 
 
 def difference_of(
@@ -72,37 +83,74 @@ def difference_of(
         first, second = first.at(positions), second.at(positions)
     groups = None if units.groups is None else [units.groups[i] for i in positions]
     is_ratio = first.y is not None or second.y is not None
+    n = len(positions) if groups is None else n_questions(units, positions)
+    if groups is not None and n < len(positions) and not is_ratio:
+        keys = [units.keys[i][:2] for i in positions]
+        first, second, groups = _mean_by_question(first, second, keys, groups)
+        raw = list(map(sub, first.x, second.x))
+    if not is_ratio and not units.clustered:
+        groups = None
     differences, value = raw, 0.0
     if is_ratio:
         found = _linearised(first, second)
         if found is None:
             return None
         differences, value = found
-    n = len(positions) if groups is None else n_questions(units, positions)
     estimate = mean_of(differences, groups, n=n)
     if estimate is None:
         return None
     value += estimate.value
-    bounds = p_value = None
+    bounds = tested = None
+    reach = None if is_ratio else reach_of(first.x, second.x)
     if estimate.stderr is not None:
-        df = (estimate.clusters or len(positions)) - 1
-        reach = None if is_ratio else reach_of(first.x, second.x)
+        df = (estimate.clusters or len(differences)) - 1
         steady = estimate if is_ratio else paired_mean_of(raw, groups, reach=reach)
         if steady is not None and steady.stderr is not None:
             low, high = around(value if is_ratio else steady.value, steady.stderr, df, confidence)
             bounds = (low, high) if reach is None else (max(low, -reach), min(high, reach))
-        p_value = (
-            _ratio_p_value(first, second, groups)
+    n_units = n if estimate.clusters is None else estimate.clusters
+    if n_units >= FEWEST_UNITS:
+        tested = (
+            _ratio_test(first, second, groups)
             if is_ratio
-            else paired_p_value(differences, groups)
+            else paired_test(differences, groups, reach=reach)
         )
+    p_value, test = tested or (None, None)
     return Difference(
         *(value, estimate.stderr, n, bounds, p_value),
         wins=(wins := sum(d > 0 for d in raw)),
         ties=(ties := raw.count(0.0)),
         losses=len(raw) - wins - ties,
         clusters=estimate.clusters,
+        test=test,
+        unseen=None if is_ratio else _unseen(raw, groups, n_units),
     )
+
+
+def _mean_by_question(
+    first: Terms,
+    second: Terms,
+    keys: Sequence[Hashable],
+    groups: Sequence[Hashable],
+) -> tuple[Terms, Terms, list[Hashable]]:
+    """One value for each question, the mean of its attempts, and the group of each question."""
+    group_of = dict(zip(keys, groups, strict=True))
+    counts = group_sums([1.0] * len(keys), keys)
+    means = [
+        Terms(
+            [s / k for s, k in zip(group_sums(side.x, keys), counts, strict=True)], kind=side.kind
+        )
+        for side in (first, second)
+    ]
+    return means[0], means[1], list(group_of.values())
+
+
+def _unseen(
+    differences: Sequence[float], groups: Sequence[Hashable] | None, n_units: int
+) -> float | None:
+    """The share that, were it to differ, would show none in 5 of 100 samples: about 3/n."""
+    sums = list(differences) if groups is None else group_sums(differences, groups)
+    return 1 - 0.05 ** (1 / n_units) if misses_some(sums) else None
 
 
 def reach_of(*scores: Sequence[float]) -> float | None:
@@ -115,17 +163,20 @@ def lower_bound_of(
     groups: Sequence[Hashable] | None = None,
     *,
     reach: float | None = 1.0,
+    alpha: float = 1 - CONFIDENCE,
 ) -> float | None:
-    """What the mean of paired differences is not below, but for a chance of 5 %; one-sided.
+    """The one-sided lower bound of the mean of paired differences, at the level `alpha`.
 
-    Where few differ, two more are counted, and where none does they are `reach` apart: see
-    `paired_mean_of`. None where nothing is known of the spread.
+    It allows for rare differences that the sample can miss: see `paired_mean_of`. None if nothing
+    is known of the spread, and with fewer than 6 independent units.
     """
     steady = paired_mean_of(differences, groups, reach=reach)
     if steady is None or steady.stderr is None:
         return None
-    df = (steady.clusters or len(differences)) - 1
-    return steady.value - t_quantile(CONFIDENCE, df) * steady.stderr
+    n_units = steady.clusters or len(differences)
+    if n_units < FEWEST_UNITS:
+        return None
+    return steady.value - t_quantile(1 - alpha, n_units - 1) * steady.stderr
 
 
 def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None:
@@ -144,7 +195,9 @@ def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None
     return [a - b for a, b in zip(*effects, strict=True)], values[0] - values[1]
 
 
-def _ratio_p_value(first: Terms, second: Terms, groups: Sequence[Hashable] | None) -> float | None:
+def _ratio_test(
+    first: Terms, second: Terms, groups: Sequence[Hashable] | None
+) -> tuple[float, str] | None:
     """Whether a/b and c/d differ, by ad − bc, which has no division to make it unsteady."""
     n = len(first.x)
     sides = [(t.x, [1.0] * n if t.y is None else t.y) for t in (first, second)]
@@ -154,7 +207,7 @@ def _ratio_p_value(first: Terms, second: Terms, groups: Sequence[Hashable] | Non
     apart = mean_of(effects, groups)
     if apart is None or apart.stderr is None:
         return None
-    return _t_test(a * d - b * c, apart.stderr, (apart.clusters or n) - 1)
+    return _t_test(a * d - b * c, apart.stderr, (apart.clusters or n) - 1), "t"
 
 
 def _t_test(value: float, stderr: float, df: float) -> float:
@@ -163,28 +216,57 @@ def _t_test(value: float, stderr: float, df: float) -> float:
     return t_two_sided(value / stderr, df)
 
 
-def paired_p_value(differences: Sequence[float], groups: Sequence[Hashable] | None = None) -> float:
-    """How often differences at least as large arise when signs are a matter of chance; two-sided.
+def paired_p_value(
+    differences: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    reach: float | None = None,
+) -> float:
+    """The p-value of `paired_test`."""
+    return paired_test(differences, groups, reach=reach)[0]
 
-    Signs are those of whole groups where there are any. Where all differences are of one size,
-    as between scores of 0 and 1, it is McNemar's mid-p. With up to 16 that are not zero every
-    combination of signs is tried. Above, it is the test of Student's t, which is close by then.
+
+def paired_test(
+    differences: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    reach: float | None = None,
+) -> tuple[float, str]:
+    """How often chance alone gives a mean difference at least as large, and the name of the test.
+
+    The p-value is two-sided. Signs of the differences are flipped, of whole groups where there
+    are any. If all differences have one size, as between scores of 0 and 1, it is McNemar's mid-p.
+    With up to 16 that are not zero every combination of signs is tried; above, it is the test of
+    Student's t. If differences cannot exceed the `reach`, and the sample can miss large ones (see
+    `misses_some`), the p-value is not below that of a sample with one such gain and one such loss
+    more.
     """
     sums = list(differences) if groups is None else group_sums(differences, groups)
     largest = max(map(abs, sums), default=0.0)
     # What is left of equal scores after rounding is no difference.
     moved = [d for d in sums if abs(d) > 1e-12 * largest]
+    full_size = groups is None and reach is not None and largest >= reach * (1 - 1e-9)
     if not moved:
-        return 1.0
+        return 1.0, "mcnemar-mid-p"
     if max(map(abs, moved)) - min(map(abs, moved)) <= 1e-9 * largest:
         gained = sum(d > 0 for d in moved)
-        return mcnemar_mid_p(gained, len(moved) - gained)
-    if len(moved) <= _MOST_ENUMERATED:
-        return _enumerated(moved)
-    estimate = mean_of(sums)
-    if estimate is None or estimate.stderr is None:
-        return 1.0
-    return _t_test(estimate.value, estimate.stderr, len(sums) - 1)
+        p_value, test = mcnemar_mid_p(gained, len(moved) - gained), "mcnemar-mid-p"
+        if full_size:
+            return p_value, test
+    elif len(moved) <= _MOST_ENUMERATED:
+        p_value, test = _enumerated(moved), "sign-flips"
+    else:
+        plain = mean_of(sums)
+        stderr = 0.0 if plain is None or plain.stderr is None else plain.stderr
+        value = 0.0 if plain is None else plain.value
+        p_value, test = _t_test(value, stderr, len(sums) - 1), "t"
+    if groups is None and reach is not None and misses_some(sums):
+        steady = paired_mean_of(sums, reach=reach)
+        if steady is not None and steady.stderr:
+            allowing = _t_test(steady.value, steady.stderr, len(sums) - 1)
+            if allowing > p_value:
+                return allowing, "t-two-more"
+    return p_value, test
 
 
 def _enumerated(moved: Sequence[float]) -> float:
@@ -217,9 +299,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def examples_needed(
     stderr: float, n: int, effect: float, *, alpha: float = 0.05, power: float = 0.8, sides: int = 2
 ) -> int | None:
-    """How many examples would show an effect of that size, going by a sample of n.
+    """How many examples show an effect of that size, going by a sample of n.
 
-    None where none would: the effect is nothing, or nothing is known of the spread.
+    `alpha` is the level of the test; for one of m comparisons, divide it by m. None if no number
+    does: the effect is zero, or nothing is known of the spread.
     """
     if not effect or not stderr or not math.isfinite(effect):
         return None
@@ -228,5 +311,8 @@ def examples_needed(
 
 
 def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest true difference that a sample with this standard error would mostly show."""
+    """The smallest true difference that a sample with this standard error mostly shows.
+
+    `alpha` is the level of the test; for one of m comparisons, divide it by m.
+    """
     return (normal_quantile(1 - alpha / 2) + normal_quantile(power)) * stderr

@@ -20,7 +20,8 @@ class Units:
 
     `keys` tell of which dataset, example and attempt each row is. `groups` say, row by row, what it hangs
     together with: its cluster, or else its example where that was tried several times. None if
-    every row stands for itself. `clustered` says that some are of clusters.
+    every row stands for itself, alone in its cluster or without one. `clustered` says that some
+    are of clusters.
     """
 
     n_rows: int
@@ -49,12 +50,14 @@ class Units:
             (key[0], clusters[i]) if i in clusters else key[:2] if repeated else key
             for i, key in enumerate(keys)
         ]
-        return cls(len(rows), keys, groups, bool(clusters))
+        return cls(len(rows), keys, groups, bool(clusters)).at(range(len(rows)))
 
     def at(self, positions: Sequence[int]) -> Units:
         """The rows at these positions, in this order."""
         groups = None if self.groups is None else [self.groups[i] for i in positions]
         keys = [self.keys[i] for i in positions] if self.keys else ()
+        if groups is not None and len(set(groups)) == len(groups):
+            return Units(len(positions), keys)  # no two rows share anything
         return Units(len(positions), keys, groups, self.clustered)
 
 

@@ -10,6 +10,7 @@ import importlib
 import io
 import os
 import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -84,12 +85,29 @@ class CbRunner:
             patch.chdir(self.folder)
             patch.setattr(sys, "argv", ["cb", *arguments])
             out, err = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with (
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+                _same_signal_handlers(),
+            ):
                 try:
-                    runpy.run_module("cbcore", run_name="__main__")
+                    # Under another name than "__main__", it leaves the process as it is.
+                    runpy.run_module("cbcore", run_name="cbcore.__main__")
                 except SystemExit as exit_:
                     code = exit_.code
         return Completed(int(str(code or 0)), out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _same_signal_handlers() -> Iterator[None]:
+    """Restore the handlers that a command sets, as a process of its own has no need to do."""
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
 
 
 @attrs.frozen

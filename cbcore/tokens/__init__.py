@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cbcore.contexts import context_of
 from cbcore.texts import context_twin
 from cbcore.timing import waiting
 from cbcore.tokens._encoders import TooMuchError, first_encoder, full_encoder
@@ -100,11 +101,16 @@ class TokenCounter:
     def visible(self, example: Mapping[str, Any]) -> int:
         """Tokens a model would see of this example: its text fields, and nothing else.
 
-        A context that only repeats the question, or the turns, is seen once.
+        The context counts in the form that the example has. A context that only repeats the
+        question, or the turns, counts once.
         """
         total = 0
         for field in self.text_fields:
             value = example.get(field)
+            if value is None and field == "context":
+                value = (
+                    example.get("messages") if "contexts" not in example else context_of(example)
+                )
             if value is not None:
                 total += self.count(value) if type(value) is str else self._nested(value)
         if self._counts_context and ("question" in example or "turns" in example):

@@ -8,6 +8,7 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.components import describe_exception
+from cbcore.contexts import FORMS, context_of
 from cbcore.exceptions import CBError, DataError
 from cbcore.testing._cases import Case, TooManyCallsError, limited_calls
 from cbcore.testing._rule import Unchecked, rule
@@ -58,7 +59,7 @@ def examples(case: Case) -> Iterator[str]:
             yield f"give every example another 'id': {example_id!r} is there twice"
         else:
             ids.add(example_id)
-        if all(example.get(field) is None for field in ("context", "question", "turns")):
+        if all(example.get(field) is None for field in (*FORMS, "question", "turns")):
             yield f"give example {number} a 'context' or a 'question'"
 
 
@@ -68,7 +69,7 @@ def context(case: Case) -> Iterator[str]:
     found = _first(case.make())
     for number, example in enumerate(found if isinstance(found, list) else ()):
         asks = isinstance(example, dict) and (example.get("question") or example.get("turns"))
-        if asks and not isinstance(example.get("context"), str):
+        if asks and context_of(example) is None:
             yield (
                 f"give example {number} a 'context': where the data has none of its own, the "
                 "question again, or the turns with a blank line between"

@@ -1,0 +1,183 @@
+"""The context of an example or output in its three forms, and the context that was sent.
+
+`context` is a text, `contexts` a ranked list of texts or of mappings with a `text`, an `id` and a
+`title`, and `messages` a chat history. A stage replaces the context by returning one of the forms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from cbcore.texts import with_rewritten_twin
+
+__all__ = ("FORMS", "context_of", "history_of", "pass_on", "text_of", "texts_of")
+
+FORMS = ("context", "contexts", "messages")
+"""The fields that hold a context."""
+
+_READABLE = {
+    "context": "text",
+    "contexts": "a list of texts or mappings with a text",
+    "messages": "a list of messages",
+}
+_BETWEEN = "\n\n"
+_TEXT_KEYS = ("text", "content", "page_content")
+
+
+def texts_of(contexts: Any) -> list[str] | None:
+    """The texts of a ranked list; None if it is not a list of texts or mappings with a text."""
+    if not isinstance(contexts, list | tuple):
+        return None
+    found = [text for item in contexts if (text := text_of(item)) is not None]
+    return found if len(found) == len(contexts) else None
+
+
+def text_of(item: Any) -> str | None:
+    """The text of an item of `contexts`: a text, or a mapping with one. None if it has none."""
+    if isinstance(item, Mapping):
+        item = next((item[key] for key in _TEXT_KEYS if key in item), None)
+    return item if isinstance(item, str) else None
+
+
+def context_of(fields: Mapping[str, Any]) -> str | None:
+    """The context of an example or output as one text, from whichever form it has.
+
+    Items of `contexts` are separated by a blank line, and so are `messages`, each with its role.
+    None if there is no context, or none that can be read.
+    """
+    context = fields.get("context")
+    if context is not None:
+        if isinstance(context, str):
+            return context
+        texts = texts_of(context)
+        return None if texts is None else _BETWEEN.join(texts)
+    texts = texts_of(fields.get("contexts"))
+    if texts is not None:
+        return _BETWEEN.join(texts)
+    messages: Any = fields.get("messages")
+    if is_readable("messages", messages):
+        return _BETWEEN.join(f"{m.get('role') or 'user'}: {content_of(m)}" for m in messages)
+    return None
+
+
+def is_readable(form: str, value: Any) -> bool:
+    """Whether a value can be the context in one of its forms."""
+    try:
+        if form == "messages":
+            return isinstance(value, list | tuple) and all(isinstance(m, Mapping) for m in value)
+        return (form == "context" and isinstance(value, str)) or texts_of(value) is not None
+    except Exception:  # noqa: BLE001 - values are those of systems
+        return False
+
+
+def find_unreadable(given: Mapping[str, Any], output: Mapping[str, Any]) -> str | None:
+    """Why the context that an output returns cannot be read; None if it can be read."""
+    for form in FORMS:
+        value = output.get(form)
+        if value is None or is_readable(form, value) or is_same(value, given.get(form)):
+            continue
+        return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
+    return None
+
+
+def history_of(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The `messages` of an example, followed by its question unless they end with it."""
+    messages = example.get("messages")
+    if not messages or not is_readable("messages", messages):
+        return []
+    question = example.get("question")
+    is_asked = content_of(messages[-1]) == question
+    added = [] if is_asked or not question else [{"role": "user", "content": question}]
+    return [*messages, *added]
+
+
+def has_field(fields: Mapping[str, Any], field: str) -> bool:
+    """Whether a field has a value; a `context` may have any of its forms."""
+    if field != "context":
+        return fields.get(field) is not None
+    return any(is_readable(form, fields.get(form)) for form in FORMS)
+
+
+def pass_on(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that the next stage gets, which token counts and reports use as well.
+
+    The forms of the context that the output returns replace the others: `contexts` become the
+    `context`, and a `context` the one item of `contexts`. An output that returns none passes the
+    context on.
+    """
+    return replace_forms(given, {**given, **output}, returned_forms(given, output))
+
+
+def replace_forms(
+    given: Mapping[str, Any], after: dict[str, Any], returned: Collection[str]
+) -> dict[str, Any]:
+    """The fields `after` a stage, in which the returned forms replace the others."""
+    if not returned:
+        return after
+    kept = {name: value for name, value in after.items() if name in returned or name not in FORMS}
+    return with_rewritten_twin(given, complete_forms(kept))
+
+
+def complete_output(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+    """An output as evaluators read it: with the context that was sent, in both of its forms.
+
+    An output without a context stays as it is.
+    """
+    if not any(output.get(form) is not None for form in FORMS):
+        return dict(output)
+    fields = output.keys() | set(FORMS)
+    return complete_forms({k: v for k, v in pass_on(given, output).items() if k in fields})
+
+
+def complete_forms(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with `context` made from `contexts`, or `contexts` from `context`."""
+    found = dict(fields)
+    context, texts = fields.get("context"), texts_of(fields.get("contexts"))
+    if context is None and texts is not None:
+        found["context"] = _BETWEEN.join(texts)
+    elif isinstance(context, str) and fields.get("contexts") is None:
+        found["contexts"] = [context]
+    return found
+
+
+def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[str]:
+    """The forms of the context that an output returns; empty if it changes none of them.
+
+    Of an output that hands back all it was given, only the changed forms count. A form that
+    cannot be read does not count.
+    """
+    found = {
+        form for form in FORMS if output.get(form) is not None and is_readable(form, output[form])
+    }
+    changed = {form for form in found if not is_same(output[form], given.get(form))}
+    return changed if not changed or given.keys() <= output.keys() else found
+
+
+def is_same(value: Any, other: Any) -> bool:
+    """Whether two values are equal; values that cannot be compared are not."""
+    if value is other:
+        return True
+    try:
+        return bool(value == other)
+    except Exception:  # noqa: BLE001 - values are those of systems
+        return False
+
+
+def content_of(message: Mapping[str, Any]) -> str:
+    """The text of a message; parts that are not text, and tool calls, as JSON."""
+    content = message.get("content")
+    parts = content if isinstance(content, list | tuple) else [] if content is None else [content]
+    texts = []
+    for part in parts:
+        text = part.get("text") if isinstance(part, Mapping) else part
+        texts.append(text if isinstance(text, str) else as_json(part))
+    if calls := message.get("tool_calls"):
+        texts.append(as_json(calls))
+    return _BETWEEN.join(texts)
+
+
+def as_json(value: Any) -> str:
+    """A value as one line of JSON with sorted keys."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
