@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_answerquality import AnswerQuality
+from cb_answerquality import AnswerQuality, ContainsWord
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import BatchEvaluator, Evaluator
 
@@ -38,6 +38,16 @@ def test_the_documented_example() -> None:
     assert [f("The capital is Paris.", "Paris") for f in functions] == [0.5, 0.0, 1.0]
 
 
+def test_contains_word_takes_the_best_alternative() -> None:
+    """Whole words count; without a gold answer the score is missing."""
+    evaluator = ContainsWord()
+    gold = {"answer": ["cat", "dog"]}
+    assert evaluator.score(gold, {"response": "concatenate"}) == {"contains_word": 0.0}
+    assert evaluator.score(gold, {"response": "A dog."}) == {"contains_word": 1.0}
+    with pytest.raises(MissingScoreError):
+        evaluator.score({}, {"response": "A dog."})
+
+
 def test_it_declares_what_it_emits() -> None:
     """The declared names are those scored, and the protocols are met."""
     evaluator = AnswerQuality()
@@ -57,6 +67,9 @@ def test_it_declares_what_it_emits() -> None:
         (42, "42", FULL),
         ("42", 42, FULL),
         (4.5, "4.5", FULL),
+        (5.0, "5", FULL),
+        (5.0, "6", ZERO),
+        ("5", 5.0, FULL),
         (True, "true", FULL),
         ("None", "none", FULL),
         (["Paris", "Lutetia"], "lutetia", FULL),
@@ -189,6 +202,14 @@ def test_the_public_names_are_pinned() -> None:
     """What the package root offers."""
     import cb_answerquality
 
-    names = ["AnswerQuality", "contains_score", "exact_match", "f1_score", "normalize"]
+    names = [
+        "AnswerQuality",
+        "ContainsWord",
+        "contains_score",
+        "contains_word_score",
+        "exact_match",
+        "f1_score",
+        "normalize",
+    ]
     assert sorted(cb_answerquality.__all__) == [*names, "recall_score"]
     assert all(hasattr(cb_answerquality, name) for name in cb_answerquality.__all__)

@@ -8,14 +8,25 @@ import sys
 from importlib.metadata import entry_points
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import cb_baselines
-from cb_baselines import Bm25, Extractive, Identity, RandomSelection, TfIdf, Truncate
+from cb_baselines import (
+    Bm25,
+    Extractive,
+    Identity,
+    RandomSelection,
+    Retriever,
+    TfIdf,
+    Truncate,
+)
 from cbcore.binding import make
+from cbcore.chains import Chain
 from cbcore.protocols import System
 from cbcore.specs import parse
 
-ALL = [Identity, Truncate, Bm25, TfIdf, RandomSelection, Extractive]
+ALL = [Identity, Truncate, Bm25, TfIdf, RandomSelection, Retriever, Extractive]
 EXAMPLE = {
     "id": "e1",
     "context": "Bern: It is the capital of Switzerland. " + "It has bears in a park. " * 60,
@@ -77,6 +88,17 @@ def test_identity_changes_nothing():
     assert Identity().process({"id": 1, "question": "?"}) == {"id": 1, "question": "?"}
 
 
+def test_a_retriever_splits_a_context_that_an_earlier_stage_returned():
+    """Such a context is also the one item of `contexts`, which is not a list to rank."""
+    example = {
+        "id": 1,
+        "context": "Cats sleep.\n\nOslo is a city.\n\nDogs bark.",
+        "question": "Oslo?",
+    }
+    for stages in ([Retriever(k=1)], [Truncate(max_tokens=9), Retriever(k=1)]):
+        assert Chain(stages).process(example)["contexts"] == ["Oslo is a city."]
+
+
 def test_entry_points():
     """Every offered name loads one of the exported classes."""
     offered = {
@@ -89,6 +111,7 @@ def test_entry_points():
         "truncate": Truncate,
         "bm25": Bm25,
         "tf-idf": TfIdf,
+        "retriever": Retriever,
         "tfidf": TfIdf,
         "random": RandomSelection,
         "extractive": Extractive,
@@ -104,3 +127,77 @@ def test_import_is_light():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+WORDS = st.sampled_from(
+    [
+        "What",
+        "what’s",
+        "WHAT's",
+        "whats",
+        "the",
+        "thes",
+        "it’s",
+        "It's",
+        "hers",
+        "Hers",
+        "s",
+        "’s",
+        "'",
+        "Transcriptions",
+        "transcription",
+        "state",
+        "State’s",
+        "İstanbul",
+        "straße",
+        "STRASSE",
+        "ﬁlm",
+        "ＡＢＣ",
+        "１２",
+        "²",
+        "Ⅷ",
+        "42",
+        "1,000",
+        "1987",
+        "Élan",
+        "élan",
+        "who",
+        "Who’s",
+        "older",
+        "or",
+        "both",
+        "same",
+        "中文。",
+        "ﷺ",
+        "\u200b",
+        "\ufeff",
+        "…",
+        ".",
+        "?",
+        "!",
+        ":",
+        "\n\n",
+    ]
+)
+TEXTS = st.one_of(
+    st.lists(st.one_of(WORDS, st.text(st.characters(), max_size=4)), max_size=25).map(" ".join),
+    st.text(st.characters(), max_size=80),
+)
+
+
+@pytest.mark.parametrize(
+    "system", [*(cls() for cls in ALL), *(cls(5) for cls in (Truncate, Bm25, TfIdf, RandomSelection)),
+               Truncate(8, keep="tail"), Truncate(12, keep="middle")],
+    ids=lambda system: system.name,
+)  # fmt: skip
+@settings(max_examples=150, deadline=None)
+@given(question=TEXTS, context=TEXTS)
+@example(
+    question="What’s the current state of transcriptions?",
+    context="Well, what about it. The state of the Transcriptions is Good.",
+)
+def test_any_text_is_processed(system, question, context):
+    """Questions and contexts are not trusted: no text makes a system raise."""
+    output = system.process({"id": 1, "question": question, "context": context})
+    assert isinstance(output["context"], str)
+    assert isinstance(output.get("response", ""), str)

@@ -113,7 +113,7 @@ def test_refused_parameters(parameters, message):
 
 
 @pytest.mark.parametrize(
-    ("context", "reason"), [(None, "is missing"), (["a"], "is a list, not text")]
+    ("context", "reason"), [(None, "is missing"), ({"a": 1}, "is a dict, not text")]
 )
 def test_no_context(context, reason):
     """An example without a text to cut is a data error that names it."""

@@ -27,6 +27,7 @@ KINDS = {
     },
 }
 WRONG = "def add(a, b):\n    return 0\n"
+MOCK = "from unittest.mock import Mock\nm = Mock()\n"
 EVERYTHING = """
 class E:
     pass
@@ -167,6 +168,18 @@ CHEATS = {
         "    data = json.dumps(['raised', {'x': [8, kind, [], '', {'d': []}, '']}, {}, '']).encode()\n"
         "    os.write(4, struct.pack('<Q', len(data)) + data)\n    return 0\n"
     ),
+    **{
+        f"raises a skip that it says is of {module}": (
+            "import sys\n"
+            "P = sys.modules['cb_code_execution._peer']; C = sys.modules['cb_code_execution._candidate']\n"
+            f"import {module} as module\nreference, is_own = P._reference, C._is_own\n"
+            "class MySkip(Exception):\n    pass\n"
+            f"P._reference = lambda k: ['{module}', '{name}'] if k is MySkip else reference(k)\n"
+            "C._is_own = lambda v: v is module or is_own(v)\n"
+            "def add(a, b):\n    raise MySkip('later')\n"
+        )
+        for module, name in (("doctest", "unittest.SkipTest"), ("unittest.case", "SkipTest"))
+    },
     "leaves modules that leave": (
         "import sys\nopen('leave.py', 'w').write('raise SystemExit(0)')\nsys.path.insert(0, '.')\n"
         "try:\n    import leave as add\nexcept SystemExit:\n    import types\n    add = types.ModuleType('leave')\n"
@@ -255,6 +268,37 @@ def test_no_cheat_passes(code, cheat):
         (
             "from unittest.mock import Mock\nm = Mock()\nf(m)\nassert m.call_count == 1",
             "def f(m):\n    m.call_count = 1",
+        ),
+        *(
+            (f"{MOCK}f(m)\n{asked}", f"class F:\n    {answers}\ndef f(m):\n    {cheat}")
+            for asked, answers in (
+                ("m.send.assert_called_once_with(3)", "assert_called_once_with = lambda *_: None"),
+                ("assert m.send.call_count == 1", "call_count = 1"),
+                (
+                    "assert m.send.call_args.args == (3,)",
+                    "call_args = type('A', (), {'args': (3,)})",
+                ),
+            )
+            for cheat in ("m.send = F()", "m.send = F")
+        ),
+        (
+            f"{MOCK}f(m)\nassert m.send.call_count == 1",
+            "import types\ndef f(m):\n    m.send = types.SimpleNamespace(call_count=1)",
+        ),
+        (
+            f"{MOCK}f(m)\nassert m.send.call_count == 1",
+            "from collections import namedtuple\ndef f(m):\n    m.send = namedtuple('F', 'call_count')(1)",
+        ),
+        (
+            f"{MOCK}f(m)\nassert m.send.call_count == 1",
+            "class F(Exception):\n    pass\ndef f(m):\n    m.send = F()\n    m.send.call_count = 1",
+        ),
+        (
+            f"{MOCK}class Box:\n    pass\nb = Box()\nb.api = m\nf(b)\nb.api.send.assert_called_once_with(3)",
+            (
+                "class F:\n    assert_called_once_with = lambda *_: None\nclass G:\n    send = F()\n"
+                "def f(b):\n    b.api = G()"
+            ),
         ),
     ],
 )

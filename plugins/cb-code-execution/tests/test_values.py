@@ -343,6 +343,16 @@ USES = {
         "log('out')",
         "log('in')",
     ),
+    "mocks that are filled": (
+        "import decimal\ndef f(m, user):\n    m.total = decimal.Decimal(3)\n    m.tags = ['a', {'b': 1}]\n    m.user = user\n    m.other = m.last\n    m.send(3)\n",
+        (
+            "from unittest.mock import Mock\nclass User:\n    pass\nm, user = Mock(), User()\nf(m, user)\n"
+            "m.send.assert_called_once_with(3)\nassert (m.total, m.tags) == (3, ['a', {'b': 1}])\n"
+            "assert m.user is user and m.other is m.last\n"
+        ),
+        "m.send(3)",
+        "m.send(4)",
+    ),
     "patches": (
         "import time\ndef f():\n    return time.time() + helper()\ndef helper():\n    return 1\n",
         (

@@ -16,6 +16,7 @@ from context_bench.evaluators import CodeExecution, LLMJudge, MathEquivalence
 from context_bench.metrics import MeanScore, ParetoRank
 from context_bench.registry import get_metric, load_dataset, register_metric, registry
 from context_bench.types import Evaluator, Metric, System
+from tests.tables import check_each
 
 MODULES = {
     "context_bench": ["ClaudeCLI", "EvalResult", "EvalRow", "OpenAIProxy", "evaluate"],
@@ -110,14 +111,14 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("module", MODULES)
+@check_each("module", MODULES)
 def test_every_import_path_is_there(module):
     """What programs import from context-bench can be imported from where it was."""
     found = importlib.import_module(module)
     assert [name for name in MODULES[module] if not hasattr(found, name)] == []
 
 
-@pytest.mark.parametrize("path", PARAMETERS)
+@check_each("path", PARAMETERS)
 def test_parameters_stand_in_their_former_order(path):
     """Arguments given by position mean what they meant."""
     module, _, name = f"context_bench.{path}".rpartition(".")
@@ -148,7 +149,7 @@ def test_there_is_a_loader_for_every_dataset():
     assert len(PAIRS) == 42
 
 
-@pytest.mark.parametrize(("module", "name"), PAIRS)
+@check_each(("module", "name"), PAIRS)
 def test_a_loader_returns_examples_as_they_were(module, name):
     """A list of dicts with `id` and `context`, as many as asked for."""
     load = getattr(importlib.import_module(f"context_bench.datasets.{module}"), name)

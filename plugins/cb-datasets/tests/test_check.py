@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
+from cb_datasets import BENCHMARKS
 from cb_datasets.checking import MOST_PROBLEMS, check
+from tests.forkserver import copy_plugin_cache, run_cb
 
 GOOD = {"question": "What is 1 + 1?", "answer": "#### 2"}
 
@@ -17,22 +17,12 @@ GOOD = {"question": "What is 1 + 1?", "answer": "#### 2"}
 @pytest.fixture
 def cb(tmp_path):
     """Run the `cb` of this environment with a home of its own."""
+    copy_plugin_cache(tmp_path / "cache")
 
     def run(*arguments, **environment):
-        return subprocess.run(
-            [sys.executable, "-m", "cbcore", *map(str, arguments)],
-            env={
-                **os.environ,
-                "HOME": str(tmp_path),
-                "XDG_CACHE_HOME": str(tmp_path / "cache"),
-                "HF_HUB_OFFLINE": "1",
-                **environment,
-            },
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        environ = {**os.environ, **home, "HF_HUB_OFFLINE": "1", **environment}
+        return run_cb(*map(str, arguments), cwd=tmp_path, env=environ)
 
     return run
 
@@ -147,7 +137,7 @@ def test_every_dataset_is_listed_without_its_library(cb, tmp_path):
     listed = cb("list", "datasets", "--json", **without)
     assert listed.returncode == 0, listed.stderr
     found = {c["name"]: c for c in json.loads(listed.stdout) if c["plugin"] == "cb-datasets"}
-    assert len(found) == 41
+    assert set(found) == {*BENCHMARKS, "needle"}
     assert found["bbh"]["configs"][-1] == "sample"
     ran = cb(
         "run", "-s", "identity | extractive", "-d", "longbench:sample", "-o", "jsonl", **without

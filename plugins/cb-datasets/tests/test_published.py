@@ -8,6 +8,7 @@ Expected values were taken from those scripts: `drop_eval.py` (allenai/allennlp-
 
 from __future__ import annotations
 
+from importlib.metadata import distribution
 from itertools import permutations
 
 import pytest
@@ -15,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_datasets import BENCHMARKS, dataset
-from cb_datasets.hooks import cb_evaluators
 from cb_datasets.published.alignment import best_alignment
 from cb_datasets.published.drop import DropScore, compare
 from cb_datasets.published.infinitebench import InfiniteBenchScore
 from cb_datasets.published.nolima import NoLiMaScore
 from cb_datasets.published.triviaqa import TriviaQAScore
+from cbcore.components import Component
 from cbcore.exceptions import MissingScoreError
 
 THREE = ["Peyton Manning", "Dutch speakers", "the Broncos"]
@@ -194,12 +195,20 @@ def test_what_cannot_be_judged_has_no_score(evaluator):
         evaluator().score({}, {"response": "x"})
 
 
-@pytest.mark.parametrize("component", cb_evaluators(), ids=lambda c: c.name)
-def test_a_published_score_is_for_its_own_benchmark_alone(component):
+@pytest.mark.parametrize(
+    "entry",
+    [
+        e
+        for e in distribution("cb-datasets").entry_points
+        if e.group == "cb.evaluators" and e.value.startswith("cb_datasets.published.")
+    ],
+    ids=lambda e: e.name,
+)
+def test_a_published_score_is_for_its_own_benchmark_alone(entry):
     """It applies to the task called as the benchmark is, which no other dataset has."""
-    described = component.described()
+    described = Component("evaluator", entry.name, entry.value).described()
     (task,) = described.applies_to
     having = {n for n, e in BENCHMARKS.items() if task in dataset(n, "sample").tasks}
     assert having == {task}
     assert BENCHMARKS[task].main_score == described.emits[0]
-    assert described.name == component.load().name
+    assert described.name == entry.load().name

@@ -9,6 +9,7 @@ import pytest
 from cb_datasets import BENCHMARKS, dataset
 from cb_datasets.checking import check
 from cb_datasets.loading import SAMPLES
+from tests.tables import check_each
 
 NAMES = sorted(BENCHMARKS)
 
@@ -17,7 +18,7 @@ def with_task(task):
     return [name for name in NAMES if task in BENCHMARKS[name].tasks]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each("name", NAMES)
 def test_a_sample_is_as_the_table_says(name):
     """All source fields are there, every example has what it needs, and there are a few."""
     report = check(f"{name}:sample")
@@ -26,7 +27,7 @@ def test_a_sample_is_as_the_table_says(name):
     assert report.source == "the package"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each("name", NAMES)
 def test_examples_keep_the_contract_of_fields(name):
     """Ids are unique texts, nothing is empty, everything is plain data, golds agree."""
     examples = list(dataset(name, "sample"))
@@ -43,7 +44,7 @@ def test_examples_keep_the_contract_of_fields(name):
             assert example["answer"] == (golds[0] if len(golds) == 1 else golds)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each("name", NAMES)
 def test_every_example_has_a_context(name):
     """Its own, or exactly what it asks, so that nobody takes the two for two texts."""
     own = []
@@ -55,14 +56,14 @@ def test_every_example_has_a_context(name):
     assert expected[BENCHMARKS[name].context]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each("name", NAMES)
 def test_a_sample_reads_the_same_twice(name):
     """Every system of a run sees the same examples."""
     loaded = dataset(name, "sample")
     assert list(loaded) == list(loaded)
 
 
-@pytest.mark.parametrize("name", with_task("multiple-choice"))
+@check_each("name", with_task("multiple-choice"))
 def test_choices_are_shown_and_the_gold_is_one_of_them(name):
     """Letter, place and text of the gold agree, and the question shows every choice."""
     for example in dataset(name, "sample"):
@@ -73,7 +74,7 @@ def test_choices_are_shown_and_the_gold_is_one_of_them(name):
             assert f"\n{'ABCDEFGHIJ'[place]}) {choice}" in example["question"]
 
 
-@pytest.mark.parametrize("name", with_task("nli"))
+@check_each("name", with_task("nli"))
 def test_labels_come_from_the_label_set(name):
     """An evaluator learns from the example which answers there are."""
     for example in dataset(name, "sample"):
@@ -82,7 +83,7 @@ def test_labels_come_from_the_label_set(name):
         assert all(label in example["question"] for label in example["labels"])
 
 
-@pytest.mark.parametrize("name", with_task("tool-use"))
+@check_each("name", with_task("tool-use"))
 def test_tools_are_shown_and_structured(name):
     """A model sees them as JSON in the context; an evaluator reads the list."""
     for example in dataset(name, "sample"):

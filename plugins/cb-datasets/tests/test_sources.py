@@ -10,6 +10,7 @@ import pytest
 
 from cb_datasets import BENCHMARKS
 from cb_datasets.table import PARQUET_EXPORT
+from tests.tables import check_each
 
 SCRIPTS = {
     "alexfabbri/multi_news": "multi_news.py",
@@ -27,7 +28,7 @@ SCRIPTS = {
 OWN_FILES = (".jsonl", ".json", ".csv")
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+@check_each("name", sorted(BENCHMARKS))
 def test_no_source_needs_a_loading_script(name):
     """A repository with a script is read from the Parquet copy, or by file."""
     entry = BENCHMARKS[name]

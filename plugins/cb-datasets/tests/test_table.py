@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.metadata import distribution
+from pathlib import Path
+
 import pytest
 
-from cb_datasets import BENCHMARKS, benchmark, dataset
-from cbcore.components import TASKS
+from cb_datasets import BENCHMARKS, benchmark, components, dataset
+from cbcore.components import TASKS, Component
 from cbcore.exceptions import UnknownComponentError
+from tests.tables import check_each
 
 _NAMES = """
     natural-questions musique narrativeqa triviaqa frames quality qasper
@@ -25,7 +29,33 @@ def test_the_table_has_the_forty_one_benchmarks():
     assert len(NAMES) == 41
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_the_entry_points_are_those_of_the_table():
+    """`pyproject.toml` lists each benchmark, and each entry point makes the dataset it names."""
+    project = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    section = project.partition('[project.entry-points."cb.datasets"]\n')[2].partition("\n\n")[0]
+    listed = dict(line.replace('"', "").split(" = ") for line in section.splitlines())
+    assert listed == {
+        **{name: f"cb_datasets.components:{name.replace('-', '_')}" for name in BENCHMARKS},
+        "needle": "cb_datasets.needle:Needle",
+    }
+    del listed["needle"]  # it has no row in the table
+    for name, target in listed.items():
+        described = Component("dataset", name, target).described()
+        assert described.load()(config="sample").benchmark.name == name
+        assert described.summary == BENCHMARKS[name].summary
+        assert described.tasks == BENCHMARKS[name].tasks
+        assert described.configs == (*BENCHMARKS[name].configs, "sample")
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = components.nonsense
+
+
+def test_a_cold_start_imports_no_hook_module():
+    """Hook modules are imported in another interpreter, which every first run would wait for."""
+    groups = {entry.group for entry in distribution("cb-datasets").entry_points}
+    assert groups == {"cb.commands", "cb.datasets", "cb.evaluators", "cb.metrics"}
+
+
+@check_each("name", NAMES)
 def test_every_entry_is_complete(name):
     """Source, tasks, licence and homepage are said, and the defaults are among the choices."""
     entry = BENCHMARKS[name]
@@ -125,7 +155,7 @@ def test_tasks_follow_the_config(name, config, tasks):
     assert dataset(name, config).tasks == tasks
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "config", "score"),
     [
         ("natural-questions", None, "f1"),

@@ -8,18 +8,15 @@ from collections import Counter
 from importlib.resources import files
 from typing import Any
 
-import pytest
-
 from cb_hotpotqa import hotpotqa
+from tests.tables import check_each
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line)
     for line in files("cb_hotpotqa").joinpath("sample.jsonl").read_text("utf-8").splitlines()
 ]
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-each_bridge = pytest.mark.parametrize(
-    "row", [row for row in ROWS if row["type"] == "bridge"], ids=lambda row: row["id"]
-)
+each_row = check_each("row", ROWS)
+each_bridge = check_each("row", [row for row in ROWS if row["type"] == "bridge"])
 
 
 def paragraphs(row: dict[str, Any]) -> dict[str, list[str]]:
@@ -99,7 +96,7 @@ def test_a_bridge_question_needs_both_hops(row: dict[str, Any]) -> None:
     assert start not in " ".join(paragraphs(row)[bridge])
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row["type"] == "comparison"])
+@check_each("row", [row for row in ROWS if row["type"] == "comparison"])
 def test_a_comparison_names_both_sides(row: dict[str, Any]) -> None:
     """Each fact is about one of the two things the question compares."""
     for title, _ in facts(row):

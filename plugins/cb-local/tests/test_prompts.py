@@ -20,6 +20,12 @@ encodable = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
         ({"context": "C", "question": "Q"}, None, "Context:\nC\n\nQuestion: Q\nAnswer:"),
         ({"context": "", "question": "Q"}, None, "Q"),
         ({"question": "Q"}, None, "Q"),
+        (
+            {"contexts": ["C", {"text": "D"}], "question": "Q"},
+            None,
+            "Context:\nC\n\nD\n\nQuestion: Q\nAnswer:",
+        ),
+        ({"contexts": ["C"], "question": "Q"}, "{context}|{question}", "C|Q"),
         ({"context": "C", "question": None}, None, "C"),
         ({"context": "C", "question": "Q"}, "{question}\n{context}", "Q\nC"),
         ({"text": "T"}, "Shorten: {text} {} {{text}}", "Shorten: T {} {text}"),
@@ -55,7 +61,7 @@ def test_texts_reach_the_prompt_unchanged(context: str, question: str) -> None:
     [
         ({"id": 7}, None, "example 7 has neither a context nor a question"),
         ({"id": 7, "context": "", "question": None}, None, "neither a context nor a question"),
-        ({"id": 7, "context": ["C"]}, None, "'context' is a list, not text"),
+        ({"id": 7, "context": {"C": 1}}, None, "'context' is a dict, not text"),
         ({"id": 7, "question": "Q"}, "{story}", "'story' is missing"),
         ({"id": 7, "question": "Q\ud800"}, None, "'question' has half a character .* position 1"),
     ],

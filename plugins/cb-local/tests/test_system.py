@@ -81,6 +81,16 @@ def test_it_answers_from_the_context(local: Local) -> None:
     assert "Basel" in local.process(EXAMPLE)["response"]
 
 
+def test_it_answers_from_a_history_of_messages(local: Local) -> None:
+    """The history is the prompt, and the question its last message."""
+    history = [
+        {"role": "user", "content": EXAMPLE["context"]},
+        {"role": "assistant", "content": "I see."},
+    ]
+    example = {"id": 1, "messages": history, "question": EXAMPLE["question"]}
+    assert "Basel" in local.process(example)["response"]
+
+
 def test_the_engine_reports_what_was_used(bundled: Model) -> None:
     """Tokens of the prompt and of the answer, and why the answer ended."""
     output = Local(max_tokens=2, n_ctx=512).process(EXAMPLE)

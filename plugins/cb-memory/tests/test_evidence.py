@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 
 from cb_memory.scoring.evidence import Evidence, LongMemEvalRetrieval, longmemeval_ndcg, ndcg
@@ -87,6 +90,88 @@ def test_longmemeval_counts_sessions_or_turns_of_the_user(chats, level, k, ranki
     scores = LongMemEvalRetrieval(k=k, level=level).score(chats, found(*ranking))
     assert scores["longmemeval_recall_any"] == some
     assert scores["longmemeval_recall_all"] == every
+
+
+def published(ranking, correct, corpus, k):
+    """LongMemEval's `evaluate_retrieval`: ids in the order found, gold ids, ids of the corpus."""
+
+    def dcg(relevances):
+        return sum(r / math.log2(max(i, 2)) for i, r in enumerate(relevances[:k], start=1))
+
+    ideal = dcg(sorted((one in correct for one in corpus), reverse=True))
+    top = ranking[:k]
+    return {
+        "longmemeval_recall_any": float(any(one in top for one in correct)),
+        "longmemeval_recall_all": float(all(one in top for one in correct)),
+        "longmemeval_ndcg": dcg([one in correct for one in ranking]) / ideal if ideal else 0.0,
+    }
+
+
+def published_for_turns(ranking, correct, corpus, k):
+    """LongMemEval's `evaluate_retrieval_turn2session`: ids are `SESSION_NUMBER`."""
+    ranking, correct, corpus = (
+        [one.rpartition("_")[0] for one in ids] for ids in (ranking, correct, corpus)
+    )
+    cut = k
+    while cut <= len(corpus) and len(set(ranking[:cut])) < k:
+        cut += 1
+    return published(ranking, set(correct), corpus, cut)
+
+
+def test_longmemeval_scores_are_the_published_ones():
+    """On random rankings, for memories that return turns, sessions, or texts of several turns.
+
+    The published corpus consists of the turns of the user. It names a session with evidence
+    `answer…`; the turns of that session without evidence, and a session that has evidence in no
+    turn of the user, are `noans…`.
+    """
+    draw = random.Random(7)
+    for _ in range(1500):
+        turns, evidence, turn_ids, session_ids = [], [], {}, {}
+        for number in range(draw.randint(2, 9)):
+            gold = draw.random() < 0.5
+            for place in range(draw.randint(1, 7)):
+                role = ("user", "assistant")[place % 2]
+                turn = ConversationTurn(
+                    content="x", id=f"s{number}:{place}", role=role, session=f"s{number}"
+                )
+                turns.append(turn)
+                answers = gold and draw.random() < 0.5
+                evidence += [turn.id] if answers else []
+                if role == "user":
+                    turn_ids[turn.id] = f"{'answer' if answers else 'noans'}{number}_{place + 1}"
+            told = any(one in evidence for one in turn_ids if one.startswith(f"s{number}:"))
+            session_ids[f"s{number}"] = f"{'answer' if told else 'noans'}{number}"
+        example = {"history": History(turns), "evidence": evidence}
+        if not any(one in turn_ids for one in evidence):
+            continue
+        k = draw.randint(1, 6)
+        ranked = draw.sample([turn.id for turn in turns], draw.randint(0, len(turns)))
+        ranked_ids = [turn_ids[one] for one in ranked if one in turn_ids]
+        sessions = draw.sample(list(session_ids), draw.randint(0, len(session_ids)))
+        ranked_sessions = [session_ids[one] for one in sessions]
+
+        def gold_of(corpus):
+            return {one for one in corpus.values() if one.startswith("answer")}
+
+        of_turns = (ranked_ids, gold_of(turn_ids), list(turn_ids.values()), k)
+        of_sessions = (ranked_sessions, gold_of(session_ids), list(session_ids.values()), k)
+        several = {
+            "contexts": [
+                {"text": "t", "sources": [t.id for t in turns if t.session == one]}
+                for one in sessions
+            ]
+        }
+        cases = [
+            ("turn", found(*ranked), published(*of_turns)),
+            ("session", found(*ranked), published_for_turns(*of_turns)),
+            ("session", found(*sessions), published(*of_sessions)),
+        ]
+        if any(sum(one in turn_ids for one in c["sources"]) > 1 for c in several["contexts"]):
+            cases.append(("session", several, published(*of_sessions)))
+        for level, output, expected in cases:
+            scores = LongMemEvalRetrieval(k=k, level=level).score(example, output)
+            assert scores == pytest.approx(expected), (level, k, output, evidence)
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,18 @@ def test_costs_are_told_once_for_a_history_and_once_for_a_question():
     assert value(lines["until it pays"], "questions")["value"] == 5  # 4000 / (1000 - 100)
 
 
+def test_histories_of_one_cluster_are_counted_each():
+    """Issues of one repository are one cluster, and a memory is fed with each of them."""
+    rows = [
+        row(n, 1.0, history=f"h{n}", cluster="repo", ingest={"seconds": 1.0, "tokens": 100 * n})
+        for n in (1, 2)
+    ]
+    lines = lines_of(rows)
+    assert value(lines["per history"], "tokens")["n"] == 2
+    assert value(lines["per history"], "tokens")["value"] == 150
+    assert lines["answerable"]["histories"] == 2
+
+
 def test_a_memory_that_never_pays_is_told():
     """It asks models for more than the whole history would take."""
     fed = {"tokens": 50, "seconds": 1.0}

@@ -6,7 +6,9 @@ counts a missing score as zero, ours leaves the row out, and the value here diff
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import random
 import statistics
 
@@ -23,6 +25,7 @@ from cb_metrics import (
     PerDatasetBreakdown,
 )
 from cbcore.results import EvalRow
+from cbcore.stats import Measured
 
 
 def row(f1=None, n_in=0, n_out=0, dataset="", **more):
@@ -271,3 +274,20 @@ def test_bad_parameters_are_refused(make, message):
     """A parameter that cannot work is refused with the value and what is allowed."""
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("metric", [MeanScore(), PassRate(), CompressionRatio(), CostOfPass()])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
+def test_values_can_be_copied_and_pickled(metric, again):
+    """With what their intervals are made of, so that a copy is estimated alike."""
+    values = metric.compute([EvalRow("s", i, {"f1": i / 4}, 10, 5) for i in range(5)])
+    copied = {name: again(value) for name, value in values.items()}
+    assert copied == values
+    for name, value in values.items():
+        if isinstance(value, Measured):
+            assert copied[name].terms.x == value.terms.x
+            assert copied[name].better == value.better

@@ -13,19 +13,23 @@ from cbcore.introspection import parameters_of, signature_of
 from cbcore.protocols import ComparingMetric, Metric
 
 ENTRIES = {e.name: e for e in entry_points(group="cb.metrics") if e.value.startswith("cb_metrics")}
+COMPARING = {"pareto_rank", "quality_retained"}
 
 
 def test_entry_points():
     """Every metric is offered under its own name."""
     assert sorted(ENTRIES) == [
+        "achieved_budget",
         "compression_ratio",
         "cost_of_pass",
         "latency",
+        "loss_attribution",
         "mean_score",
         "pareto_rank",
         "pass_at_k",
         "pass_rate",
         "per_dataset_breakdown",
+        "quality_retained",
         "score_statistics",
         "spending",
         "stage_latency",
@@ -37,7 +41,7 @@ def test_each_entry_point_makes_a_metric(name):
     """An entry point loads a class of that name that is made without arguments."""
     metric = ENTRIES[name].load()()
     assert metric.name == name
-    assert isinstance(metric, ComparingMetric if name == "pareto_rank" else Metric)
+    assert isinstance(metric, ComparingMetric if name in COMPARING else Metric)
 
 
 def test_parameters_have_types_a_spec_can_convert():

@@ -22,6 +22,7 @@ from cbcore.exceptions import DataError
         ({"question": "Q?", "choices": "xy"}, "Q?"),
         ({"context": ["One.", "Two."], "question": "Q?"}, "One.\n\nTwo.\n\nQ?"),
         ({"context": [], "question": "Q?"}, "Q?"),
+        ({"contexts": ["One.", {"text": "Two.", "id": 2}], "question": "Q?"}, "One.\n\nTwo.\n\nQ?"),
         ({"context": "Q?", "question": "Q?"}, "Q?"),
         ({"context": "Q?", "question": "Q?", "choices": ["x", "y"]}, "Q?\n\nA) x\nB) y"),
     ],
@@ -29,6 +30,23 @@ from cbcore.exceptions import DataError
 def test_context_question_and_choices_make_the_message(example, text):
     """In this order; what already stands in the text is not repeated."""
     assert Prompting().messages(example) == [{"role": "user", "content": text}]
+
+
+HISTORY = [
+    {"role": "user", "content": "One?"},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "1"},
+]
+
+
+def test_a_history_is_sent_as_it_is_with_the_question_last():
+    """Tool calls and tool results included; a template takes it as text."""
+    example = {"messages": HISTORY, "question": "Q?"}
+    asked = [*HISTORY, {"role": "user", "content": "Q?"}]
+    assert Prompting().messages(example) == asked
+    assert Prompting("Be brief.").messages(example)[1:] == asked
+    (message,) = Prompting(prompt="{context}|{question}").messages(example)
+    assert "user: One?" in message["content"]
 
 
 @pytest.mark.parametrize("example", [{"id": 7}, {"id": 7, "context": "", "question": None}])

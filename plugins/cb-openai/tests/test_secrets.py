@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from cb_openai import Access, ChatClient, OpenAI
 from cbcore import evaluate
+from tests.forkserver import copy_plugin_cache, run_cb
 
 KEY = 'quite secret/"key" of 1234'
 """Looks like no key, and JSON has to escape it."""
@@ -27,16 +26,10 @@ def cb(tmp_path):
         "CB_DEBUG": "1",
     }
 
+    copy_plugin_cache(tmp_path / "cache")
+
     def run(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "cbcore", *arguments],
-            cwd=tmp_path,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_cb(*arguments, cwd=tmp_path, env=environ)
 
     return run
 

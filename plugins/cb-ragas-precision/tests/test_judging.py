@@ -221,7 +221,7 @@ def test_utilization_asks_about_the_response() -> None:
     assert isinstance(outcome, Scored)
     assert outcome.scores == {"context_utilization": 0.5}
     assert all('"answer": "It is Paris!"' in prompt for prompt in prompts)
-    with pytest.raises(MissingScoreError, match="there is no response"):
+    with pytest.raises(MissingScoreError, match="no response"):
         ContextUtilization(judge).score(example, {"contexts": ["Rome"]})
 
 

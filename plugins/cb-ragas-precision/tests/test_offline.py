@@ -243,13 +243,30 @@ def test_columns_are_found_under_usual_legacy_and_given_names(
     assert scores(found)["context_precision_nonllm"] == 1.0
 
 
-def test_the_contexts_of_an_example_are_not_taken_for_retrieved_ones() -> None:
-    """Unless the column says so."""
-    example = {"contexts": ["abcd"], "reference_contexts": ["abcd"]}
-    with pytest.raises(MissingScoreError, match="no retrieved contexts"):
-        ContextPrecisionNonLLM().score(example, {})
-    asked = ContextPrecisionNonLLM(contexts_column="original.contexts")
-    assert scores(asked.score(example, {}))["context_precision_nonllm"] == 1.0
+@pytest.mark.parametrize("column", ["contexts", "retrieved_contexts"])
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"response": "r"}, 1.0),
+        ({"response": "r", "context": "as it was"}, 1.0),
+        ({"response": "r", "contexts": ["zzzz"]}, 0.0),
+        ({"response": "r", "contexts": []}, None),
+        ({"response": "r", "context": "shortened"}, None),
+        ({"response": "r", "messages": [{"role": "user", "content": "x"}]}, None),
+    ],
+)
+def test_the_contexts_of_the_data_count_where_no_stage_returned_any(
+    column: str, output: dict[str, Any], expected: float | None
+) -> None:
+    """A context that a stage returned replaces them, and they are not what was retrieved then."""
+    example = {column: ["abcd"], "reference_contexts": ["abcd"], "context": "as it was"}
+    try:
+        found = scores(ContextPrecisionNonLLM().score(example, output))
+    except MissingScoreError:
+        found = {}
+    assert found.get("context_precision_nonllm") == expected
+    asked = ContextPrecisionNonLLM(contexts_column=f"original.{column}")
+    assert scores(asked.score(example, output))["context_precision_nonllm"] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from cb_ragas_precision import ContextPrecisionIds, ContextPrecisionNonLLM, average_precision
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
+from tests.tables import check_each
 
 AVERAGE_PRECISION: list[tuple[str, float, float]] = [
     ("0", 0.0, 0.0),
@@ -120,7 +121,7 @@ def test_all_cases_are_here() -> None:
     assert len(AVERAGE_PRECISION) + len(SIMILARITY) + len(IDS) + 5 == 64
 
 
-@pytest.mark.parametrize(("verdicts", "theirs", "exact"), AVERAGE_PRECISION)
+@check_each(("verdicts", "theirs", "exact"), AVERAGE_PRECISION)
 def test_average_precision(verdicts: str, theirs: float, exact: float) -> None:
     """The exact value, which differs from theirs by their epsilon only."""
     found = average_precision(map(int, verdicts))

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_ragas_precision.sentences import sentences
+from tests.tables import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     "wanted",
     [
         ["Paris is old.", "It lies on the Seine."],
@@ -72,8 +73,8 @@ def test_a_line_is_a_sentence_of_its_own_unless_it_was_broken(text: str, wanted:
 TITLES = ("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Rev.", "Gen.", "Sen.", "Gov.", "Capt.", "Lt.")
 
 
-@pytest.mark.parametrize("abbreviation", [*TITLES, "Mt.", "Fr.", "Hon.", "J.", "A.", "J.R."])
-@pytest.mark.parametrize(
+@check_each("abbreviation", [*TITLES, "Mt.", "Fr.", "Hon.", "J.", "A.", "J.R."])
+@check_each(
     "template",
     [
         "{} Smith wrote it. It sold well.",

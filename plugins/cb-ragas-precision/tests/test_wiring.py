@@ -15,6 +15,7 @@ import pytest
 import cb_ragas_precision
 from cb_hotpotqa import hotpotqa
 from cbcore import evaluate
+from tests.forkserver import copy_plugin_cache, run_cb
 
 MINE = '''
 class Retriever:
@@ -70,19 +71,12 @@ def test_systems_that_retrieve_are_scored_without_being_asked() -> None:
 
 def cb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
-    return subprocess.run(
-        [sys.executable, "-m", "cbcore", *arguments],
-        cwd=folder,
-        env={**environ, "COLUMNS": "150"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return run_cb(*arguments, cwd=folder, env={**environ, "COLUMNS": "150"})
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    copy_plugin_cache(tmp_path / "cache")
     (tmp_path / "mine.py").write_text(textwrap.dedent(MINE))
     return tmp_path
 

@@ -196,7 +196,7 @@ def test_a_single_system_has_a_verdict_of_its_own(pages):
     assert f"&lt;alone&gt;</bdi>{told}" in text
     failed = [EvalRow("alone", i, error="no way") for i in range(3)]
     text = Html().render(pages.result_of(failed))
-    assert "</strong> has no score: none of its 3 rows could be scored." in text
+    assert "</strong> failed on all 3 rows." in text
 
 
 def test_rows_that_nobody_scores_are_told_by_their_dataset(pages):

@@ -9,7 +9,7 @@ from functools import partial
 import attrs
 import pytest
 
-from cb_metrics import Latency
+from cb_metrics import CompressionRatio, Latency, MeanScore, ParetoRank
 from cb_reporters import Html, Markdown, Table
 from cb_reporters.formats import duration_bounds, percent_bounds, score_bounds
 from cb_reporters.view import View
@@ -63,7 +63,7 @@ def test_a_table_shows_the_interval_the_best_and_who_is_like_it(sure):
     assert "0.800 [0.72, 0.88]*" in text
     assert "0.780 [0.70, 0.86]≈" in text
     assert "0.300 [0.22, 0.38] " in text
-    assert "* best · ≈ not distinguishable from the best · [ ] 95% interval" in text
+    assert "≈ no significant difference · [ ] 95% interval" in text
 
 
 def test_percentiles_of_latency_have_theirs_where_there_are_enough_rows():
@@ -100,7 +100,10 @@ def test_verdicts_stand_below_the_table(sure):
     """One sentence for each system, in the order of the result."""
     lines = Table(width=100).render(sure).splitlines()
     assert "best is the baseline: f1 0.800 on 40 examples." in lines
-    assert "far|er keeps 38% [30, 45] of best's f1 at 36% of its tokens; the loss is real." in lines
+    assert (
+        "far|er keeps 38% [30, 45] of best's f1 at 36% of its tokens; significant loss (p < 0.001)."
+        in lines
+    )
 
 
 def test_markdown_has_all_of_it(sure):
@@ -108,7 +111,7 @@ def test_markdown_has_all_of_it(sure):
     text = Markdown().render(sure)
     assert "| near | 0.780 &#91;0.70, 0.86&#93; ≈ |" in text
     assert "- far&#124;er keeps 38% &#91;30, 45&#93; of best's f1" in text
-    assert "≈ not distinguishable from the best" in text
+    assert "≈ no significant difference from the best" in text
 
 
 def test_a_page_has_all_of_it(sure):
@@ -118,7 +121,7 @@ def test_a_page_has_all_of_it(sure):
     assert ">0.780<span" in page
     assert '>≈</span><span class="interval"> [0.70, 0.86]</span>' in page
     assert "</strong> keeps 38% [30, 45] of " in page
-    assert "≈: not distinguishable from the best with these examples." in page
+    assert "≈: no significant difference from the best (adjusted for all pairs)." in page
 
 
 def test_without_estimates_a_report_is_as_it_was(sure):
@@ -154,3 +157,30 @@ def test_clusters_are_named_with_the_error(sure):
 def test_bounds_have_as_many_digits_as_they_need(write, low, high, text):
     """More where the interval is narrow."""
     assert write(low, high) == text
+
+
+@pytest.mark.parametrize(("n_clusters", "is_marked"), [(5, False), (6, True)])
+def test_systems_are_not_marked_with_too_few_independent_sources(n_clusters, is_marked):
+    """By no metric: 0 % of tokens saved is no tie with 85 %, and 85 % is not the best."""
+    metrics = [MeanScore(), CompressionRatio(), ParetoRank()]
+    rows = {
+        system: [
+            EvalRow(
+                system, i, {"f1": i % 3 / 2}, 90 + i, 90 + i - saved, {"cluster": i % n_clusters}
+            )
+            for i in range(30)
+        ]
+        for system, saved in (("full", 0), ("cut", 75), ("cut more", 85))
+    }
+    rows["cut"][0].scores["f1"] = 0.9
+    found = sum_up(rows, metrics, "f1")
+    result = EvalResult(
+        [row for own in rows.values() for row in own],
+        found.summary,
+        estimates=found.estimates,
+        undecided=found.undecided,
+        verdicts=found.verdicts,
+        config={"score_field": "f1"},
+    )
+    text = Table(width=120).render(result)
+    assert any(mark in text for mark in "*≈") is is_marked

@@ -33,7 +33,7 @@ def shown(run, *arguments):
 
 def test_examples_with_a_cause_are_shown(run):
     """Only the one whose evidence was cut off."""
-    found = shown(run, "--cause", "dropped")
+    found = shown(run, "--cause", "evidence-dropped")
     assert found.exit_code == 0, found.output
     assert "Rome" in found.output
     assert "Bern" not in found.output
@@ -41,5 +41,5 @@ def test_examples_with_a_cause_are_shown(run):
 
 def test_a_cause_that_is_none_is_refused(run):
     """With those that there are."""
-    found = shown(run, "--cause", "droped")
-    assert "dropped" in str(getattr(found.exception, "hint", "")) + found.output
+    found = shown(run, "--cause", "evidence-droped")
+    assert "evidence-dropped" in str(getattr(found.exception, "hint", "")) + found.output

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from cb_suites.bounded import child, worker
+from tests.forkserver import copy_plugin_cache, run_cb
 
 
 @pytest.fixture
 def cb(tmp_path):
     """Run `cb` in an empty folder, with these environment variables on top."""
+    copy_plugin_cache(tmp_path / "home")
 
     def run(*arguments, **environ):
         kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
         home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
-        return subprocess.run(
-            [sys.executable, "-m", "cbcore", *arguments],
-            cwd=tmp_path,
-            env={**kept, **home, **environ},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+        return run_cb(*arguments, cwd=tmp_path, env={**kept, **home, **environ})
 
     return run
+
+
+@pytest.fixture(scope="module")
+def short_time_limit():
+    """Patterns and templates may take half a second instead of two, in new processes."""
+    limit = "from cb_suites.bounded import child; child.MOST_CPU_S = 0.5"
+    worker.WORKERS.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child, "MOST_CPU_S", 0.5)
+        patch.setattr(worker, "_PROGRAM", worker._PROGRAM.replace("; main()", f"; {limit}; main()"))
+        assert limit in worker._PROGRAM
+        yield
+        worker.WORKERS.close()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -106,3 +107,13 @@ def test_the_range_covers_what_other_samples_would_say():
         found = smallest_budget(curve(scores, (10, 20, 30, 40)), scores[3], 0.05, None, seed=seed)
         covered += found.low <= 30 <= found.high
     assert covered >= 0.9 * 200
+
+
+def test_grouped_examples_are_drawn_together(monkeypatch):
+    """One group holds every loss: a sample without the group has none. No array library is needed."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    full = [1.0] * 20
+    points = curve([[0.0] * 5 + [1.0] * 15, [0.0] * 5 + [1.0] * 15, full])
+    groups = [0] * 5 + [1] * 5 + [2] * 5 + [3] * 5
+    found = smallest_budget(points, full, 0.05, groups)
+    assert (found.low, found.high) == (10, 30)

@@ -11,11 +11,11 @@ from cbcore import evaluate
 from cbcore.results import EvalRow
 
 SCORES = {
-    "full": [1.0, 1.0, 1.0, 1.0],
-    "a 10": [0.0, 0.0, 1.0, 1.0],
-    "a 20": [1.0, 1.0, 1.0, 1.0],
-    "b 10": [0.0, 0.0, 0.0, 0.0],
-    "b 20": [0.0, 1.0, 0.0, 1.0],
+    "full": [1.0, 1.0, 1.0, 1.0] * 2,
+    "a 10": [0.0, 0.0, 1.0, 1.0] * 2,
+    "a 20": [1.0, 1.0, 1.0, 1.0] * 2,
+    "b 10": [0.0, 0.0, 0.0, 0.0] * 2,
+    "b 20": [0.0, 1.0, 0.0, 1.0] * 2,
 }
 TOKENS = {"full": 40, "a 10": 10, "a 20": 20, "b 10": 10, "b 20": 20}
 CONFIG = {
@@ -55,10 +55,19 @@ def test_areas_by_hand():
 
 
 def test_curves_are_compared_on_the_same_examples():
-    """a − b by example: 0.5, 0, 1, 0.5 by their curves. Mean 0.5; no sign but plus, p = 1/4."""
+    """a − b by example: 0.5, 0, 1, 0.5, twice. Mean 0.5; six differ, all by plus: p = 2/64."""
     found = line("a − b")
     assert found["area"].startswith("+0.500 [")
-    assert found["p_value"] == pytest.approx(0.25)
+    assert found["p_value"] == pytest.approx(1 / 32)
+
+
+def test_too_few_examples_are_not_tested():
+    """Five examples cannot give a p-value below 0.05 by their signs."""
+    given = rows({system: scores[:5] for system, scores in SCORES.items()})
+    found = BudgetCurves(margin=0.9).section(given, CONFIG)
+    assert [one.get("p_value") for one in found.lines] == [None] * 3
+    assert {one.get("smallest_value") for one in found.lines} == {None}
+    assert "too few examples to test (5; at least 6 needed)" in found.title
 
 
 def test_quality_at_a_share_of_the_tokens():
@@ -69,16 +78,16 @@ def test_quality_at_a_share_of_the_tokens():
 
 
 def test_the_smallest_budget_and_its_share():
-    """At 20 a loses nothing on four examples: half of the tokens of full context."""
+    """At 20 a loses nothing on eight examples: half of the tokens of full context."""
     assert line("a", margin=0.6)["smallest_value"] == 20
     assert line("a", margin=0.6)["share"] == "50%"
     assert line("b", margin=0.6)["smallest_value"] is None
 
 
 def test_too_few_examples_to_name_a_budget_are_said_to_be():
-    """Four that score alike do not rule a loss of 0.05 out, so that `none` says nothing of a."""
+    """Eight that score alike do not rule a loss of 0.05 out, so that `none` says nothing of a."""
     assert line("a")["smallest_value"] is None
-    assert section().title.endswith(", compared with full, too few to rule a loss of 0.05 out")
+    assert section().title.endswith(", compared with full, too few to rule out a loss of 0.05")
     assert section(margin=0.6).title.endswith(", compared with full")
 
 
@@ -97,7 +106,7 @@ def test_examples_that_lack_a_score_somewhere_are_left_out():
     given = rows()
     given["b 20"][0].scores.clear()
     found = BudgetCurves().section(given, CONFIG)
-    assert "on 3 examples" in found.title
+    assert "on 7 examples" in found.title
 
 
 def test_without_full_context_the_rest_is_still_told():

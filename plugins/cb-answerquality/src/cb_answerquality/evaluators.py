@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from cb_answerquality.metrics.quality import compare
+from cb_answerquality.metrics.quality import compare, contains_word_score
 from cb_answerquality.normalization import tokens
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import format_answer, is_absent, response_of
 
 
 class AnswerQuality:
@@ -26,6 +26,7 @@ class AnswerQuality:
     name = "answer_quality"
     emits = ("f1", "exact_match", "recall", "contains")
     applies_to = ("*",)
+    automatic = True
     needs = ("answer",)
     reads = ("answer", "no_answer", "is_impossible", "response")
 
@@ -36,9 +37,9 @@ class AnswerQuality:
         if type(answer) is str and answer and type(response) is str:
             f1, exact, recall, contained = compare(response, answer)
         elif _cannot_be_answered(original):
-            f1 = exact = recall = contained = 0.0 if tokens(_text(response)) else 1.0
+            f1 = exact = recall = contained = 0.0 if tokens(response_of(processed)) else 1.0
         else:
-            f1, exact, recall, contained = _compare_best(answer, response)
+            f1, exact, recall, contained = _compare_best(answer, processed)
         return {"f1": f1, "exact_match": exact, "recall": recall, "contains": contained}
 
     def score_batch(
@@ -58,23 +59,31 @@ class AnswerQuality:
         return scores
 
 
-def _compare_best(answer: Any, response: Any) -> tuple[float, ...]:
+class ContainsWord:
+    """Whether the response has the gold answer in it as whole words and numbers.
+
+    Stricter than the score `contains`: "4" is not in "42", and "cat" is not in "concatenate".
+    """
+
+    name = "contains_word"
+    emits = ("contains_word",)
+    needs = ("answer",)
+    reads = ("answer", "response")
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """One score. Raises `MissingScoreError` without a gold answer or a response."""
+        response = response_of(processed)
+        golds = _gold_texts(original.get("answer"))
+        return {"contains_word": max(contains_word_score(response, gold) for gold in golds)}
+
+
+def _compare_best(answer: Any, processed: Mapping[str, Any]) -> tuple[float, ...]:
     """Each score for the alternative answer that gives the highest."""
     references = _gold_texts(answer)
-    text = _text(response)
+    text = response_of(processed)
     return tuple(
         map(max, zip(*(compare(text, reference) for reference in references), strict=True))
     )
-
-
-def _text(response: Any) -> str:
-    if _is_absent(response):
-        raise MissingScoreError(
-            "the system returned no response; chain a reader behind it: `system | extractive`"
-        )
-    if not isinstance(response, str | Number):
-        raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
-    return str(response)
 
 
 def _cannot_be_answered(original: Mapping[str, Any]) -> bool:
@@ -87,24 +96,19 @@ def _cannot_be_answered(original: Mapping[str, Any]) -> bool:
         return False
     answer = original.get("answer")
     golds = answer if isinstance(answer, list | tuple) else [answer]
-    return all(_is_absent(gold) or (isinstance(gold, str) and not tokens(gold)) for gold in golds)
+    return all(is_absent(gold) or (isinstance(gold, str) and not tokens(gold)) for gold in golds)
 
 
 def _gold_texts(answer: Any) -> list[str]:
     alternatives = answer if isinstance(answer, list | tuple) else [answer]
     texts = []
     for alternative in alternatives:
-        if _is_absent(alternative):
+        if is_absent(alternative):
             continue
         if not isinstance(alternative, str | Number):
             kind = type(alternative).__name__
             raise MissingScoreError(f"the gold answer is a {kind}, not a text or a number")
-        texts.append(str(alternative))
+        texts.append(format_answer(alternative))
     if not texts:
         raise MissingScoreError("the example has no gold answer")
     return [text for text in texts if text.strip()] or texts[:1]
-
-
-def _is_absent(value: Any) -> bool:
-    """None, or the NaN that stands for it in tables."""
-    return value is None or (isinstance(value, float) and math.isnan(value))

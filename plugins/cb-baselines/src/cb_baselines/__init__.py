@@ -10,6 +10,7 @@ from cbcore.lazy import lazy_names
 if TYPE_CHECKING:
     from cb_baselines.identity import Identity as Identity
     from cb_baselines.reader import Extractive as Extractive
+    from cb_baselines.retrieval import Retriever as Retriever
     from cb_baselines.selection import Bm25 as Bm25
     from cb_baselines.selection import RandomSelection as RandomSelection
     from cb_baselines.selection import TfIdf as TfIdf
@@ -20,6 +21,7 @@ _HOMES = {
     "Extractive": "reader",
     "Identity": "identity",
     "RandomSelection": "selection",
+    "Retriever": "retrieval",
     "TfIdf": "selection",
     "Truncate": "truncation",
 }

@@ -144,9 +144,7 @@ class Examiner(_peer.Peer):
 
     def known_class(self, module: str, name: str) -> Any:
         found = super().known_class(module, name)
-        # Those of runners of tests mean a skip or the end.
-        runs_tests = str(module).partition(".")[0] in _RUNNERS
-        return None if runs_tests or not (found and _is_usual(found)) else found
+        return found if found and _is_usual(found) else None
 
     def module(self, name: Any) -> Any:
         parts = str(name).split(".")
@@ -187,11 +185,27 @@ class Examiner(_peer.Peer):
         target = self.given(number)
         kind = type(target)
         # An instance may be filled; what its class can do stays as the tests have it.
-        is_mock = kind.__module__ == "unittest.mock"
+        is_mock = _is_mock(target)
         taken = hasattr(kind, name) if is_mock else callable(getattr(kind, name, None))
         if not (is_mock or self._is_own(kind)) or name.startswith(("_", "assert")) or taken:
             raise AttributeError(f"{kind.__name__!r} object attribute {name!r} cannot be set here")
-        setattr(target, name, self.decode(value))
+        decoded = self.decode(value)
+        replaced = getattr(target, "__dict__", {}).get(name)
+        if (is_mock or _is_mock(replaced)) and not self._is_plain(decoded):
+            raise AttributeError(f"{kind.__name__!r} object attribute {name!r} takes plain values")
+        setattr(target, name, decoded)
+
+    def _is_plain(self, value: Any) -> bool:
+        """Whether a value cannot answer in the place of a mock, or is an object of the tests."""
+        if type(value) in (list, tuple, set, frozenset):
+            return all(map(self._is_plain, value))
+        if type(value) is dict:
+            return all(map(self._is_plain, (*value, *value.values())))
+        if isinstance(value, _proxies.Proxy):
+            return False
+        kind = type(value)
+        known = kind.__module__.partition(".")[0] in _wire.VALUE_MODULES
+        return _is_mock(value) or self._is_own(kind) or (known and not hasattr(value, "__dict__"))
 
     def _refill(self, number: int, name: str, value: Any) -> None:
         target = self.given(number)
@@ -243,14 +257,24 @@ class Examiner(_peer.Peer):
             return name in _GENERATOR
         if issubclass(kind, type):
             return self._is_own(target)
-        if kind.__module__ == "unittest.mock":
+        if _is_mock(target):
             return name not in _CHANGING_MOCKS
         return self._is_own(kind) or kind.__module__ in ("_io", "io")
 
 
 def _is_usual(kind: type) -> bool:
-    """Whether an exception may be raised here as it is: others interrupt those who run tests."""
+    """Whether an exception may be raised here as it is.
+
+    Others interrupt those who run tests, and the exceptions of runners mean a skip or the end. The
+    class itself tells, since a module may lead to classes of another.
+    """
+    if any(base.__module__.partition(".")[0] in _RUNNERS for base in kind.__mro__):
+        return False
     return issubclass(kind, Exception) or kind is SystemExit
+
+
+def _is_mock(value: Any) -> bool:
+    return type(value).__module__ == "unittest.mock"
 
 
 class UnmeasuredError(Exception):

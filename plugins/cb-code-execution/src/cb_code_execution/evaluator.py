@@ -15,6 +15,7 @@ from cb_code_execution.sandbox import Examination, Outcome, Sandbox, SandboxErro
 from cb_code_execution.testplan import planned
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
+from cbcore.scoring import NO_RESPONSE
 from cbcore.trust import Trusted
 
 _SHOWN_CHARACTERS = 300
@@ -28,6 +29,7 @@ class CodeExecution:
     name = "code_execution"
     emits = ("pass_at_1", "pass_at_k")
     applies_to = ("code",)
+    automatic = True
     needs = ("tests",)
 
     def __init__(
@@ -122,7 +124,7 @@ def _samples(processed: Mapping[str, Any]) -> list[str]:
     )
     samples = [sample for sample in found if isinstance(sample, str)]
     if len(samples) < len(found):
-        raise MissingScoreError("there is no response to run")
+        raise MissingScoreError(NO_RESPONSE)
     return samples
 
 

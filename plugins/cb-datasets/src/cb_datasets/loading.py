@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from cb_datasets.mapping import asked_text, example_from
+from cb_datasets.mapping import asked_text, cluster_of, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import SAMPLE, Benchmark, Choice, Example
 from cbcore.exceptions import DataError
@@ -105,8 +105,12 @@ class BenchmarkDataset:
         benchmark, read = self._entry, Row(row, dataset=self._entry.name, number=number)
         make = benchmark.examples or _by_the_table
         for example in make(read, self.choice(), benchmark):
-            if not isinstance(example, DataError) and not example.get("context"):
-                example["context"] = asked_text(example)
+            if not isinstance(example, DataError):
+                cluster = cluster_of(read, example, benchmark)
+                if cluster is not None:
+                    example.setdefault("cluster", cluster)
+                if not example.get("context"):
+                    example["context"] = asked_text(example)
             yield example
 
     def _source(self) -> HubDataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from cb_datasets.reading import Row, described
 from cb_datasets.table import Benchmark, Choice, Example
 
 LETTERS = string.ascii_uppercase
+_LONGEST_ID = 40
 
 
 def example_from(row: Row, choice: Choice, benchmark: Benchmark) -> Example:
@@ -45,6 +47,23 @@ def example_id(row: Row, choice: Choice, path: str | tuple[str, ...] | None = No
     if path and (not isinstance(value, str | int) or isinstance(value, bool) or value == ""):
         raise row.bad(_one(path), f"expected an id, found {described(value)}")
     return f"{choice.split}-{row.number}" if value is None else str(value)
+
+
+def cluster_of(row: Row, example: Example, benchmark: Benchmark) -> str | None:
+    """What an example shares with others: an id, or a digest of the text that they share."""
+    if benchmark.cluster is None:
+        return None
+    value = row.get(benchmark.cluster)
+    if value is None and benchmark.context != "none":
+        value = example.get("context")
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        return None
+    text = str(value)
+    if benchmark.cluster_end:
+        text = text.rpartition(benchmark.cluster_end)[0] or text
+    if len(text) <= _LONGEST_ID:
+        return text
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def asked(instruction: str, question: str) -> str:

@@ -62,6 +62,9 @@ def _details(entry: Benchmark) -> Iterator[str]:
     if entry.unlabelled:
         yield f"- without gold: {', '.join(f'`{s}`' for s in entry.unlabelled)}"
     yield f"- fields of the source: {', '.join(f'`{f}`' for f in entry.source_fields())}"
+    if entry.cluster is not None:
+        end = f" up to its last `{entry.cluster_end}`" if entry.cluster_end else ""
+        yield f"- clusters: examples with the same `{entry.cluster}`{end}"
     yield f"- licence: {entry.licence}"
     yield f"- homepage: <{entry.homepage}>"
     if entry.gated:

@@ -46,6 +46,9 @@ class Benchmark:
     can miss it; the others get their question for one. `published` says how the publishers score
     it and what is made of that here, `main_score` which score is its quality where the core's
     `TASK_SCORES` names another. `only_in` lists the configs of a split that not all have.
+    `cluster` is the field of the source that examples about the same text share; a row without
+    that field is known by its context. None says that the examples share nothing. What follows
+    the last `cluster_end` in the field names one example: `CITY_DATE_ITEM` is of `CITY_DATE`.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Benchmark:
     revision: str | None = None
     files: str | None = None
     instruction: str = ""
+    cluster: str | None = None
+    cluster_end: str = ""
     first_label: int = 0
     needs: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()

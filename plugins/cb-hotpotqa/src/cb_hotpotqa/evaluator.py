@@ -6,19 +6,15 @@ one example; the means over a dataset are the business of metrics.
 
 from __future__ import annotations
 
-import re
 import reprlib
-import string
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import count_common, format_answer, response_of, squad_tokens
 
-_PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
-_CLOSED_ANSWERS = frozenset({"yes", "no", "noanswer"})
+_CLOSED_ANSWERS = (["yes"], ["no"], ["noanswer"])
 
 
 class HotpotJoint:
@@ -41,11 +37,12 @@ class HotpotJoint:
         "joint_f1",
     )
     applies_to = ("retrieval",)
+    automatic = True
     needs = ("answer", "supporting_facts")
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The scores. Raises `MissingScoreError` for absent or malformed answers and facts."""
-        response = _text(processed.get("response"), "the system returned no response")
+        response = response_of(processed)
         answer = max(
             (_match_answer(response, gold) for gold in _golds(original.get("answer"))),
             key=lambda match: (match.exact, match.f1),
@@ -84,15 +81,14 @@ class _Match(NamedTuple):
 
 
 def _match_answer(response: str, answer: str) -> _Match:
-    given, wanted = _normalized(response), _normalized(answer)
+    given, wanted = squad_tokens(response), squad_tokens(answer)
     exact = float(given == wanted)
-    if not exact and not _CLOSED_ANSWERS.isdisjoint((given, wanted)):
+    if not exact and (given in _CLOSED_ANSWERS or wanted in _CLOSED_ANSWERS):
         return _Match.of(0.0, 0.0, 0.0)  # "yes" against "yes, it is" earns no partial credit
-    given_tokens, wanted_tokens = given.split(), wanted.split()
-    common = sum((Counter(given_tokens) & Counter(wanted_tokens)).values())
+    common = count_common(given, wanted)
     if not common:
         return _Match.of(exact, 0.0, 0.0)
-    return _Match.of(exact, common / len(given_tokens), common / len(wanted_tokens))
+    return _Match.of(exact, common / len(given), common / len(wanted))
 
 
 def _match_facts(named: set[tuple[str, int]], gold: set[tuple[str, int]]) -> _Match:
@@ -104,23 +100,14 @@ def _match_facts(named: set[tuple[str, int]], gold: set[tuple[str, int]]) -> _Ma
     )
 
 
-def _normalized(text: str) -> str:
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
-
-
-def _text(value: Any, reason_if_absent: str) -> str:
-    if value is None:
-        raise MissingScoreError(reason_if_absent)
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise MissingScoreError(f"expected an answer as text, found a {type(value).__name__}")
-
-
 def _golds(answer: Any) -> list[str]:
     golds = answer if isinstance(answer, list | tuple) else [answer]
-    if not golds:
+    if not golds or None in golds:
         raise MissingScoreError("the example has no gold answer")
-    return [_text(gold, "the example has no gold answer") for gold in golds]
+    for gold in golds:
+        if not isinstance(gold, str | int | float):
+            raise MissingScoreError(f"expected an answer as text, found a {type(gold).__name__}")
+    return [format_answer(gold) for gold in golds]
 
 
 def _named_facts(original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:

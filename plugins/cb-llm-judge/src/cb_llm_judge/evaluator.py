@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from cb_llm_judge.client import FunctionJudge, JudgeClient
-from cb_llm_judge.material import EXAMPLE_FIELDS, example_text, response_text
+from cb_llm_judge.material import EXAMPLE_FIELDS, example_text
 from cb_llm_judge.panel import Combine, Poll, poll
 from cb_llm_judge.rubrics import FIELDS, RUBRICS, find_rubric
 from cb_llm_judge.settings import Sampling, check_count
@@ -15,6 +15,7 @@ from cb_openai.settings import Connection
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
+from cbcore.scoring import response_of
 from cbcore.trust import FileName, Trusted
 
 LOW, HIGH = 1, 5
@@ -99,7 +100,7 @@ class LLMJudge:
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Ask the judges. Raises `MissingScoreError` where no rating can be had."""
-        texts: dict[str, str | None] = {"response": response_text(processed)}
+        texts: dict[str, str | None] = {"response": response_of(processed)}
         for name in self._rubric.fields:
             if name in EXAMPLE_FIELDS:
                 texts[name] = example_text(original, name)

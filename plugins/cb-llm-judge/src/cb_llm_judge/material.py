@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from numbers import Number
 from typing import Any
 
-from cbcore.exceptions import MissingScoreError
+from cbcore.contexts import context_of
 from cbcore.results import Scored
+from cbcore.scoring import is_absent, response_of
 
 EXAMPLE_FIELDS = {"question": "question", "context": "context", "gold": "answer"}
 """Placeholder → the field of an example it is taken from."""
@@ -17,25 +17,15 @@ MATERIAL = "judge_material"
 """Where in a row's metadata the texts stand that are the same for all systems."""
 
 
-def response_text(processed: Mapping[str, Any]) -> str:
-    """The response. Raises `MissingScoreError` where there is none."""
-    response = processed.get("response")
-    if _is_absent(response):
-        raise MissingScoreError(
-            "the system returned no response; chain a reader behind it: `system | extractive`"
-        )
-    if not isinstance(response, str | Number):
-        raise MissingScoreError(f"the response is a {type(response).__name__}, not a text")
-    return str(response)
-
-
 def example_text(original: Mapping[str, Any], placeholder: str) -> str | None:
     """The text for a placeholder, or None where the example has none."""
     value = original.get(EXAMPLE_FIELDS[placeholder])
-    if placeholder == "question" and _is_absent(value):
+    if placeholder == "context":
+        return context_of(original) or None
+    if placeholder == "question" and is_absent(value):
         return _conversation(original.get("turns"))
     texts = value if isinstance(value, list | tuple) else [value]
-    found = [str(text) for text in texts if isinstance(text, str | Number) and not _is_absent(text)]
+    found = [str(text) for text in texts if isinstance(text, str | Number) and not is_absent(text)]
     found = [text for text in found if text.strip()]
     if placeholder == "gold" and len(found) > 1:
         return "Any of these:\n" + "\n".join(f"- {text}" for text in found)
@@ -53,11 +43,6 @@ def _conversation(turns: Any) -> str | None:
     return "\n".join(lines) or None
 
 
-def _is_absent(value: Any) -> bool:
-    """None, or the NaN that stands for it in tables."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 class JudgeMaterial:
     """Keeps question and gold answer in the row, for `pairwise_judge`; scores `answered`.
 
@@ -73,7 +58,7 @@ class JudgeMaterial:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Whether there is an answer, with the material as details."""
-        response = response_text(processed)
+        response = response_of(processed)
         wanted = [name for name in EXAMPLE_FIELDS if name != "context" or self.context]
         texts = {name: example_text(original, name) for name in wanted}
         return Scored(

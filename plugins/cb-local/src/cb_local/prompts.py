@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Any
 
+from cbcore.contexts import context_of
 from cbcore.exceptions import DataError
 from cbcore.texts import context_twin
 
@@ -25,6 +26,8 @@ def user_message(example: Mapping[str, Any], template: str | None, *, system: st
     context, question and lettered choices; what the example lacks, or is empty, is left out.
     A context that only repeats the question, or the turns, is written once: as question.
     """
+    if (context := context_of(example)) is not None:
+        example = {**example, "context": context}
     if context_twin(example) is not None and "question" in template_fields(
         template or "{question}"
     ):

@@ -12,6 +12,7 @@ from cb_local import prompts
 from cb_local.engine import Completion, Engine, EngineOptions, default_threads, shared_engine
 from cb_local.models import BUNDLED, find_model
 from cbcore import sent
+from cbcore.contexts import history_of
 from cbcore.exceptions import DataError, MissingExtraError
 from cbcore.specs import Spec
 
@@ -90,11 +91,14 @@ class Local:
         )
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        """Answer the question of an example from its context; its turns, where it has some."""
-        if example.get("turns"):  # at the end of a chain, which hands them on like any field
+        """Answer the question of an example from its context, its messages or its turns."""
+        history = history_of(example) if self.prompt is None else []
+        if example.get("turns") and not history:
             return self.process_conversation(example)
-        content = prompts.user_message(example, self.prompt, system=self.name)
-        messages = [*self._opening(), {"role": "user", "content": content}]
+        if not history:
+            content = prompts.user_message(example, self.prompt, system=self.name)
+            history = [{"role": "user", "content": content}]
+        messages = [*self._opening(), *history]
         said = self._complete(messages, example.get("generation"))
         return {
             "response": said.text.strip(),
@@ -154,7 +158,7 @@ class Local:
             return []
         return [{"role": "system", "content": self.system_prompt}]
 
-    def _complete(self, messages: list[dict[str, str]], asked: Any = None) -> Completion:
+    def _complete(self, messages: Sequence[Mapping[str, Any]], asked: Any = None) -> Completion:
         engine: Engine = shared_engine(self._options)
         asked = asked if isinstance(asked, Mapping) else {}
         limit = asked.get("max_gen_toks")

@@ -270,7 +270,8 @@ def facts_of(example: Mapping[str, Any], history: History) -> dict[str, Any]:
 
     The distance is that from the earliest evidence to the end of the history, in items.
     """
-    facts: dict[str, Any] = {"history_items": len(history.items)}
+    digest = history.rpartition("#")[2]
+    facts: dict[str, Any] = {"history": digest[:16], "history_items": len(history.items)}
     for field in ("category", "question_type", "abstention"):
         if example.get(field) is not None:
             facts[field] = example[field]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
 
 from cb_metrics.scores import finite
 from cbcore.results import EvalRow, Section
 from cbcore.stats import Estimate, Units, estimate_of, measured_mean, measured_quantile
+
+Better: TypeAlias = Literal["lower"] | None
 
 
 @attrs.frozen(eq=False)
@@ -29,25 +31,48 @@ class Latency:
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Summarise the latencies of one system's rows."""
-        taken: list[float] = []
-        first: list[float] = []
-        streamed = False
+        return _Times.of(rows).values(better="lower")
+
+    def compare(
+        self, rows_by_system: Mapping[str, Iterable[EvalRow]]
+    ) -> dict[str, dict[str, float]]:
+        """Summarise each system. None is best if some rows are cached: that was another day."""
+        found = {system: _Times.of(rows) for system, rows in rows_by_system.items()}
+        mixed = len({was_cached for times in found.values() for was_cached in times.cached}) > 1
+        better: Better = None if mixed else "lower"
+        return {system: times.values(better=better) for system, times in found.items()}
+
+
+class _Times(NamedTuple):
+    """The seconds of one system's rows, and whether rows are cached, new, or some of each."""
+
+    taken: list[float]
+    first: list[float]
+    cached: set[bool]
+
+    @classmethod
+    def of(cls, rows: Iterable[EvalRow]) -> _Times:
+        found = cls([], [], set())
         for row in rows:
             good = row.error is None
-            taken.append(row.latency if good else math.nan)
+            found.taken.append(row.latency if good else math.nan)
             told = finite(row.metadata.get("first_token_s")) if good else None
-            first.append(math.nan if told is None else told)
-            streamed = streamed or told is not None
-        values: dict[str, float] = {
-            "latency_mean": measured_mean(taken, kind="amount", better="lower"),
-            "latency_median": measured_quantile(taken, 0.5),
-            "latency_p95": measured_quantile(taken, 0.95),
-            "latency_p99": measured_quantile(taken, 0.99),
+            found.first.append(math.nan if told is None else told)
+            if good:
+                found.cached.add(row.recalled)
+        return found
+
+    def values(self, *, better: Better) -> dict[str, float]:
+        found: dict[str, float] = {
+            "latency_mean": measured_mean(self.taken, kind="amount", better=better),
+            "latency_median": measured_quantile(self.taken, 0.5),
+            "latency_p95": measured_quantile(self.taken, 0.95),
+            "latency_p99": measured_quantile(self.taken, 0.99),
         }
-        if streamed:
-            values["first_token_median"] = measured_quantile(first, 0.5)
-            values["first_token_p95"] = measured_quantile(first, 0.95)
-        return values
+        if _told(self.first):
+            found["first_token_median"] = measured_quantile(self.first, 0.5)
+            found["first_token_p95"] = measured_quantile(self.first, 0.95)
+        return found
 
 
 @attrs.frozen(eq=False)

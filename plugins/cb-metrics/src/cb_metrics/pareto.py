@@ -19,6 +19,7 @@ class ParetoRank:
     least as good in mean quality and mean cost and better in one of them. `cost` is
     `output_tokens`, `latency`, or a key of the rows' metadata that holds a number. Both
     means rest on the same rows, those that have score and cost; NaN where there are none.
+    A system with only scores of 0 has no rank: it costs little and does nothing.
     """
 
     name = "pareto_rank"
@@ -57,7 +58,7 @@ class ParetoRank:
             else:
                 scores.append(score)
                 costs.append(cost)
-        return ((mean(scores), mean(costs)) if scores else None), missing
+        return ((mean(scores), mean(costs)) if any(scores) else None), missing
 
     def _cost_of(self, row: EvalRow) -> float | None:
         if self.cost == "output_tokens":

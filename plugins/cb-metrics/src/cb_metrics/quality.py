@@ -7,8 +7,17 @@ from collections.abc import Iterable
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of, scores_of
+from cb_metrics.scores import (
+    check_name,
+    check_threshold,
+    given,
+    noting_missing,
+    score_of,
+    scores_of,
+)
+from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
+from cbcore.results.thresholds import fits_scale
 from cbcore.stats import measured_mean
 
 
@@ -37,7 +46,7 @@ class PassRate:
     """Share of scored rows whose score reaches the threshold.
 
     Emits `pass_rate`, between 0 and 1; NaN when no row has the score. A score equal to the
-    threshold passes.
+    threshold passes. Scores and threshold must be on the same scale.
     """
 
     name = "pass_rate"
@@ -50,10 +59,19 @@ class PassRate:
         """Count the passing rows of one system."""
         scores, missing = scores_of(rows, self.score_field)
         bar = self.threshold
+        self._check_scale(given(scores))
         passed = [1.0 if s >= bar else 0.0 if s < bar else math.nan for s in scores]
         return noting_missing(
             {"pass_rate": measured_mean(passed, kind="rate")}, "pass_rate", missing
         )
+
+    def _check_scale(self, scores: list[float]) -> None:
+        """Refuse a threshold between 0 and 1 for scores on another scale, and the other way."""
+        if not fits_scale(scores, self.threshold):
+            raise UsageError(
+                f"{self.score_field} ranges from {min(scores):g} to {max(scores):g}, so the threshold "
+                f"{self.threshold:g} does not fit it. Set --threshold to a value on the same scale."
+            )
 
 
 @attrs.frozen(eq=False)

@@ -9,6 +9,7 @@ import attrs
 
 from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of
 from cbcore.results import EvalRow
+from cbcore.results.thresholds import fits_scale
 from cbcore.stats import Measured, measured_mean
 
 
@@ -24,7 +25,8 @@ class PassAtK:
     Emits `pass_at_k` and `pass_hat_k`, estimated without bias from n ≥ k attempts of which c
     pass: 1 − C(n−c, k)/C(n, k) (Chen et al. 2021) and C(c, k)/C(n, k) (Yao et al. 2024),
     averaged over examples. `k` defaults to the smallest number of attempts any example has;
-    examples with fewer scored attempts than k are counted as missing.
+    examples with fewer scored attempts than k are counted as missing. Both are NaN if the
+    threshold does not fit the scale of the scores.
     """
 
     name = "pass_at_k"
@@ -38,6 +40,7 @@ class PassAtK:
         """Group one system's rows by example and estimate both chances."""
         attempts: dict[tuple[str, str | int], list[bool]] = {}
         first: dict[tuple[str, str | int], int] = {}
+        scores: list[float] = []
         n_rows = 0
         for position, row in enumerate(rows):
             n_rows += 1
@@ -49,6 +52,9 @@ class PassAtK:
             score = score_of(row, self.score_field)
             if score is not None:
                 passes.append(score >= self.threshold)
+                scores.append(score)
+        if not fits_scale(scores, self.threshold):
+            return {"pass_at_k": nan, "pass_hat_k": nan}
         scored = {example: passes for example, passes in attempts.items() if passes}
         k = self.k or min(map(len, scored.values()), default=0)
         enough = {first[x]: passes for x, passes in scored.items() if len(passes) >= k}

@@ -10,6 +10,7 @@ import attrs
 
 from cb_metrics.scores import check_name, check_threshold, finite, noting_missing, score_of
 from cbcore.results import EvalRow
+from cbcore.results.thresholds import fits_scale
 from cbcore.stats import measured_mean, measured_ratio
 
 
@@ -104,6 +105,7 @@ class CostOfPass:
     Emits `cost_of_pass`, infinite when no row passes, and `num_passing`. Tokens of rows that
     fail or lack the score were spent too, and count. They are the run's own counts. With
     another `cost`, a key of the rows' metadata such as `cost_usd`, it is that for each pass.
+    Both are NaN if rows pass only because the scores are on another scale.
     """
 
     name = "cost_of_pass"
@@ -117,12 +119,16 @@ class CostOfPass:
         """Divide the cost of one system's rows by its passing rows."""
         spent: list[float] = []
         passed: list[float] = []
+        scores: list[float] = []
         n_missing = 0
         for row in rows:
             score = score_of(row, self.score_field) if row.error is None else None
             n_missing += row.error is None and score is None
             spent.append(self._cost_of(row) if row.error is None else math.nan)
             passed.append(1.0 if score is not None and score >= self.threshold else 0.0)
+            scores.append(math.nan if score is None else score)
+        if any(passed) and not fits_scale(scores, self.threshold):
+            return {"cost_of_pass": math.nan, "num_passing": math.nan}
         n_passing = math.fsum(passed)
         cost = measured_ratio(spent, passed, better="lower") if n_passing else math.inf
         values = {"cost_of_pass": cost, "num_passing": n_passing}

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from cbcore.contexts import context_of, history_of
 from cbcore.exceptions import DataError
 from cbcore.texts import context_twin
 
@@ -25,7 +26,8 @@ class Prompting:
 
     Plainly, the user's message is the context, a blank line, and the question. The choices of
     a multiple-choice example follow under letters, unless they already stand in the text. A
-    context that repeats the question, or the turns, is written once: as question.
+    context that repeats the question, or the turns, is written once: as question. An example with
+    `messages` is sent as that history, and the question as its last message.
     """
 
     system_prompt: str | None = None
@@ -44,6 +46,8 @@ class Prompting:
         """The messages for an example that is asked once."""
         if self.build_messages is not None:
             return self._built(example)
+        if self.prompt is None and (history := history_of(example)):
+            return [*self._opening(), *history]
         return [*self._opening(), {"role": "user", "content": self.text(example)}]
 
     def text(self, example: Example) -> str:
@@ -156,13 +160,11 @@ def _plain(example: Example) -> str:
 def _text(example: Example, field: str) -> str:
     """The text of a field, passages of a list one after the other; "" where there is none."""
     value = example.get(field)
-    if isinstance(value, str):
-        return value
-    passages = [] if value is None else value if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(passage, str) for passage in passages):
+    text = context_of(example if field == "context" else {"context": value})
+    if text is None and value is not None:
         told = f"example {example.get('id')!r}: {field!r} is neither a text nor a list of texts"
         raise DataError(told)
-    return "\n\n".join(passages)
+    return text or ""
 
 
 def check_template(template: str) -> None:
@@ -184,7 +186,7 @@ def filled(template: str, example: Example) -> str:
         field = match["field"]
         if field is None:
             return match[0][0]
-        value = example.get(field)
+        value = context_of(example) if field == "context" else example.get(field)
         if value is None:
             raise DataError(
                 f"example {example.get('id')!r} has no {field!r}, which the prompt asks for"

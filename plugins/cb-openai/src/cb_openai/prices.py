@@ -14,6 +14,7 @@ import attrs
 
 from cbcore.names import hint
 from cbcore.spending import spent
+from cbcore.trust import Trusted
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
@@ -71,7 +72,7 @@ class Pricing:
 
     identity_without = ("prices",)
 
-    prices: str | None = None
+    prices: Trusted[str | None] = None
     price_in: float | None = attrs.field(default=None, validator=attrs.validators.optional(_amount))
     price_out: float | None = attrs.field(
         default=None, validator=attrs.validators.optional(_amount)

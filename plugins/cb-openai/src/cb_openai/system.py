@@ -13,7 +13,6 @@ import attrs
 from cb_openai import addresses
 from cb_openai import likelihood as likelihoods
 from cb_openai.client import ChatClient
-from cb_openai.encodings import encoding_of
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
 from cb_openai.prices import PRICES_VARIABLE, Pricing, tell_spent
@@ -125,14 +124,14 @@ class OpenAI:
 
     async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
         """The model's answer as `response`, its `tool_calls`, the `usage` and what it cost."""
-        if example.get("turns"):
+        if example.get("turns") and not example.get("messages"):
             return await self.aprocess_conversation(example)
         asked, tools = self._asked(example), _tools(example)
         messages = self.prompting.messages(example)
         reply = await self._ask(messages, tools, asked)
         output = _output(reply)
         output |= sent.told([messages], example, tools=tools, **self._came([reply]))
-        output["usage"] = _usage(reply)
+        output["usage"] = dict(reply.usage)
         output["metadata"] = self._facts([reply])
         return output
 
@@ -169,7 +168,7 @@ class OpenAI:
             n_opening=self.prompting.n_opening,
             **self._came(replies),
         )
-        output["usage"] = [_usage(reply) for reply in replies]
+        output["usage"] = [dict(reply.usage) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
 
@@ -423,12 +422,6 @@ class OpenAI:
         if self._lacked_usage:
             self._lacked_usage = False
             logger.warning("%s: the endpoint reports no usage, so rows have no cost", self.name)
-
-
-def _usage(reply: Reply) -> dict[str, Any]:
-    """What the endpoint counted, and in which encoding, where the model that answered tells."""
-    encoding = encoding_of(reply.model) if reply.usage else None
-    return {**reply.usage, "tokenizer": encoding} if encoding is not None else dict(reply.usage)
 
 
 def _counts(usage: Mapping[str, int]) -> list[int]:

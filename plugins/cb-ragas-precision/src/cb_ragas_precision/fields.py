@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from cbcore.columns import SUFFIX, Column, ColumnReader, Side
+from cbcore.contexts import text_of
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import hint
-
-_TEXT_KEYS = ("text", "content", "page_content")
-
+from cbcore.scoring import NO_RESPONSE
 
 # -- what a value has to be ----------------------------------------------------------------------
 
@@ -22,10 +21,10 @@ def text(value: Any, what: str) -> str:
         return str(value)
     if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
         return str(value[0])
+    if value is None:
+        raise MissingScoreError(NO_RESPONSE if what == "response" else f"there is no {what}")
     if not isinstance(value, str):
-        raise MissingScoreError(
-            f"there is no {what}" if value is None else f"the {what} is a {_kind(value)}, not text"
-        )
+        raise MissingScoreError(f"the {what} is a {_kind(value)}, not text")
     if not value.strip():
         raise MissingScoreError(f"the {what} is empty")
     return value
@@ -43,17 +42,19 @@ def texts(value: Any, what: str, where: str) -> list[str]:
         raise MissingScoreError(f"the {what} are a {_kind(value)}, not a list of texts")
     found = []
     for rank, item in enumerate(value, start=1):
-        if isinstance(item, Mapping):
-            item = next((item[key] for key in _TEXT_KEYS if key in item), item)  # noqa: PLW2901
-        if not isinstance(item, str):
+        found_text = text_of(item)
+        if found_text is None:
             raise MissingScoreError(f"number {rank} of the {what} is a {_kind(item)}, not a text")
-        found.append(item)
+        found.append(found_text)
     return found
 
 
 def contexts(value: Any) -> list[str]:
     """What was retrieved. Raises `MissingScoreError` unless it is a list of texts."""
-    where = f"the system has to return them as `contexts`, or contexts{SUFFIX}= says where"
+    where = (
+        "the system has to return them as `contexts`, or the example to have them if the system "
+        f"returns no context; contexts{SUFFIX}= names another column"
+    )
     return texts(value, "retrieved contexts", where)
 
 
@@ -204,6 +205,20 @@ class Fields:
         for name, field in self._fields.items():
             if name not in values:
                 data = original if field.side == "original" else processed
-                present = (data[n] for n in field.names if data.get(n) is not None)
-                values[name] = next(present, None)
+                values[name] = _first(data, field.names)
+                if field is CONTEXTS and values[name] is None:
+                    values[name] = _own_contexts(original, processed)
         return values
+
+
+def _first(data: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((data[name] for name in names if data.get(name) is not None), None)
+
+
+def _own_contexts(original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
+    """The contexts of the data, which hold where the system returned no other context."""
+    for name in ("context", "messages"):
+        returned = processed.get(name)
+        if returned is not None and returned != original.get(name):
+            return None
+    return _first(original, CONTEXTS.names)

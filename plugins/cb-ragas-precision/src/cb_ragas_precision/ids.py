@@ -30,6 +30,7 @@ class ContextPrecisionIds(ColumnEvaluator):
         "context_ndcg_ids",
     )
     applies_to = ("retrieval",)
+    automatic = True
     needs = ("reference_context_ids",)
     needs_output = ("context_ids",)
     uses = (fields.CONTEXT_IDS, fields.REFERENCE_IDS)

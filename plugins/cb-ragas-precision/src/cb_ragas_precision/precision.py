@@ -68,6 +68,7 @@ class ContextPrecision(_RankedContexts):
     name = "context_precision"
     emits: tuple[str, ...] = ("context_precision", "context_set_precision")
     applies_to = ("retrieval",)
+    automatic = True
     needs = ("supporting_facts",)
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH)

@@ -31,6 +31,7 @@ class ContextRecall(JudgedEvaluator):
     name = "context_recall"
     emits = ("context_recall",)
     applies_to = ("retrieval",)
+    automatic = True
     needs = ("supporting_facts",)
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH, fields.REFERENCE_CONTEXTS)

@@ -25,6 +25,7 @@ class ContextPrecisionNonLLM(ColumnEvaluator):
     name = "context_precision_nonllm"
     emits = ("context_precision_nonllm", "context_recall_nonllm")
     applies_to = ("retrieval",)
+    automatic = True
     needs = ("reference_contexts",)
     needs_output = ("contexts",)
     uses = (fields.CONTEXTS, fields.REFERENCE_CONTEXTS)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
 from cbcore.lazy import lazy_pattern
+from cbcore.scoring import overlap_f1
 
 MEASURES = ("levenshtein", "jaro", "jaro_winkler", "hamming", "token_overlap")
 """The measures by name. Texts are compared as they are: case, accents and spaces count.
@@ -52,7 +52,6 @@ def similarity(one: str, other: str, measure: str = "levenshtein") -> float:
 
 
 def _token_overlap(one: str, other: str, *, score_cutoff: float = 0.0) -> float:
-    first, second = Counter(_WORD.findall(one.lower())), Counter(_WORD.findall(other.lower()))
-    size = first.total() + second.total()
-    shared = 2 * (first & second).total() / size if size else float(one == other)
+    first, second = _WORD.findall(one.lower()), _WORD.findall(other.lower())
+    shared = overlap_f1(first, second) if first or second else float(one == other)
     return shared if shared >= score_cutoff else 0.0

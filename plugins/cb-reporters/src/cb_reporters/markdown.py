@@ -48,12 +48,15 @@ class Markdown:
         blocks = [f"## {escape(view.title)}", facts]
         if view.status:
             blocks.append(f"> **{escape(view.status)}**")
+        verdicts = "\n".join(f"- {_paragraph(verdict)}" for verdict in view.verdicts)
+        if view.blank:
+            blocks.append(verdicts)
         if view.systems:
             blocks.append(_by_system(view.systems, (*view.columns, *view.counts)))
         if legend := _legend(view):
             blocks.append(legend)
-        if view.verdicts:
-            blocks.append("\n".join(f"- {_paragraph(verdict)}" for verdict in view.verdicts))
+        if verdicts and not view.blank:
+            blocks.append(verdicts)
         for section in view.sections:
             blocks += [f"### {escape(section.title)}", _section(section.beside())]
             if section.legend:
@@ -81,7 +84,7 @@ def _legend(view: View) -> str:
     """What the signs in the cells mean, as far as there are any."""
     told = []
     if any(column.alike for column in view.compared):
-        told.append("≈ not distinguishable from the best")
+        told.append("≈ no significant difference from the best")
     if view.has_brackets:
         told.append("&#91; &#93; 95% interval")
     return " · ".join(told)

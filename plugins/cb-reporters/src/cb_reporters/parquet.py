@@ -21,6 +21,7 @@ _TYPES = {
     **dict.fromkeys(("input_tokens", "output_tokens", "response_tokens", "repeat"), "int64"),
     "latency": "float64",
     "recalled": "bool",
+    "example_digest": "string",
 }
 _LARGEST_INTEGER = 2**63
 

@@ -52,6 +52,9 @@ class Table:
         lines = [*wrap(visible(view.title), columns), *wrap(visible(facts), columns)]
         if view.status:
             lines += ["", *wrap(visible(f"! {view.status}"), columns)]
+        verdicts = [line for told in view.verdicts for line in wrap(visible(told), columns)]
+        if view.blank:
+            lines += ["", *verdicts]
         if view.systems:
             shown = (*view.columns, *view.counts)
             compared, brief = (
@@ -69,10 +72,8 @@ class Table:
             lines += ["", "By dataset", *_fitted(by_dataset, columns, across=True)]
         if legend := _legend(view):
             lines += wrap(legend, columns)
-        if view.verdicts:
-            lines.append("")
-        for verdict in view.verdicts:
-            lines += wrap(visible(verdict), columns)
+        if verdicts and not view.blank:
+            lines += ["", *verdicts]
         if view.notes:
             lines.append("")
         for note in view.notes:
@@ -96,9 +97,9 @@ def _legend(view: View) -> str:
     """What the signs in the cells mean, as far as there are any."""
     told = []
     if any(column.best for column in view.compared):
-        told.append("* best")
+        told.append("* best (interval allows for the choice)" if view.has_brackets else "* best")
     if any(column.alike for column in view.compared):
-        told.append("≈ not distinguishable from the best")
+        told.append("≈ no significant difference")
     if view.has_brackets:
         told.append("[ ] 95% interval")
     return " · ".join(told)

@@ -25,7 +25,8 @@ class Display(NamedTuple):
     """How the values of one metric are shown.
 
     `precise` is the header when the parameters it names are known, `header` otherwise;
-    `metric` is the component that the values come from.
+    `metric` is the component that the values come from. Values that rest on a score have
+    `of_score` set.
     """
 
     header: str
@@ -34,6 +35,7 @@ class Display(NamedTuple):
     detail: bool = False
     precise: str = ""
     metric: str = ""
+    of_score: bool = False
 
     def bounds(self, low: float, high: float) -> str:
         """An interval of such values."""
@@ -48,32 +50,34 @@ _BOUNDS: dict[Format, Callable[[float, float], str]] = {
 
 KNOWN: dict[str, Display] = {
     "mean_score": Display(
-        "quality", formats.score, "higher", precise="quality ({score_field})", metric="mean_score"
+        *("quality", formats.score, "higher", False, "quality ({score_field})", "mean_score"),
+        of_score=True,
     ),
     "pass_rate": Display(
-        "pass rate", formats.percent, "higher", precise="pass ≥{threshold}", metric="pass_rate"
+        *("pass rate", formats.percent, "higher", False, "pass ≥{threshold}", "pass_rate"),
+        of_score=True,
     ),
     "compression_ratio": Display("tokens saved", formats.percent, "higher"),
-    "quality_retained": Display("quality kept", formats.percent, "higher"),
+    "quality_retained": Display("quality kept", formats.percent, "higher", of_score=True),
     "prompt_saved": Display("prompt saved", formats.percent, "higher"),
     "mean_prompt_tokens": Display("prompt tokens", formats.average),
-    "cost_of_pass": Display("tokens / pass", formats.average, "lower"),
+    "cost_of_pass": Display("tokens / pass", formats.average, "lower", of_score=True),
     "cost_usd": Display("cost $", formats.general),
     "scoring_usd": Display("judging $", formats.general),
     "billed_tokens": Display("billed tokens", formats.count, "lower"),
     "cache_hit_rate": Display("cached", formats.percent, "higher"),
     "raw_usd": Display("raw $", formats.general),
     "net_usd": Display("net $", formats.general, "lower"),
-    "net_usd_of_pass": Display("net $ / pass", formats.general, "lower"),
+    "net_usd_of_pass": Display("net $ / pass", formats.general, "lower", of_score=True),
     "answer_agreement": Display("agreement", formats.score, "higher"),
     "latency_median": Display("latency p50", formats.duration, "lower"),
     "first_token_median": Display("first token p50", formats.duration, "lower"),
     "first_token_p95": Display("first token p95", formats.duration, "lower"),
     "latency_p95": Display("latency p95", formats.duration, "lower"),
-    "pareto_rank": Display("pareto", formats.count, "lower"),
-    "net_pareto_rank": Display("pareto net $", formats.count, "lower"),
-    "score_mean": Display("mean", formats.score, "higher"),
-    "score_median": Display("median", formats.score, "higher"),
+    "pareto_rank": Display("pareto", formats.count, "lower", of_score=True),
+    "net_pareto_rank": Display("pareto net $", formats.count, "lower", of_score=True),
+    "score_mean": Display("mean", formats.score, "higher", of_score=True),
+    "score_median": Display("median", formats.score, "higher", of_score=True),
     "score_std": Display("std", formats.score),
     "score_min": Display("min", formats.score),
     "score_max": Display("max", formats.score),
@@ -117,7 +121,8 @@ class View(NamedTuple):
     the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
     `counts` what all of them rest on. `sections` are the tables of extensions, `verdicts` what
     to make of each system.
-    `status` is empty for a run that finished, and no alarm where it is `running`.
+    `status` is empty for a run that finished, and no alarm where it is `running`. A run of which
+    the baseline is right on no example is `blank`: its verdicts belong before its numbers.
     """
 
     title: str
@@ -132,6 +137,7 @@ class View(NamedTuple):
     sections: tuple[SectionView, ...] = ()
     verdicts: tuple[str, ...] = ()
     running: bool = False
+    blank: bool = False
 
     @classmethod
     def of(cls, result: EvalResult, counted: Mapping[str, Counts] | None = None) -> View:
@@ -148,6 +154,8 @@ class View(NamedTuple):
         counts = list(counted.values())
         keys = dict.fromkeys(key for values in result.summary.values() for key in values)
         metrics = [_metric_column(result, systems, key) for key in sorted(keys, key=_position)]
+        if 0 < sum(c.recalled for c in counts) < sum(c.total - c.errored for c in counts):
+            metrics = [_without_rank(column, result.config) for column in metrics]
         shown = [column for column in metrics if not column.key.startswith(_DATASET)]
         missing = tuple(float(c.missing) for c in counts)
         details = [
@@ -172,6 +180,7 @@ class View(NamedTuple):
             sections=_sections_of(result, systems),
             verdicts=tuple(f"{verdict.sentence}." for verdict in result.verdicts),
             running=result.config.get("state") == "running",
+            blank=any(verdict.is_blank for verdict in result.verdicts),
         )
 
     @property
@@ -233,11 +242,17 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
     values = tuple(formats.finite(result.summary.get(system, {}).get(key)) for system in systems)
     if _is_missing(key):
         values = tuple(value or 0.0 for value in values)
-    column = _column(key, _display(key, result.config), values)
+    display = _display(key, result.config)
+    left_out = _unranked(result, display)
+    ranked = [None if s in left_out else v for s, v in zip(systems, values, strict=True)]
+    column = _column(key, display, values)._replace(best=_best(ranked, display.better))
     estimates = [result.estimates.get(system, {}).get(key) for system in systems]
+    of_all = [one for s in systems for one in result.estimates.get(s, {}).values()]
+    known = estimates if any(estimates) or not display.of_score else of_all
+    if not all(estimate is None or estimate.is_testable for estimate in known):
+        column = column._replace(best=frozenset())  # too few independent units to compare systems
     if not any(estimates):
         return column
-    display = _display(key, result.config)
     undecided = result.undecided.get(key, ())
     return column._replace(
         cells=tuple(map(functools.partial(_with_interval, display), column.cells, estimates)),
@@ -245,6 +260,21 @@ def _metric_column(result: EvalResult, systems: Sequence[str], key: str) -> Colu
         alike=frozenset(i for i, s in enumerate(systems) if s in undecided) - column.best,
         sure=tuple(map(_sure, estimates)),
     )
+
+
+def _without_rank(column: Column, config: Mapping[str, Any]) -> Column:
+    """A column of times, without marks: latencies of cached and of new rows do not compare."""
+    if _display(column.key, config).format is not formats.duration:
+        return column
+    return column._replace(best=frozenset(), alike=frozenset())
+
+
+def _unranked(result: EvalResult, display: Display) -> frozenset[str]:
+    if not result.verdicts:
+        return frozenset()
+    from cbcore.results.verdicts import find_unranked  # which a run of one system does without
+
+    return find_unranked(result.verdicts, by_score=display.of_score)
 
 
 def _with_interval(display: Display, cell: str, estimate: Estimate | None) -> str:
@@ -261,10 +291,11 @@ def _sure(estimate: Estimate | None) -> str:
     """How sure a value is, in words."""
     if estimate is None or estimate.stderr is None:
         return ""
+    best = f", interval of the best of {estimate.best_of}" if estimate.best_of else ""
     of = (
         f" in {estimate.clusters:,} clusters" if estimate.clusters not in (None, estimate.n) else ""
     )
-    return f"standard error {estimate.stderr:.3g}, {estimate.n:,} examples{of}"
+    return f"standard error {estimate.stderr:.3g}, {estimate.n:,} examples{of}{best}"
 
 
 def _position(key: str) -> int:
@@ -304,7 +335,7 @@ def _display(key: str, config: Mapping[str, Any]) -> Display:
     qualified = _QUALIFIED.fullmatch(key)
     base, qualifier = (qualified["key"], qualified["parameters"]) if qualified else (key, "")
     if base.startswith(_DATASET):
-        display = Display(base.removeprefix(_DATASET), formats.score, "higher")
+        display = Display(base.removeprefix(_DATASET), formats.score, "higher", of_score=True)
     elif base in KNOWN:
         display = KNOWN[base]
     elif _is_missing(base):

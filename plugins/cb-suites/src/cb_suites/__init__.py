@@ -31,6 +31,7 @@ from cb_suites.folders import (
 
 if TYPE_CHECKING:
     from cb_suites.engine import SuiteManager as SuiteManager
+    from cb_suites.engine import SuiteManager as TaskManager
     from cb_suites.extension import Suites as Suites
     from cb_suites.longbench_score import LongBenchScore as LongBenchScore
 
@@ -38,6 +39,7 @@ __all__ = [
     "LongBenchScore",
     "SuiteManager",
     "Suites",
+    "TaskManager",
     "bbh",
     "context_core",
     "demo",
@@ -56,7 +58,10 @@ _HOMES = {
     "LongBenchScore": "cb_suites.longbench_score",
     "SuiteManager": "cb_suites.engine",
     "Suites": "cb_suites.extension",
+    "TaskManager": "cb_suites.engine",
 }
+_ALIASES = {"TaskManager": "SuiteManager"}
+"""Names that lm-evaluation-harness uses for the same thing."""
 
 
 def __getattr__(name: str) -> Any:
@@ -64,4 +69,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'cb_suites' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES[name]), _ALIASES.get(name, name))

@@ -9,16 +9,15 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from collections import Counter
 from collections.abc import Callable, Sequence
 
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+from cbcore.scoring import overlap_f1, squad_tokens
+
 _NUMBER = re.compile(r"\d+")
 _CHINESE_PUNCTUATION = (
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛"
     "〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
 )
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NO_CHINESE_PUNCTUATION = str.maketrans("", "", string.punctuation + _CHINESE_PUNCTUATION)
 
 Cut = Callable[[str], Sequence[str]]
@@ -27,30 +26,17 @@ Cut = Callable[[str], Sequence[str]]
 
 def qa_f1(response: str, gold: str) -> float:
     """F1 of the words both have; case, punctuation and articles aside."""
-    return _f1(plain_words(response), plain_words(gold))
+    return overlap_f1(squad_tokens(response), squad_tokens(gold))
 
 
 def qa_f1_zh(response: str, gold: str, cut: Cut) -> float:
     """The same over Chinese words, which `cut` finds."""
-    return _f1(_chinese_words(response, cut), _chinese_words(gold, cut))
-
-
-def plain_words(text: str) -> list[str]:
-    """The words of a text in small letters, without punctuation and articles."""
-    return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+    return overlap_f1(_chinese_words(response, cut), _chinese_words(gold, cut))
 
 
 def _chinese_words(text: str, cut: Cut) -> list[str]:
     bare = ("".join(word.lower().translate(_NO_CHINESE_PUNCTUATION).split()) for word in cut(text))
     return [word for word in bare if word]
-
-
-def _f1(found: Sequence[str], wanted: Sequence[str]) -> float:
-    n_common = (Counter(found) & Counter(wanted)).total()
-    if n_common == 0:
-        return 0.0
-    precision, recall = n_common / len(found), n_common / len(wanted)
-    return 2 * precision * recall / (precision + recall)
 
 
 def rouge_l(response: str, gold: str) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 from cb_suites import longbench_metrics as metrics
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import golds_of, response_of
 
 PLAIN = {
     "qa_f1": metrics.qa_f1,
@@ -43,14 +44,10 @@ class LongBenchScore:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The score `longbench`. Raises `MissingScoreError` without a gold or a response."""
-        response = processed.get("response")
-        if not isinstance(response, str):
-            raise MissingScoreError(
-                "the system returned no response; chain a reader behind it: `system | extractive`"
-            )
+        response = response_of(processed, text_only=True)
         if self.first_line:
             response = response.lstrip("\n").partition("\n")[0]
-        golds = _golds(original)
+        golds = golds_of(original)
         try:
             return {"longbench": max(self._compared(response, gold, original) for gold in golds)}
         except ValueError as error:
@@ -65,17 +62,6 @@ class LongBenchScore:
         if not isinstance(classes, Sequence) or isinstance(classes, str) or not classes:
             raise ValueError("the example has no all_classes")
         return metrics.classification(response, gold, [str(name) for name in classes])
-
-
-def _golds(original: Mapping[str, Any]) -> list[str]:
-    answers = original.get("answers")
-    if answers is None:
-        answers = original.get("answer")
-    golds = answers if isinstance(answers, list | tuple) else [answers]
-    texts = [str(gold) for gold in golds if gold is not None]
-    if not texts:
-        raise MissingScoreError("the example has no gold answer")
-    return texts
 
 
 @cache

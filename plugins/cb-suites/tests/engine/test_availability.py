@@ -11,11 +11,11 @@ def test_what_one_package_would_supply_is_told_together():
         Need("dataset", "drop", "cb-datasets"),
         Need("dataset", "qasper", "cb-datasets"),
         Need("dataset", "drop", "cb-datasets"),
-        Need("evaluator", "rouge", "cb-rouge"),
+        Need("evaluator", "rouge", "cb-scorers"),
         Need("dataset", "mine", near=("mind",)),
     ]
     assert told(needs) == [
         "dataset 'mine': not installed (did you mean mind?)",
         "datasets 'drop', 'qasper': not installed (pip install cb-datasets)",
-        "evaluator 'rouge': not installed (pip install cb-rouge)",
+        "evaluator 'rouge': not installed (pip install cb-scorers)",
     ]

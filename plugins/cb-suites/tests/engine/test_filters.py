@@ -98,7 +98,7 @@ def test_every_filter_can_be_sent_to_another_process(name):
 
 
 @pytest.mark.parametrize("function", ["regex", "first_match"])
-def test_a_pattern_without_end_leaves_the_score_missing(function):
+def test_a_pattern_without_end_leaves_the_score_missing(function, short_time_limit):
     """Scoring goes on; the reason names the pattern."""
     step = FilterStep(function, {"regex_pattern": "(a+)+$"})
     made = make_pipeline(FilterPipeline("x", (step,)))

@@ -15,8 +15,11 @@ from cb_sweeps.curves import Curve
 from cb_sweeps.samples import Sample, sample_of
 from cb_sweeps.smallest import smallest_budget
 from cbcore.results import EvalRow, Section
+from cbcore.results.baselines import ContextTotals, baseline_of
 from cbcore.results.families import Family, families_of
+from cbcore.results.verdicts import ALPHA, format_p_value, too_few
 from cbcore.stats import (
+    FEWEST_UNITS,
     Estimate,
     holm,
     lower_bound_of,
@@ -58,21 +61,32 @@ class BudgetCurves:
         self, rows_by_system: Mapping[str, Iterable[EvalRow]], config: Mapping[str, Any]
     ) -> Section | None:
         """The families; None for a run without any."""
-        families = [_left(f, rows_by_system) for f in families_of(config.get("systems") or ())]
+        declared = families_of(config.get("systems") or ())
+        families = [_left(family, rows_by_system) for family in declared]
         families = [family for family in families if len(family.points) > 1]
+        ran = {system for family in families for system in family.systems}
+        # A search chose its points by their results. All points of a family are no choice.
+        levels = {
+            family.name: ALPHA / (1 if ran.issuperset(family.systems) else family.n_looks)
+            for family in declared
+        }
         if not families:
             return None
         swept = {system for family in families for system in family.systems}
         others = [system for system in rows_by_system if system not in swept]
-        full = _full_context(rows_by_system, others)
+        full = baseline_of({s: ContextTotals.of(rows_by_system[s]) for s in others})
         wanted = [*([full] if full else ()), *swept]
         sample = sample_of({s: rows_by_system[s] for s in wanted}, self.score_field, self.cost)
         if not sample.keys:
             return None
         curves = [Curve.of(family, sample) for family in families]
-        lines = [self._line(curve, curves, sample, full) for curve in curves]
+        lines = [
+            self._line(curve, curves, sample, full, levels.get(curve.name, ALPHA))
+            for curve in curves
+        ]
+        alpha = min(levels[family.name] for family in families)
         return Section(
-            title=self._title(sample, full) + self._too_few(sample, full),
+            title=self._title(sample, full) + self._too_few(sample, full, alpha),
             lines=[*lines, *_compared(curves, sample)],
             header="family",
             columns=self._columns(curves, full),
@@ -83,14 +97,17 @@ class BudgetCurves:
         against = f", compared with {full}" if full else ""
         return f"Budgets: {self.score_field} on {len(sample.keys):,} examples{against}"
 
-    def _too_few(self, sample: Sample, full: str | None) -> str:
-        """Said where `none` is all that can be found, however well the families do."""
+    def _too_few(self, sample: Sample, full: str | None, alpha: float) -> str:
+        """A note if no budget can be claimed, however well the families do."""
         if full is None or not all(0 <= s <= 1 for own in sample.scores.values() for s in own):
             return ""
-        least = lower_bound_of([0.0] * len(sample.keys), sample.groups)
+        n_units = len(sample.keys if sample.groups is None else set(sample.groups))
+        if n_units < FEWEST_UNITS:
+            return f", {too_few(len(sample.keys), None if sample.groups is None else n_units)}"
+        least = lower_bound_of([0.0] * len(sample.keys), sample.groups, alpha=alpha)
         if least is None or least >= -self.margin:
             return ""
-        return f", too few to rule a loss of {self.margin:g} out"
+        return f", too few to rule out a loss of {self.margin:g}"
 
     def _columns(self, curves: Sequence[Curve], full: str | None) -> dict[str, str]:
         shared = reading.shared_range(curves)
@@ -104,7 +121,12 @@ class BudgetCurves:
         return {**columns, "area": f"mean{over}", "knee": "knee"}
 
     def _line(
-        self, curve: Curve, curves: Sequence[Curve], sample: Sample, full: str | None
+        self,
+        curve: Curve,
+        curves: Sequence[Curve],
+        sample: Sample,
+        full: str | None,
+        alpha: float,
     ) -> dict[str, Any]:
         line: dict[str, Any] = {"name": curve.name, "area": ABSENT, "knee": ABSENT}
         if (shared := reading.shared_range(curves)) is not None:
@@ -115,13 +137,13 @@ class BudgetCurves:
         if bend is not None:
             line["knee"] = _number(curve.budgets[bend])
         if full is not None:
-            line.update(self._against(curve, sample, full))
+            line.update(self._against(curve, sample, full, alpha))
         return line
 
-    def _against(self, curve: Curve, sample: Sample, full: str) -> dict[str, Any]:
+    def _against(self, curve: Curve, sample: Sample, full: str, alpha: float) -> dict[str, Any]:
         """What is told of a curve beside the whole context."""
         whole = sample.mean_cost(full)
-        found = smallest_budget(curve, sample.scores[full], self.margin, sample.groups)
+        found = smallest_budget(curve, sample.scores[full], self.margin, sample.groups, alpha=alpha)
         quality = reading.quality_at(curve, self.share * whole, sample)
         told = {
             "smallest": f"none [{_budget(found.low)}, {_budget(found.high)}]",
@@ -165,20 +187,6 @@ def _left(family: Family, rows_by_system: Mapping[str, Any]) -> Family:
     return attrs.evolve(family, points=points)
 
 
-def _full_context(
-    rows_by_system: Mapping[str, Iterable[EvalRow]], others: Sequence[str]
-) -> str | None:
-    for system in others:
-        before = after = 0
-        for row in rows_by_system[system]:
-            if row.error is None:
-                before += row.input_tokens
-                after += row.output_tokens
-        if after >= before > 0:
-            return system
-    return others[0] if others else None
-
-
 def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
     """Every two curves over the costs that both cover, paired on examples."""
     found: list[tuple[str, list[float]]] = []
@@ -187,11 +195,18 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
         if shared is not None:
             both = map(sub, reading.areas(one, *shared), reading.areas(other, *shared))
             found.append((f"{one.name} − {other.name}", list(both)))
+    n_units = len(sample.keys if sample.groups is None else set(sample.groups))
+    if n_units < FEWEST_UNITS:
+        return [
+            {"name": name, "area": _estimate(_difference(lost, sample), sign="+"), "p_value": None}
+            for name, lost in found
+        ]
     p_values = holm([paired_p_value(lost, sample.groups) for _, lost in found])
     return [
         {
             "name": name,
-            "area": f"{_estimate(_difference(lost, sample), sign='+')}, {_p_text(p_value)}",
+            "area": f"{_estimate(_difference(lost, sample), sign='+')}, "
+            f"{format_p_value(p_value, len(found))}",
             "p_value": p_value,
         }
         for (name, lost), p_value in zip(found, p_values, strict=True)
@@ -227,7 +242,3 @@ def _budget(value: float) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.3g}"
-
-
-def _p_text(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"

@@ -1,7 +1,7 @@
-"""The four answer scores, between one response and one reference answer.
+"""The answer scores, between one response and one reference answer.
 
 An empty reference gives 1.0, then an empty response gives 0.0. A reference of which the
-normalisation leaves nothing, such as "(A)" or "?!", is compared with its articles or, failing
+normalization leaves nothing, such as "(A)" or "?!", is compared with its articles or, failing
 that, with its punctuation, and so is the response.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import re
 
-from cb_answerquality.normalization import raw_tokens, tokens, tokens_with_articles
+from cb_answerquality.normalization import fold, raw_tokens, tokens, tokens_with_articles
+from cbcore.scoring import count_common
 
 # Letters of scripts written without spaces: Thai to Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
@@ -30,7 +31,7 @@ def f1_score(response: str, reference: str) -> float:
 
 
 def exact_match(response: str, reference: str) -> float:
-    """1.0 if both are equal after normalisation, otherwise 0.0."""
+    """1.0 if both are equal after normalization, otherwise 0.0."""
     return compare(response, reference)[1]
 
 
@@ -40,58 +41,56 @@ def recall_score(response: str, reference: str) -> float:
 
 
 def contains_score(response: str, reference: str) -> float:
-    """1.0 if the response has the reference in it, as whole words and numbers, otherwise 0.0.
-
-    Letter case does not matter, and neither does what normalisation removes. Scripts written
-    without spaces, such as Chinese and Japanese, need no word boundary.
-    """
+    """1.0 if the reference is a substring of the response, ignoring case, otherwise 0.0."""
     return compare(response, reference)[3]
+
+
+def contains_word_score(response: str, reference: str) -> float:
+    """1.0 if the response has the reference in it as whole words and numbers, otherwise 0.0.
+
+    Case does not matter, and neither does what normalization removes. Scripts written without
+    spaces, such as Chinese and Japanese, need no word boundary.
+    """
+    wanted, given = _comparable_tokens(response, reference)
+    if wanted == given:
+        return 1.0
+    if not given:
+        return 0.0
+    found = f" {' '.join(wanted)} " in f" {' '.join(given)} "
+    return 1.0 if found or _occurs(reference, response) else 0.0
 
 
 def compare(response: str, reference: str) -> tuple[float, float, float, float]:
     """F1, exact match, recall and containment in one pass."""
-    wanted = tokens(reference)
-    if wanted:
-        given = tokens(response)
-    elif not reference or reference.isspace():
-        return 1.0, 1.0, 1.0, 1.0
-    else:
-        wanted = tokens_with_articles(reference)
-        given = tokens_with_articles(response)
-        if not wanted:
-            wanted, given = raw_tokens(reference), raw_tokens(response)
-    if wanted == given:
+    wanted, given = _comparable_tokens(response, reference)
+    if not wanted:
         return 1.0, 1.0, 1.0, 1.0
     if not given:
         return 0.0, 0.0, 0.0, 0.0
-    common = _overlap(wanted, given)
-    found = common == len(wanted) and f" {' '.join(wanted)} " in f" {' '.join(given)} "
-    contained = 1.0 if found or _occurs(reference, response) else 0.0
+    contained = 1.0 if fold(reference.strip()) in fold(response) else 0.0
+    if wanted == given:
+        return 1.0, 1.0, 1.0, contained
+    common = count_common(given, wanted)
     # 2PR / (P + R) with P = common / given and R = common / wanted, rounded once.
     return 2 * common / (len(wanted) + len(given)), 0.0, common / len(wanted), contained
 
 
-def _overlap(wanted: list[str], given: list[str]) -> int:
-    """How many tokens the two have in common, repeated tokens counted as often as in both."""
-    if len(wanted) == 1:  # as most short answers are
-        return 1 if wanted[0] in given else 0
-    distinct = set(wanted)
-    if len(distinct) == len(wanted):
-        return len(distinct.intersection(given))
-    left: dict[str, int] = {}
-    for token in wanted:
-        left[token] = left.get(token, 0) + 1
-    common = 0
-    for token in given:
-        if left.get(token):
-            left[token] -= 1
-            common += 1
-    return common
+def _comparable_tokens(response: str, reference: str) -> tuple[list[str], list[str]]:
+    """The tokens of reference and response; both empty for an empty reference."""
+    wanted = tokens(reference)
+    if wanted:
+        return wanted, tokens(response)
+    if not reference or reference.isspace():
+        return [], []
+    wanted = tokens_with_articles(reference)
+    if wanted:
+        return wanted, tokens_with_articles(response)
+    return raw_tokens(reference), raw_tokens(response)
 
 
 def _occurs(reference: str, response: str) -> bool:
     """Whether the reference stands in the response without cutting a word or a number."""
-    text, wanted = response.lower(), reference.strip().lower()
+    text, wanted = fold(response), fold(reference.strip())
     start = text.find(wanted)
     while start >= 0:
         is_inside = _inside().match

@@ -115,10 +115,15 @@ _IRREGULAR = {
 _SUFFIX = re.compile(r"(?:ations?|ions?|ings?|ers?|ors?|ists?|ed|es|e|s)\Z")
 
 
+def _bare(word: str) -> str:
+    """A word in lower case, without the `'s` at its end."""
+    return word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
+
+
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """A rough stem: `directs` and `director`, `wrote` and `writer`, `France` and `French` share one."""
-    lowered = word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
+    lowered = _bare(word)
     if lowered in _IRREGULAR:
         return _IRREGULAR[lowered]
     if lowered.endswith("ies") and len(lowered) > 4:
@@ -133,7 +138,16 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> list[str]:
     """The stems of a text's words, stop words left out."""
-    return [stem(word) for word in WORD.findall(text) if word.lower() not in STOP_WORDS]
+    return [found for _, found in placed_stems(text)]
+
+
+def placed_stems(text: str) -> list[tuple[int, str]]:
+    """Position and stem of a text's words, stop words left out: `What’s` is one like `what`."""
+    return [
+        (match.start(), stem(match[0]))
+        for match in WORD.finditer(text)
+        if _bare(match[0]) not in STOP_WORDS
+    ]
 
 
 PLACE_NOUNS = words(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cb_baselines.reading.candidates import Candidate, candidates, name_fit
 from cb_baselines.reading.evidence import Evidence, plain_title
-from cb_baselines.reading.lexicon import WORD, stem, stems
+from cb_baselines.reading.lexicon import placed_stems, stems
 from cb_baselines.reading.questions import Expects, Question
 
 _SENTENCES_READ = 12
@@ -49,7 +49,7 @@ def _weighed(
 ) -> Iterator[tuple[Candidate, float]]:
     """The candidates of one sentence with what each earns."""
     sentence = evidence.sentences[index]
-    words = [(match.start(), stem(match[0])) for match in WORD.finditer(sentence.text)]
+    words = placed_stems(sentence.text)
     asked = [(position, word) for position, word in words if word in question.stems]
     total = sum(evidence.idf.get(word, 0.0) for word in sorted(question.stems)) or 1.0
     head = question.focus[-1] if question.focus else None

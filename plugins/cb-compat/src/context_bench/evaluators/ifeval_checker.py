@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cb_ifeval import IFEval
+from cb_scorers.ifeval import IFEval
 from cbcore.results import Scored
 from context_bench.evaluators.wrapping import Wrapped
 

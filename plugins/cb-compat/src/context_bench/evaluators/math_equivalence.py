@@ -1,6 +1,6 @@
 """Answers compared as mathematics."""
 
-import cb_math
+import cb_scorers.math as scorer
 from context_bench.evaluators.wrapping import Wrapped
 
 
@@ -8,4 +8,4 @@ class MathEquivalence(Wrapped):
     """Does a response come to the gold answer, however it is written?"""
 
     def __init__(self) -> None:
-        super().__init__(cb_math.MathEquivalence())
+        super().__init__(scorer.MathEquivalence())

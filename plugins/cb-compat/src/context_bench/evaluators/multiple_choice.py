@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import cb_multiple_choice
+import cb_scorers.multiple_choice as scorer
 from cbcore.results import Scored
 from context_bench.evaluators.wrapping import Wrapped
 
@@ -17,7 +17,7 @@ class MultipleChoiceAccuracy(Wrapped):
         super().__init__(_ByLetter())
 
 
-class _ByLetter(cb_multiple_choice.MultipleChoiceAccuracy):
+class _ByLetter(scorer.MultipleChoiceAccuracy):
     """Takes the gold from `correct_letter` first, beside which `answer` held the choice's text."""
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:

@@ -9,8 +9,9 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
+from cbcore.contexts import context_of
 from cbcore.exceptions import ProcessError
-from cbcore.texts import has_own_context
+from cbcore.texts import context_twin
 
 _SHOWN_CHARACTERS = 300
 
@@ -95,6 +96,6 @@ def _end(claude: subprocess.Popen[str]) -> None:
 
 
 def _prompt(example: dict[str, Any]) -> str:
-    fields = ("context", "question") if has_own_context(example) else ("question",)
-    parts = [str(example[field]) for field in fields if example.get(field)]
+    context = None if context_twin(example) else context_of(example)
+    parts = [str(text) for text in (context, example.get("question")) if text]
     return "\n\n".join(parts)

@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cb_openai import Access, EndpointError, Generation, Limits, OpenAI, Prompting, Retry
+from cbcore.contexts import context_of
 from cbcore.exceptions import DataError
-from cbcore.texts import has_own_context
+from cbcore.texts import context_twin
 from context_bench.blocking import finished
 
 Messages = Sequence[Mapping[str, Any]]
@@ -88,12 +89,12 @@ def _messages(system_prompt: str | None, example: dict[str, Any]) -> list[Mappin
         messages.append({"role": "system", "content": system_prompt})
     if example.get("turns"):
         return [*messages, *example["turns"]]
-    context, question = example.get("context"), example.get("question")
+    context, question = context_of(example), example.get("question")
     if not context and not question:
         raise DataError(
             f"example {example.get('id')!r} has neither a 'context' nor a 'question' with text"
         )
-    if context and has_own_context(example):
+    if context and context_twin(example) is None:
         messages.append({"role": "system" if question else "user", "content": context})
     if question:
         messages.append({"role": "user", "content": question})

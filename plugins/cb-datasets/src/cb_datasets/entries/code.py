@@ -85,6 +85,7 @@ def _swebench_of(name: str, repository: str, summary: str, *splits: str) -> Benc
         path=f"princeton-nlp/{repository}",
         split="test",
         splits=splits,
+        cluster="repo",
         tasks=("code",),
         published=(
             "Share of issues resolved, by running each project's tests; here only the likeness "

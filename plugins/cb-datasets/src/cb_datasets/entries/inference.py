@@ -128,6 +128,7 @@ BENCHMARKS = (
         split="validation",
         splits=SCROLLS_SPLITS,
         unlabelled=("test",),
+        cluster="context",
         tasks=("nli",),
         published="Accuracy, and F1 by label (in SCROLLS exact match); here accuracy.",
         licence="CC BY 4.0",
@@ -153,6 +154,7 @@ BENCHMARKS = (
         split="validation",
         splits=("train", "validation", "test"),
         unlabelled=("test",),
+        cluster="context",
         tasks=("nli",),
         published=(
             "F1 of labels and rationales over the whole corpus; here accuracy of the "

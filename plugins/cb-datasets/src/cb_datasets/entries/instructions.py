@@ -87,6 +87,7 @@ BENCHMARKS = (
         path="HuggingFaceH4/mt_bench_prompts",
         split="train",
         splits=("train",),
+        cluster="prompt_id",
         tasks=("multi-turn",),
         published=(
             "Rating by a judge model: ask `llm_judge`. Token F1 is of the last reply, "

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cb_datasets.published.alignment import best_alignment
-from cb_datasets.published.reading import response_of
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import response_of
 
 _PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -38,6 +38,7 @@ class DropScore:
     name = "drop_score"
     emits = ("drop_f1", "drop_em")
     applies_to = ("drop",)
+    automatic = True
     needs = ("answer_spans",)
     reads = ("answer_spans", "response")
 

@@ -10,20 +10,17 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cb_datasets.published.reading import golds_of, response_of
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import golds_of, overlap_f1, response_of, squad_tokens
 
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
 _CHINESE = (
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛"
     "〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
 )
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ANY_PUNCTUATION = str.maketrans("", "", string.punctuation + _CHINESE)
 _DIGITS = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"\d+\.\d+|\d+")
@@ -45,6 +42,7 @@ class InfiniteBenchScore:
     name = "infinitebench_score"
     emits = ("infinitebench",)
     applies_to = ("infinitebench",)
+    automatic = True
     needs = ("infinitebench_task", "answer")
     reads = ("infinitebench_task", "answer", "answers", "answer_text", "response")
 
@@ -138,14 +136,14 @@ def book_choice(response: str, golds: Golds) -> bool:
 
 def word_f1(response: str, golds: Golds) -> float:
     """Token F1 after SQuAD's normalisation, best of all golds."""
-    given = _words(response)
-    return max(_f1(given, _words(gold)) for gold in golds)
+    given = squad_tokens(response)
+    return max(overlap_f1(given, squad_tokens(gold)) for gold in golds)
 
 
 def character_f1(response: str, golds: Golds) -> float:
     """The same over characters, for Chinese."""
     given = _characters(response)
-    return max(_f1(given, _characters(gold)) for gold in golds)
+    return max(overlap_f1(given, _characters(gold)) for gold in golds)
 
 
 RULES: dict[str, Callable[[str, Golds], bool | float]] = {
@@ -193,14 +191,5 @@ def _steps(gold: str) -> list[Any]:
     return steps
 
 
-def _words(text: str) -> list[str]:
-    return _ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split()
-
-
 def _characters(text: str) -> list[str]:
     return list("".join(text.lower().translate(_ANY_PUNCTUATION).split()))
-
-
-def _f1(given: list[str], gold: list[str]) -> float:
-    common = sum((Counter(given) & Counter(gold)).values())
-    return 2 * common / (len(given) + len(gold)) if common else 0.0

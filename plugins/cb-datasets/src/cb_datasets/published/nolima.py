@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cb_datasets.published.reading import golds_of, response_of
 from cbcore.protocols import Scores
+from cbcore.scoring import golds_of, response_of
 
 
 class NoLiMaScore:
@@ -22,6 +22,7 @@ class NoLiMaScore:
     name = "nolima_score"
     emits = ("nolima",)
     applies_to = ("nolima",)
+    automatic = True
     needs = ("answer",)
     reads = ("answer", "answers", "response")
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from cb_datasets.published.reading import golds_of, response_of
 from cbcore.protocols import Scores
+from cbcore.scoring import golds_of, overlap_f1, response_of
 
 _TO_SPACES = dict.fromkeys(map(ord, string.punctuation + "‘’´`"), " ")
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -29,6 +28,7 @@ class TriviaQAScore:
     name = "triviaqa_score"
     emits = ("triviaqa_f1", "triviaqa_em")
     applies_to = ("triviaqa",)
+    automatic = True
     needs = ("answer",)
     reads = ("answer", "answers", "response")
 
@@ -37,7 +37,7 @@ class TriviaQAScore:
         given = tokens(response_of(processed))
         golds = [tokens(gold) for gold in golds_of(original)]
         return {
-            "triviaqa_f1": max(_f1(given, gold) for gold in golds),
+            "triviaqa_f1": max(overlap_f1(given, gold) for gold in golds),
             "triviaqa_em": float(given in golds),
         }
 
@@ -45,8 +45,3 @@ class TriviaQAScore:
 def tokens(text: str) -> list[str]:
     """The words that are compared: lower case, punctuation to spaces, no articles."""
     return _ARTICLE.sub(" ", text.lower().translate(_TO_SPACES)).split()
-
-
-def _f1(given: list[str], gold: list[str]) -> float:
-    common = sum((Counter(given) & Counter(gold)).values())
-    return 2 * common / (len(given) + len(gold)) if common else 0.0

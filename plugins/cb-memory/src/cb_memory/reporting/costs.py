@@ -33,7 +33,7 @@ class Costs:
     def of(cls, answers: Sequence[Answered]) -> Costs | None:
         """The costs of one system; None of one that is no memory."""
         fed = {
-            (a.asked.dataset, a.asked.cluster): a.metadata["ingest"]
+            (a.asked.dataset, a.asked.history): a.metadata["ingest"]
             for a in answers
             if isinstance(a.metadata.get("ingest"), Mapping)
         }

@@ -24,6 +24,7 @@ class Asked:
     dataset: str
     example_id: str
     cluster: str
+    history: str
     category: str | None = None
     typed: bool = False
     abstention: bool = False
@@ -39,6 +40,7 @@ class Asked:
             dataset=row.dataset,
             example_id=str(row.example_id),
             cluster=str(told.get(CLUSTER, row.example_id)),
+            history=str(told.get("history", told.get(CLUSTER, row.example_id))),
             category=None if category is None else str(category),
             typed="category" not in told and "question_type" in told,
             abstention=bool(told.get("abstention")),

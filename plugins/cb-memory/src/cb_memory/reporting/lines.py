@@ -55,7 +55,7 @@ class _LineMaker:
             "name": name,
             "depth": depth,
             "questions": len(asked),
-            "histories": len({one.cluster for one in asked}),
+            "histories": len({one.history for one in asked}),
             "ceiling": f"{1 - wrong / len(asked):.4f}",
             "scores": [self._score(score, keys) for score in self._scores],
         }

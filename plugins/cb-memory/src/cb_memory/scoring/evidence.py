@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal, get_args
 
 from cb_memory.examples import HISTORY
@@ -28,6 +29,7 @@ class Evidence:
     name = "evidence"
     emits = ("evidence_recall", "evidence_all", "evidence_ndcg")
     applies_to = ("memory",)
+    automatic = True
     needs = ("evidence",)
     needs_output = ("contexts",)
     reads = ("evidence", "contexts")
@@ -41,7 +43,7 @@ class Evidence:
         """The scores. Raises `MissingScoreError` where there is nothing to compare."""
         gold = gold_ids(original.get("evidence"))
         ranking = found_ids(processed.get("contexts"))[: self.k]
-        hits = [bool(gold & ids) for ids in ranking]
+        hits = [not gold.isdisjoint(ids) for ids in ranking]
         covered = gold & {one for ids in ranking for one in ids}
         return {
             "evidence_recall": len(covered) / len(gold),
@@ -51,19 +53,24 @@ class Evidence:
 
 
 class LongMemEvalRetrieval:
-    """LongMemEval's scores of retrieval, with its own discount and its own choice of questions.
+    """LongMemEval's published scores of retrieval, with its own discount and choice of questions.
 
-    At `level` session, a session counts as found with any of its turns, and rankings go on until
-    there are `k` of them; at `level` turn, the turns of the user count. Questions that cannot be
-    answered, and those without evidence in a turn of the user, are not scored, as there.
+    At `level` turn, the turns of the user that contain evidence count. At `level` session, a
+    memory that returns turns is scored as LongMemEval converts turns to sessions: the ranking
+    goes on until it covers `k` sessions, and every turn with evidence is relevant, in the ranking
+    and in the ideal one. The other turns of a session with evidence count as a session of their
+    own. A memory that returns sessions, or texts made of several turns of the user, is scored on
+    the distinct sessions. Questions without an answer, and questions without evidence in a turn
+    of the user, are not scored.
     """
 
     name = "longmemeval_retrieval"
     emits = ("longmemeval_recall_any", "longmemeval_recall_all", "longmemeval_ndcg")
     applies_to = ("longmemeval",)
+    automatic = True
     needs = ("evidence",)
     needs_output = ("contexts",)
-    reads = ("evidence", "evidence_sessions", "abstention", "history", "contexts")
+    reads = ("evidence", "abstention", "history", "contexts")
 
     def __init__(self, k: int = 10, level: Level = "session") -> None:
         if k < 1:
@@ -80,25 +87,46 @@ class LongMemEvalRetrieval:
         history = original.get(HISTORY)
         if not isinstance(history, History):
             raise MissingScoreError("the example has no history to look the turns up in")
-        users = {item.id: item for item in history.items if _is_of_user(item)}
-        evidence = gold_ids(original.get("evidence")) & users.keys()
+        session_of = {item.id: item.session for item in history.items if _is_of_user(item)}
+        evidence = gold_ids(original.get("evidence")) & session_of.keys()
         if not evidence:
             raise MissingScoreError("no turn of the user is evidence")
-        found = [one for ids in found_ids(processed.get("contexts")) for one in ids]
-        ranked = [one for one in dict.fromkeys(found) if one in users]
-        gold: set[str] = set(evidence)
-        if self.level == "session":
-            gold = set(map(str, original.get("evidence_sessions") or ())) or {
-                users[one].session for one in evidence
-            }
-            ranked = list(dict.fromkeys(users[one].session for one in ranked))
-        top = ranked[: self.k]
+        ranking = found_ids(processed.get("contexts"))
+        turns = list(dict.fromkeys(one for ids in ranking for one in ids if one in session_of))
+        if self.level == "turn":
+            return self._scores(turns, evidence, len(evidence), self.k)
+        if _returns_sessions(ranking, session_of):
+            sessions = set(session_of.values())
+            named = (
+                one if one in sessions else session_of.get(one) for ids in ranking for one in ids
+            )
+            found = [one for one in dict.fromkeys(named) if one is not None]
+            gold = {session_of[one] for one in evidence}
+            return self._scores(found, gold, len(gold), self.k)
+        labels = [(session_of[one], one in evidence) for one in turns]
+        k = self.k
+        while k <= len(session_of) and len(set(labels[:k])) < self.k:
+            k += 1
+        return self._scores(labels, {(session_of[one], True) for one in evidence}, len(evidence), k)
+
+    @staticmethod
+    def _scores(ranked: Sequence[Any], gold: AbstractSet[Any], n_relevant: int, k: int) -> Scores:
+        top = ranked[:k]
         hits = [one in gold for one in top]
         return {
             "longmemeval_recall_any": float(any(hits)),
             "longmemeval_recall_all": float(gold <= set(top)),
-            "longmemeval_ndcg": longmemeval_ndcg(hits, min(len(gold), self.k)),
+            "longmemeval_ndcg": longmemeval_ndcg(hits, min(n_relevant, k)),
         }
+
+
+def _returns_sessions(ranking: Iterable[Iterable[str]], session_of: Mapping[str, str]) -> bool:
+    """Whether a context is a whole session, or made of several turns of the user."""
+    sessions = set(session_of.values())
+    return any(
+        any(one in sessions for one in ids) or sum(one in session_of for one in ids) > 1
+        for ids in map(list, ranking)
+    )
 
 
 def ndcg(hits: Sequence[bool], n_gold: int) -> float:
@@ -127,15 +155,15 @@ def gold_ids(evidence: Any) -> set[str]:
     return set(map(str, evidence))
 
 
-def found_ids(contexts: Any) -> list[set[str]]:
+def found_ids(contexts: Any) -> list[list[str]]:
     """The ids behind each context, best first. Raises `MissingScoreError` where one has none."""
     if not isinstance(contexts, list | tuple):
         raise MissingScoreError("the memory does not tell what it found")
     found = []
     for one in contexts:
         told = one if isinstance(one, Mapping) else {}
-        ids = {str(told["id"])} if told.get("id") is not None else set()
-        ids |= set(map(str, told.get("sources") or ()))
+        own = [str(told["id"])] if told.get("id") is not None else []
+        ids = list(dict.fromkeys([*own, *map(str, told.get("sources") or ())]))
         if not ids:
             raise MissingScoreError(_CUT)
         found.append(ids)

@@ -13,6 +13,7 @@ from cb_openai.settings import Connection
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
+from cbcore.scoring import response_of
 from cbcore.trust import Trusted
 
 _ASKED = """\
@@ -211,15 +212,11 @@ def _rubric(template: str) -> Rubric:
 
 
 def _texts(original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, str | None]:
-    response = processed.get("response")
-    if response is None:
-        raise MissingScoreError(
-            "the memory gave no answer; chain a reader behind it: `bm25 | openai:…`"
-        )
+    response = response_of(processed)
     if original.get("answer") is None:
         raise MissingScoreError("the example has no gold answer")
     return {
         "question": str(original.get("question")),
         "gold": str(original["answer"]),
-        "response": str(response),
+        "response": response,
     }

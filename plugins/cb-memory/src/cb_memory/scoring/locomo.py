@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from cb_rouge.stemming import stem
+from cb_scorers.rouge.stemming import stem
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import overlap_f1, response_of
 
 _LEFT_OUT = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -39,12 +39,7 @@ def locomo_f1(prediction: str, answer: object, category: int) -> float:
 
 def token_f1(prediction: str, gold: str) -> float:
     """The harmonic mean of precision and recall of stemmed tokens, with their counts."""
-    predicted, wanted = _tokens(prediction), _tokens(gold)
-    same = sum((Counter(predicted) & Counter(wanted)).values())
-    if not same:
-        return 0.0
-    precision, recall = same / len(predicted), same / len(wanted)
-    return 2 * precision * recall / (precision + recall)
+    return overlap_f1(_tokens(prediction), _tokens(gold))
 
 
 def _of_parts(prediction: str, gold: str) -> float:
@@ -65,19 +60,16 @@ class LocomoF1:
     name = "locomo_f1"
     emits = ("locomo_f1",)
     applies_to = ("locomo",)
+    automatic = True
     needs = ("answer", "category_code")
     reads = ("answer", "category_code", "response")
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The score. Raises `MissingScoreError` without a response, a gold or a category."""
-        response = processed.get("response")
-        if response is None:
-            raise MissingScoreError(
-                "the memory gave no answer; chain a reader behind it: `bm25 | extractive`"
-            )
+        response = response_of(processed)
         category, answer = original.get("category_code"), original.get("answer")
         if category not in (1, 2, 3, 4, 5):
             raise MissingScoreError(f"'category_code' is {category!r}, not 1 to 5 as in LoCoMo")
         if answer is None and category != 5:
             raise MissingScoreError("the example has no gold answer")
-        return {"locomo_f1": locomo_f1(str(response), answer, category)}
+        return {"locomo_f1": locomo_f1(response, answer, category)}

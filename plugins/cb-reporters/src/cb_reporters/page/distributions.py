@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
+from cbcore.stats import quantile_at
 
 N_BINS = 20
 MOST_SCORES = 24
@@ -33,7 +34,7 @@ class Distribution(NamedTuple):
             return [(name, None) for name in ("mean", "median", "std", "min", "max")]
         return [
             ("mean", mean(values)),
-            ("median", quantile(values, 0.5)),
+            ("median", quantile_at(values, 0.5)),
             ("std", deviation(values)),
             ("min", values[0]),
             ("max", values[-1]),
@@ -74,7 +75,7 @@ class ScoreSpread(NamedTuple):
                     "system": one.system,
                     "counts": one.bins(low, high),
                     "mean": mean(one.values),
-                    "median": quantile(one.values, 0.5),
+                    "median": quantile_at(one.values, 0.5),
                 }
                 for one in shown
             ],
@@ -109,7 +110,7 @@ def latencies(index: ExampleIndex) -> list[dict[str, Any]]:
         times = sorted(t for p in positions if (t := formats.finite(index.latency[p])) and t > 0)
         if times:
             shares = {"p5": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "p95": 0.95}
-            figures = {name: quantile(times, share) for name, share in shares.items()}
+            figures = {name: quantile_at(times, share) for name, share in shares.items()}
             found.append({"system": system, **figures})
     return found
 
@@ -129,14 +130,6 @@ def mean(values: Sequence[float]) -> float | None:
     with contextlib.suppress(OverflowError):
         return math.fsum(values) / len(values)
     return None
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """Linear between the closest ranks (Hyndman and Fan's type 7)."""
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
 def deviation(values: Sequence[float]) -> float | None:

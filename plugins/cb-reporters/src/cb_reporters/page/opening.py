@@ -9,6 +9,7 @@ from typing import Any
 from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
+from cbcore.contexts import FORMS, pass_on
 from cbcore.plain import json_safe
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
 
@@ -16,7 +17,7 @@ LONGEST = 1_000_000
 """How many characters of one text the page gets."""
 
 _OF_ITS_OWN = ("traceback", "cost_usd", "retries")
-_SHOWN_OUTPUT = ("context", "contexts", "response", "metadata", "usage", "stage_usage", "turns")
+_SHOWN_OUTPUT = (*FORMS, "response", "metadata", "usage", "stage_usage", "turns")
 
 
 def opened(result: EvalResult, index: ExampleIndex, example: int) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _row(
 def _context(texts: Texts, reading: Reading) -> str | bool | None:
     if texts.output is None:
         return None
-    made = context_of({**(texts.example or {}), **texts.output}, texts.example)
+    made = context_of(pass_on(texts.example or {}, texts.output), texts.example)
     return True if made == reading.context and made is not None else _cut(made)
 
 

@@ -21,8 +21,13 @@ _OUTCOMES = {
     "baseline": "baseline",
     "better": "gain",
     "worse": "loss",
-    "undecided": "not distinguishable",
+    "undecided": "not significant",
+    "failed": "failed",
+    "unchanged": "unchanged",
+    "not measured": "not measured",
 }
+_CLASSES = {"failed": "all-failed", "not measured": "not-measured"}
+"""The outcomes that have a class of another name."""
 
 
 def headline(view: View) -> Markup:
@@ -47,27 +52,25 @@ def verdict_section(result: EvalResult, view: View) -> Markup | None:
         told = _alone(result, view)
         return join(tag("h2", "Verdict"), tag("p", *told, class_="single")) if told else None
     widest = max(1.0, *(v.kept or 0.0 for v in result.verdicts))
+    key = tag(
+        "p",
+        "Bars: the share of the baseline's score that is kept, with its 95% interval; "
+        "the thin mark is the share of its tokens.",
+        class_="caption",
+    )
     return join(
         tag("h2", "Verdict"),
         tag("ul", *(_verdict(v, widest) for v in result.verdicts), class_="verdicts"),
-        tag(
-            "p",
-            "Bars: the share of the baseline's score that is kept, with its 95% interval; "
-            "the thin mark is the share of its tokens.",
-            class_="caption",
-        ),
+        key if any(map(_has_bar, result.verdicts)) else None,
     )
 
 
 def _alone(result: EvalResult, view: View) -> list[Markup | str]:
     """What can be said of a single system; nothing where there are several, or no score."""
     quality = view.first("mean_score")
-    if quality is None or len(view.systems) != 1:
+    if quality is None or quality.values[0] is None or len(view.systems) != 1:
         return []
     system = tag("strong", tag("bdi", view.systems[0]))
-    if quality.values[0] is None:
-        n_rows = f"{len(result.rows):,} row{'' if len(result.rows) == 1 else 's'}"
-        return [system, f" has no score: none of its {n_rows} could be scored."]
     score = str(result.config.get("score_field") or quality.header)
     told = f"{score} {quality.cells[0]}"
     if view.counts:  # of all rows, once they were read
@@ -83,15 +86,27 @@ def _verdict(verdict: Verdict, widest: float) -> Markup:
         told = join(verdict.sentence, ".")
     return tag(
         "li",
-        tag("span", _OUTCOMES[verdict.outcome], class_="badge"),
+        tag("span", _label(verdict), class_="badge"),
         _bar(verdict, widest),
         tag("p", told),
-        class_=verdict.outcome,
+        class_=_CLASSES.get(verdict.outcome, verdict.outcome),
     )
 
 
+def _label(verdict: Verdict) -> str:
+    if verdict.outcome == "undecided" and not verdict.is_tested:
+        return "too few to test"
+    return _OUTCOMES[verdict.outcome]
+
+
+def _has_bar(verdict: Verdict) -> bool:
+    return verdict.outcome not in ("failed", "unchanged", "not measured") and not verdict.is_blank
+
+
 def _bar(verdict: Verdict, widest: float) -> Markup:
-    """What is kept, drawn; the sentence beside it says the same."""
+    """What is kept, drawn; the sentence beside it says the same. Empty without a comparison."""
+    if not _has_bar(verdict):
+        return tag("svg", viewBox=f"0 0 {_BAR} 18", class_="bar", aria_hidden="true")
 
     def at(share: float) -> float:
         return 6 + (_BAR - 12) * min(max(share / widest, 0.0), 1.0)
@@ -128,9 +143,9 @@ def comparison_section(result: EvalResult, view: View) -> Markup | None:
 def _legend(view: View) -> str:
     told = []
     if any(column.best for column in view.columns):
-        told.append("Bold: best in its column.")
+        told.append("Bold: best in its column; its interval allows for choosing the best.")
     if any(column.alike for column in view.columns):
-        told.append("≈: not distinguishable from the best with these examples.")
+        told.append("≈: no significant difference from the best (adjusted for all pairs).")
     if any("[" in text for column in view.columns for text in column.cells):
         told.append("Brackets: 95% interval.")
     return " ".join(told)

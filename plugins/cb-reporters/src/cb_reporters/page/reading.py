@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from cbcore import contexts
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Texts
 from cbcore.texts import context_twin, joined_turns
@@ -41,7 +42,7 @@ class Reading:
         if question is None and twin is None and context is None:
             told = joined_turns(example.get("turns")) or ""
         gold = {text: None for name in _GOLD for text in _texts(example.get(name))}
-        shown = {question, "id", "context", "contexts", *_GOLD, *_EVIDENCE, *_FACTS}
+        shown = {question, "id", *contexts.FORMS, *_GOLD, *_EVIDENCE, *_FACTS}
         shown |= {"turns"} if told and told == joined_turns(example.get("turns")) else set()
         return cls(
             question=told,
@@ -59,14 +60,11 @@ class Reading:
 def context_of(fields: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> str | None:
     """The context of an example, or of what a system made of a `given` one.
 
-    What was retrieved is joined. A context that only repeats the question is none.
+    A context that only repeats the question is none.
     """
-    context = fields.get("context")
-    if _is_text(context):
-        return None if context_twin(given or fields) == "question" else str(context)
-    contexts = list(_texts(fields.get("contexts")))
-    if contexts:
-        return "\n\n".join(contexts)
+    context = contexts.context_of(fields)
+    if context is not None:
+        return None if context_twin(given or fields) == "question" else context
     return joined_turns(fields.get("turns")) if fields.get("turns") else None
 
 

@@ -48,7 +48,7 @@ def cell(column: Column, i: int) -> Markup:
     """A value with its interval, and whether it is the best or cannot be told from it."""
     text, bracket, interval = column.cells[i].partition(" [")
     shown = tag("strong", text) if i in column.best else text
-    alike = tag("span", "≈", class_="alike", title="not distinguishable from the best")
+    alike = tag("span", "≈", class_="alike", title="no significant difference from the best")
     return tag(
         "td",
         join(shown, alike if i in column.alike else None),

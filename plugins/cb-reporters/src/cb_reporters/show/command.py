@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @click.option(
     "--cause",
     metavar="NAME",
-    help="Examples whose answer was dropped, misread, lost, unable, gained or kept, beside the "
-    "same reader with the whole context.",
+    help="Examples with this cause in the loss analysis: evidence-dropped, reader-missed, unknown, "
+    "reader-fails, improved or still-right.",
 )
 @click.option(
     "--system", "systems", multiple=True, metavar="NAME", help="This system only. Repeatable."
@@ -52,7 +52,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     \b
     cb show latest --worst 5 --system bm25
     cb show latest --lost-by bm25 --kept-by identity
-    cb show latest --cause dropped --system bm25
+    cb show latest --cause evidence-dropped --system bm25
     cb show latest sample-03 --full
     """
     from cb_reporters.show.choosing import known_system, looked_up
@@ -147,15 +147,17 @@ def _with_cause(result: EvalResult, cause: str) -> Callable[[EvalRow], bool]:
     from cbcore.names import hint
     from cbcore.results.attribution import CAUSES, attributions_of
 
-    if cause not in CAUSES:
-        told = f"it is one of {', '.join(CAUSES)}"
-        raise UsageError(f"--cause has no {cause!r}", hint=hint(cause, CAUSES, told))
+    names = {name.replace("_", "-"): name for name in CAUSES}
+    if cause.replace("_", "-") not in names:
+        told = f"Causes are {', '.join(names)}."
+        raise UsageError(f"Unknown cause {cause!r}.", hint=hint(cause, list(names), told))
     found = attributions_of(result)
     if all(one.missing for one in found):
         told = found[0].missing if found else "no system shortens the context of a reader"
         raise UsageError(f"no cause is known: {told}")
+    named = names[cause.replace("_", "-")]
     wanted = {
-        (one.system, *key) for one in found for key, told in one.causes.items() if told == cause
+        (one.system, *key) for one in found for key, told in one.causes.items() if told == named
     }
     return lambda row: (row.system, row.dataset, row.example_id, row.repeat) in wanted
 

@@ -12,6 +12,7 @@ from cb_reporters import formats
 from cb_reporters.page.reading import Reading, context_of
 from cb_reporters.show.differences import Piece, differences
 from cb_reporters.show.painting import Paint
+from cbcore.contexts import pass_on
 from cbcore.results import EvalRow, Example
 from cbcore.results.causes import TRACEBACK
 
@@ -76,7 +77,7 @@ class Look:
             if name not in _NOT_DETAILS and isinstance(value, dict | list | str) and value:
                 yield from self._labelled(name, _told(value))
         if output is not None and reading.context is not None:
-            after = context_of({**(given or {}), **output}) or ""
+            after = context_of(pass_on(given or {}, output)) or ""
             yield from self._context(reading.context, after)
 
     def _context(self, before: str, after: str) -> Iterator[str]:

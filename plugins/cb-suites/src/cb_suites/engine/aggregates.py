@@ -17,7 +17,7 @@ import attrs
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf
 from cbcore.exceptions import ConfigError
 from cbcore.introspection import signature_of
-from cbcore.stats import Estimate, t_quantile
+from cbcore.stats import Estimate, t_quantile, wilson
 
 N_DRAWS = 1000
 """Draws behind the standard error of a median, a minimum, a maximum or a function."""
@@ -195,7 +195,7 @@ def _with_interval(
         if variance > 0:
             effective = min(made.n, made.value * (1 - made.value) / variance)
         z = t if hang_together else t_quantile(0.975, math.inf)
-        return attrs.evolve(made, interval=_wilson(made.value, effective, z), method="wilson")
+        return attrs.evolve(made, interval=wilson(made.value, effective, z), method="wilson")
     low, high = made.value - t * made.stderr, made.value + t * made.stderr
     ends = [part.interval or (part.value, part.value) for part in parts.values()]
     if not function_of_its_own and min(end for end, _ in ends) >= 0:
@@ -215,14 +215,6 @@ def _variance_of_rate(made: Estimate, leaves: Mapping[str, Estimate]) -> float:
         return (made.stderr or 0.0) ** 2
     rates = ((weight, leaves[key]) for key, weight in weights.items())
     return math.fsum(w * w * leaf.value * (1 - leaf.value) / leaf.n for w, leaf in rates)
-
-
-def _wilson(rate: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's interval of a rate among n, with this quantile."""
-    scale = 1 + z * z / n
-    centre = (rate + z * z / (2 * n)) / scale
-    half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / scale
-    return max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate))
 
 
 # -- over a tree -------------------------------------------------------------------------------

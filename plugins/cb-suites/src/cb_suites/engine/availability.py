@@ -129,10 +129,17 @@ class Catalogue:
         dataset: Any = None
         if config.dataset is not None:
             dataset = self._component("dataset", specs.parse_dataset(config.dataset))
-        tasks = {"*", *(getattr(dataset, "tasks", None) or ("qa",))}
+        tasks = getattr(dataset, "tasks", None) or ("qa",)
         known = [*self.host.components("evaluator"), *registry.registered("evaluator")]
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
-        return [c for c in described if isinstance(c, Component) and tasks & set(c.applies_to)]
+        joins = functools.partial(
+            Component.joins,
+            tasks=tasks,
+            main_score=getattr(dataset, "main_score", None) or None,
+            plugin=getattr(dataset, "plugin", None),
+            enabled=self.host.policy.automatic,
+        )
+        return [c for c in described if isinstance(c, Component) and joins(c)]
 
     def _need(self, kind: str, wanted: Any) -> Need | None:
         found = self._component(kind, wanted)

@@ -184,7 +184,7 @@ class TreeBuilder:
 
     def _written(self, settings: Settings, place: Place) -> list[Node]:
         """A member written as a mapping: a name with overrides, or a definition in place."""
-        settings = self.reader.including(settings)
+        settings = self.reader.including(settings, self.trust)
         if "group" in settings and "task" in settings:
             return [self._group(settings, place, Settings(origin=settings.origin))]
         key = "group" if "group" in settings else "task"
@@ -224,7 +224,7 @@ class TreeBuilder:
     ) -> list[Node]:
         """What a file defines; `own` is what the member that named it writes."""
         own = own or Settings(origin=where)
-        settings = self.reader.settings(entry.path)
+        settings = self.reader.settings(entry.path, self.trust)
         if settings.get(entry.kind) != entry.name:
             raise problem(entry.origin, f"the file does not define the {entry.kind} {entry.name!r}")
         if entry.kind == "group":

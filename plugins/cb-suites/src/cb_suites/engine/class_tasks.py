@@ -9,6 +9,7 @@ import attrs
 
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.model import TaskConfig
+from cb_suites.engine.trust import check_given
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
 from cbcore.introspection import signature_of
@@ -82,6 +83,7 @@ class ClassSays:
 def made_task(config: TaskConfig) -> Any:
     """An instance of the task's class, which may take the settings of the task as `config`."""
     assert config.task_class is not None  # noqa: S101 - asked before
+    check_given(config)
     signature = signature_of(config.task_class)
     takes = signature is not None and "config" in signature.parameters
     return config.task_class(**({"config": dict(config.settings)} if takes else {}))

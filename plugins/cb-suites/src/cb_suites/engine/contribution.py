@@ -340,7 +340,7 @@ class _TaskMaker:
                 chosen.append((self._mapped(part, spec, config, automatic=False), False))
         elif not reads:
             tasks = self.setup.tasks_of(dataset) or ("qa",)
-            for part in self.setup.automatic_evaluators(tasks):
+            for part in self.setup.automatic_evaluators(tasks, dataset):
                 spec = Spec(part.component.qualified_name) if part.component else None
                 chosen.append((self._mapped(part, spec, config, automatic=True), True))
         for message in unread_columns([part.value for part, _ in chosen], config):

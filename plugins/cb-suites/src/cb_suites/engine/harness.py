@@ -17,6 +17,7 @@ from cb_suites.engine.model import FilterPipeline, FilterStep, Origin
 from cb_suites.engine.sending import reduced
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
+from cbcore.scoring import response_of
 
 EVALUATOR_OF_METRIC: dict[str, str | None] = {
     "exact_match": "answer_quality",
@@ -131,13 +132,11 @@ class ExactMatch:
             checked_pattern(pattern)
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
-        response = processed.get("response")
-        if response is None:
-            raise MissingScoreError("the system returned no response")
+        response = response_of(processed)
         answers = original.get("answers")
         if not answers:
             raise MissingScoreError("the document has no answer to compare with")
-        left = self._compared(str(response))
+        left = self._compared(response)
         return {"exact_match": float(any(left == self._compared(str(a)) for a in answers))}
 
     def _compared(self, text: str) -> str:
@@ -263,9 +262,7 @@ class ProcessResults:
         self, original: Mapping[str, Any], processed: Mapping[str, Any]
     ) -> Mapping[str, float]:
         """Every number the function gives, under its name there."""
-        response = processed.get("response")
-        if not isinstance(response, str):
-            raise MissingScoreError("the system gave no response")
+        response = response_of(processed, text_only=True)
         given = {str(k): v for k, v in dict(self.function(dict(original), [response])).items()}
         given = {k: _unboxed(v) for k, v in given.items()}
         scores = {k: float(v) for k, v in given.items() if isinstance(v, bool | int | float)}

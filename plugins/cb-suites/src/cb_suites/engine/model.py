@@ -167,7 +167,7 @@ Node: TypeAlias = "GroupNode | Leaf"
 
 @attrs.frozen
 class Selection:
-    """What was asked for: the trees to show, and the leaves to run.
+    """The selected suites: the trees to show, and the leaves to run, which iteration gives.
 
     `notes` says, once each, which keys of the files have no effect here, and why.
     """
@@ -178,3 +178,9 @@ class Selection:
     def leaves(self) -> list[Leaf]:
         """Every leaf to run, each once, in order."""
         return list(GroupNode("", "", "", self.roots).leaves())
+
+    def __iter__(self) -> Iterator[Leaf]:
+        return iter(self.leaves())
+
+    def __len__(self) -> int:
+        return len(self.leaves())

@@ -16,6 +16,7 @@ from cbcore.columns import bound_to_system
 from cbcore.exceptions import MissingScoreError
 from cbcore.identity import identity_of
 from cbcore.results import Scored
+from cbcore.scoring import response_of
 
 
 class ReadAnswer:
@@ -33,10 +34,8 @@ class ReadAnswer:
         answers = original.get("answers")
         if not answers:
             raise MissingScoreError("the document has no answer to compare with")
-        response = processed.get("response")
-        if response is None:
-            raise MissingScoreError("the system returned no response")
-        read = processed.get("reading") or Reading(str(response))
+        response = response_of(processed)
+        read = processed.get("reading") or Reading(response)
         if original.get("choices"):
             right = read.choice is not None and read.choice in answers
         else:

@@ -11,6 +11,7 @@ import attrs
 
 from cb_suites.engine.documents import Table, origin_of, problem, read_document
 from cb_suites.engine.model import Origin
+from cb_suites.engine.trust import Trust
 from cbcore.names import hint
 
 DEEPEST = 100
@@ -71,23 +72,25 @@ class Reader:
         self._documents: dict[Path, tuple[tuple[int, ...], Table]] = {}
         self._merged: dict[Path, Settings] = {}
         self._n_included = 0
+        self._trust = Trust()
 
-    def settings(self, path: Path) -> Settings:
+    def settings(self, path: Path, trust: Trust) -> Settings:
         """What a suite file says, its includes merged under it."""
-        self._begin()
+        self._begin(trust)
         return self._read(absolute(path), ())
 
-    def including(self, settings: Settings) -> Settings:
+    def including(self, settings: Settings, trust: Trust) -> Settings:
         """Settings laid over what their `include` names: files, or defaults written in place.
 
         Of several, the later wins. Files are looked for next to the file that names them.
+        An untrusted file includes only files of its own folder and trusted ones.
         """
-        self._begin()
+        self._begin(trust)
         return self._including(settings, ())
 
-    def _begin(self) -> None:
+    def _begin(self, trust: Trust) -> None:
         """Forget what was merged before: the files may have changed since."""
-        self._merged, self._n_included = {}, 0
+        self._merged, self._n_included, self._trust = {}, 0, trust
 
     def _including(self, settings: Settings, chain: tuple[Path, ...]) -> Settings:
         if "include" not in settings:
@@ -128,6 +131,10 @@ class Reader:
 
     def _included(self, name: str, place: Origin, chain: tuple[Path, ...]) -> Settings:
         path = absolute(name, place)
+        stranger = self._trust.stranger(place)
+        if stranger is not None:
+            folders = (*stranger.folders, *self._trust.folders)
+            attrs.evolve(stranger, folders=folders).check_path(path)
         if path in chain:
             circle = [*chain[chain.index(path) :], path]
             raise problem(place, f"the files include each other: {' → '.join(map(str, circle))}")

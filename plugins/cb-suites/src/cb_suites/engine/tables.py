@@ -144,7 +144,7 @@ class RowScores:
         except OverflowError:  # of the sum, not of the mean
             return mean_of(self.values)
         found = estimate_of(mean.terms, units)
-        if found is None or units.groups is not None:
+        if found is None or units.at(self.positions).groups is not None:
             return found
         plain = mean_of(self.values)
         return plain and attrs.evolve(plain, interval=found.interval, method=found.method)

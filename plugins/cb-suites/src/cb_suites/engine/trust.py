@@ -7,7 +7,7 @@ includes it, and of where that file really lies: links do not lead into a truste
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import attrs
 from cbcore.trust import Stranger
 
 if TYPE_CHECKING:
-    from cb_suites.engine.model import Origin
+    from cb_suites.engine.model import Origin, TaskConfig
 
 
 def real(path: str | Path) -> Path:
@@ -55,6 +55,18 @@ class Trust:
                 own = tuple(folder for folder in self.named if place.is_relative_to(folder))
                 return Stranger(str(origin), own, vouching(origin.file))
         return None
+
+
+def check_given(config: TaskConfig) -> None:
+    """Refuse a way out of its folder that an untrusted file gives to trusted code.
+
+    A group may set the arguments of a task that it does not define.
+    """
+    for key in ("dataset_kwargs", "metadata", "dataset_path", "dataset_name"):
+        stranger = config.stranger(key)
+        if stranger is not None:
+            given = getattr(config, key)
+            stranger.check_all(config.name, given if isinstance(given, Mapping) else {key: given})
 
 
 def vouching(file: str | Path) -> str:

@@ -10,6 +10,7 @@ import attrs
 from cb_suites.engine.locating import dataset_of
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.running import Documents
+from cb_suites.engine.trust import check_given
 from cb_suites.harness.loading import library_dataset
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
@@ -87,6 +88,7 @@ class HarnessData:
 
     def _of_function(self, function: Callable[..., Any], split: str | None) -> Iterable[Any]:
         if self._custom is None:
+            check_given(self.config)
             with at_boundary(f"custom_dataset of {self.config.name}", DataError):
                 given = {**self.config.metadata, **self.config.dataset_kwargs}
                 self._custom = function(**given)

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import attrs
 
-from cb_suites.engine.locating import LOCAL_FORMATS, data_stranger
+from cb_suites.engine.locating import (
+    BUILDERS,
+    LOCAL_FORMATS,
+    WITHOUT_EFFECT,
+    check_source,
+    local_arguments,
+)
 from cb_suites.engine.model import TaskConfig
 from cbcore.exceptions import ConfigError, DataError, MissingExtraError
 from cbcore.hf import HubDataset
-from cbcore.trust import Stranger
-
-_PLAIN = frozenset({"data_files", "data_dir", "revision", "column_names", "header", "names"})
-_PLAIN |= frozenset({"delimiter", "sep", "field", "encoding", "skiprows", "quoting", "streaming"})
-"""Arguments that say what to read and how, and nothing else."""
 
 _HUB = "hf://datasets/"
-_WITHOUT_EFFECT = frozenset({"trust_remote_code", "download_mode", "verification_mode"})
 _OF_OURS = frozenset({"revision", "streaming", "files"})
 
 
 def library_dataset(config: TaskConfig, split: str | None) -> LibraryDataset | None:
     """The dataset of a task whose `dataset_kwargs` only the library understands; else None."""
-    kwargs = {k: v for k, v in config.dataset_kwargs.items() if k not in _WITHOUT_EFFECT}
+    kwargs = {k: v for k, v in config.dataset_kwargs.items() if k not in WITHOUT_EFFECT}
     if config.dataset_path is None or not kwargs.keys() - _OF_OURS:
         return None
-    files = _files(kwargs.get("data_files"))
     is_local = config.dataset_path in LOCAL_FORMATS
     if is_local and kwargs.keys() <= {"data_files"} and _is_read_here(kwargs["data_files"]):
         return None
-    stranger = data_stranger(config)
-    if stranger is not None:
-        _check(config, kwargs, files, stranger, is_local=is_local)
+    check_source(config, split, by_library=True)
+    if config.dataset_path in BUILDERS:
+        kwargs |= local_arguments(config)
     return LibraryDataset(config.dataset_path, config.dataset_name, split or "test", kwargs)
 
 
@@ -42,35 +40,6 @@ def _is_read_here(files: Any) -> bool:
     """Whether there is one local file for each split, which needs no library."""
     each = files.values() if isinstance(files, Mapping) else [files]
     return all(isinstance(file, str) and "://" not in file for file in each)
-
-
-def _files(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        return [file for item in value.values() for file in _files(item)]
-    if isinstance(value, list | tuple):
-        return [file for item in value for file in _files(item)]
-    return [] if value is None else [str(value)]
-
-
-def _check(
-    config: TaskConfig,
-    kwargs: Mapping[str, Any],
-    files: list[str],
-    stranger: Stranger,
-    *,
-    is_local: bool,
-) -> None:
-    """What a file may say that nobody vouched for: which rows to read, of its own or of the hub."""
-    for key in kwargs:
-        if key not in _PLAIN:
-            raise stranger.error(f"the data of {config.name!r} is not read: it gives {key!r}")
-    for file in files:
-        if "://" in file and not file.startswith("hf://"):
-            raise stranger.error(f"the data of {config.name!r} is not read: it is at {file!r}")
-        if "://" not in file and is_local:
-            stranger.check_path(file)
-        elif file.startswith(("/", "~")) or ".." in Path(file).parts:
-            raise stranger.error(f"the data of {config.name!r} is not read: {file!r} leads away")
 
 
 @attrs.frozen
@@ -92,8 +61,9 @@ class LibraryDataset:
         except ImportError as error:
             raise MissingExtraError(f"loading {self.path}", "datasets", "cbcore[hf]") from error
         path, config, arguments = self.path, self.config, dict(self.arguments)
-        if path in LOCAL_FORMATS:
-            arguments["data_files"] = _local_copies(arguments.get("data_files"))
+        if path in BUILDERS:
+            if "data_files" in arguments:
+                arguments["data_files"] = _local_copies(arguments["data_files"])
         else:
             folder = HubDataset(name=self.name, path=path, split=self.split).local_folder()
             if folder is not None:

@@ -16,6 +16,7 @@ from cb_suites.harness.task import DOCUMENT, MANY_TARGETS, HarnessTask
 from cbcore.exceptions import MissingScoreError
 from cbcore.likelihood import LIKELIHOODS
 from cbcore.results import Scored
+from cbcore.scoring import NO_RESPONSE
 
 RESULTS = "results"
 """Where the details of a row keep what is no number of its own, as JSON, by metric."""
@@ -116,7 +117,7 @@ class HarnessScorer:
         said = [str(o["response"]) for o in outputs if o.get("response") is not None]
         texts = [task.ended(response, original) for response in said]
         if not texts:
-            raise MissingScoreError("the system returned no response")
+            raise MissingScoreError(NO_RESPONSE)
         if task.output_type != "generate_until":
             return self._read(texts[0], document)
         left = self.filter.apply(texts, document)

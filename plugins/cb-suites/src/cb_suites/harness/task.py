@@ -26,6 +26,9 @@ MANY_TARGETS = "many_targets"
 GENERATION = "generation"
 """Where an example says how text is to be generated; see `cbcore.protocols`."""
 
+_MOST_TOKENS = 131_072
+"""Tokens of a response that an untrusted suite file may ask for."""
+
 LIKELIHOOD_TYPES = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
 
 _OF_A_DOCUMENT = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "description")
@@ -74,6 +77,7 @@ class HarnessTask:
         own_results = given.get("process_results")
         place = config.origins.get("metric_list", config.origin)
         generation = dict(given.get("generation_kwargs") or {})
+        _check_limit(config, generation.get("max_gen_toks"))
         return cls(
             config,
             output_type,
@@ -195,6 +199,15 @@ def _text_of(value: Any) -> str:
 
 def _said(given: Mapping[str, Any], key: str, otherwise: str) -> str:
     return otherwise if given.get(key) is None else str(given[key])
+
+
+def _check_limit(config: TaskConfig, limit: Any) -> None:
+    """Refuse an untrusted file's wish for responses that are longer than models give."""
+    stranger = config.stranger("generation_kwargs")
+    if stranger is None or limit is None:
+        return
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 < limit <= _MOST_TOKENS:
+        raise stranger.error(f"max_gen_toks is {limit!r}: it must be 1 to {_MOST_TOKENS:,}")
 
 
 def _until(generation: Mapping[str, Any], delimiter: str) -> tuple[str, ...]:

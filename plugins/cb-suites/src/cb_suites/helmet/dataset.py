@@ -18,6 +18,7 @@ from cbcore.hf import HubDataset
 
 _SOURCE = "princeton-nlp/HELMET"
 _SEED = 42
+_LONGEST_ID = 40
 _DEFAULT_TASK = "json_kv"
 
 
@@ -110,6 +111,7 @@ class Helmet:
                 "id": f"{self.task}-{number}",
                 **build(row, shots),
                 "length": self.length,
+                "cluster": _short(str(row[key])),
             }
 
     def _rows(self, name: str, task: Task) -> Sequence[Mapping[str, Any]]:
@@ -175,6 +177,11 @@ def _ranked(row: Mapping[str, Any], shots: Sequence[Mapping[str, Any]]) -> dict[
         "answer": [_best_first(row)],
         "relevance": {str(one["id"]): int(one["label"]) for one in row["ctxs"]},
     }
+
+
+def _short(name: str) -> str:
+    """The id of a question, which comes at several depths; of a question without one a digest."""
+    return name if len(name) <= _LONGEST_ID else hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def _passage(one: Mapping[str, Any]) -> str:

@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cb_suites.longbench_metrics import plain_words
-from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
+from cbcore.scoring import golds_of, response_of, squad_tokens
 
 _TOP = 10
 _RANKING = re.compile(r"\d+(?:\s*>\s*\d+)*")
@@ -30,25 +29,17 @@ class HelmetScore:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """The score `helmet`. Raises `MissingScoreError` without an answer or a response."""
-        response = processed.get("response")
-        if not isinstance(response, str):
-            raise MissingScoreError(
-                "the system returned no response; chain a reader behind it: `system | extractive`"
-            )
+        response = response_of(processed, text_only=True)
         grades = original.get("relevance")
         if isinstance(grades, Mapping):
             return {"helmet": ndcg(read_ranking(response), grades)}
-        answers = original.get("answer")
-        golds = answers if isinstance(answers, list | tuple) else [answers]
-        plain = [_normalized(str(gold)) for gold in golds if gold is not None]
-        if not plain:
-            raise MissingScoreError("the example has no answer")
+        golds = golds_of(original, ("answer",))
         said = _normalized(response)
-        return {"helmet": float(any(gold in said for gold in plain))}
+        return {"helmet": float(any(_normalized(gold) in said for gold in golds))}
 
 
 def _normalized(text: str) -> str:
-    return " ".join(plain_words(text))
+    return " ".join(squad_tokens(text))
 
 
 def read_ranking(response: str) -> list[str]:

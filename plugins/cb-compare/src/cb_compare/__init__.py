@@ -1,0 +1,42 @@
+"""Compare systems and runs: is one better than another, and may this build pass?
+
+    from cb_compare import compare_systems, compare_runs, assert_no_regression
+
+Every name is imported when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cb_compare.asserting import assert_no_regression as assert_no_regression
+    from cb_compare.comparing import compare_runs as compare_runs
+    from cb_compare.comparing import compare_systems as compare_systems
+    from cb_compare.gating import Rules as Rules
+    from cb_compare.gating import check as check
+    from cb_compare.records import Comparison as Comparison
+    from cb_compare.records import Options as Options
+    from cb_compare.records import Report as Report
+
+_HOMES = {
+    "Comparison": "records",
+    "Options": "records",
+    "Report": "records",
+    "Rules": "gating",
+    "assert_no_regression": "asserting",
+    "check": "gating",
+    "compare_runs": "comparing",
+    "compare_systems": "comparing",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    from cbcore.lazy import lazy_names  # here: every session of pytest imports this package
+
+    find, _ = lazy_names(__name__, _HOMES)
+    return find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

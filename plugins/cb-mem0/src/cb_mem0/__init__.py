@@ -1,5 +1,0 @@
-"""The library mem0 as a memory of cb."""
-
-from cb_mem0.memory import Mem0
-
-__all__ = ["Mem0"]
