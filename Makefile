@@ -9,16 +9,20 @@ EDITABLE := -e ".[hf,parquet,dataframe]" $(patsubst %,-e %,$(filter-out $(LARGE)
 FRONTEND := plugins/cb-reporters/frontend
 NPM_INSTALL := npm install --no-package-lock --no-audit --no-fund --loglevel=error
 APT_INSTALL = { apt-get install -y -qq $(1) || { apt-get update -qq && apt-get install -y -qq $(1); }; } >/dev/null 2>&1
+# Their tests start sandboxes, language models, clusters, browsers, servers or many commands.
+HEAVY := $(addprefix plugins/,cb-code-execution cb-compat cb-local cb-ray)
+FAST := tests/unit tests/golden $(patsubst %,%/tests,$(filter-out $(HEAVY),$(PLUGINS))) \
+  --ignore plugins/cb-reporters/tests/server --ignore plugins/cb-reporters/tests/test_page_browser.py
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm demo-memory test lint types unit smoke soak bench bench-harness frontend pictures docs site dist release-check clean
+.PHONY: help demo demo-llm demo-memory check test lint types unit smoke soak bench bench-harness frontend pictures docs site dist release-check clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: .make/run ## Benchmark context systems on a bundled sample, offline.
-	@$(BIN)/cb run examples/demo.yaml
+	@$(BIN)/cb run demo
 
 demo-llm: .make/model ## The same with a real language model on this machine, offline.
 	@$(BIN)/cb run examples/demo-llm.yaml
@@ -26,18 +30,21 @@ demo-llm: .make/model ## The same with a real language model on this machine, of
 demo-memory: .make/run ## Benchmark memory systems on bundled conversations, offline.
 	@$(BIN)/cb run examples/memory.yaml
 
-test: lint types unit ## Run everything a change has to pass: linters, types, all tests.
+check: lint types ## Check a change in two minutes: linters, types, fast tests.
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow" $(FAST)
 
-lint: .make/dev .make/page ## Check style and formatting.
+test: .make/page lint types unit ## Run everything a change has to pass: linters, types, all tests.
+
+lint: .make/dev ## Check style and formatting.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@[ ! -d $(FRONTEND)/node_modules ] || npm --prefix $(FRONTEND) run --silent check
+	@{ ! command -v npm >/dev/null || [ ! -d $(FRONTEND)/node_modules ]; } || npm --prefix $(FRONTEND) run --silent check
 
 types: .make/dev ## Check types, strictly.
 	$(BIN)/mypy cbcore release $(PLUGINS:%=%/src)
 
 unit: .make/dev .make/page .make/sandbox ## Run the tests, wheels and real environments included.
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist worksteal
 
 smoke: .make/dev ## What a new user does first, with the cb of this clone.
 	$(BIN)/python -m release.smoke $(BIN)/cb

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis  # noqa: F401 - before `cb` freezes the garbage collector
 import pytest
 
 from cbcore.secrets import forget_all

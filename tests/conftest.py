@@ -18,6 +18,12 @@ def workplace(tmp_path: Path) -> Workplace:
 
 
 @pytest.fixture
+def cold_workplace(tmp_path: Path) -> Workplace:
+    """The same with an empty plugin cache, as in the first command after an installation."""
+    return Workplace(tmp_path, cold=True)
+
+
+@pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on this process's import path; what was imported from it is forgotten after."""
     folder = tmp_path / "site"

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.forkserver import copy_plugin_cache, run_cb
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -127,13 +129,16 @@ def write_package(folder: Path, name: str) -> Path:
 class Workplace:
     """A folder to work in, a folder of plugins on the import path, and `cb` in a process."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, cold: bool = False) -> None:
+        """The plugin cache knows the installed plugins already, unless it is to be `cold`."""
         self.site = root / "site"
         self.folder = root / "work"
         self.cache = root / "cache"
         self.traces = root / "traces"
         for folder in (self.site, self.folder, self.cache, self.traces):
             folder.mkdir()
+        if not cold:
+            copy_plugin_cache(self.cache)
 
     def install(self, *packages: str) -> None:
         """Add some of `tests/packages`."""
@@ -152,19 +157,15 @@ class Workplace:
             **changes,
         }
 
-    def cb(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run `cb` to its end, with these environment variables on top."""
-        return subprocess.run(
-            [sys.executable, "-m", "cbcore", *arguments],
-            cwd=self.folder,
-            env=self.environment(**environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+    def cb(
+        self, *arguments: str, process: bool = False, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `cb` to its end, with these environment variables on top.
+
+        With `process` in a new interpreter, else in a fork of one that has imported the core.
+        """
+        env = self.environment(**environ)
+        return run_cb(*arguments, cwd=self.folder, env=env, process=process)
 
     def json(self, *arguments: str, **environ: str) -> Any:
         """Run `cb`, expect success, and read the whole of standard output as JSON."""
@@ -186,7 +187,7 @@ class Workplace:
         (self.site / "sitecustomize.py").write_text(_TRACE, encoding="utf-8")
         for old in self.traces.iterdir():
             old.unlink()
-        done = self.cb(*arguments, CB_TEST_TRACE=str(self.traces))
+        done = self.cb(*arguments, process=True, CB_TEST_TRACE=str(self.traces))
         processes = [json.loads(file.read_text()) for file in self.traces.iterdir()]
         processes.sort(key=lambda process: process["argv"][:2] != ["-m", "cbcore"])
         return done, processes

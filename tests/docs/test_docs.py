@@ -16,6 +16,7 @@ import pytest
 
 from cbcore import evaluate, hookspecs
 from cbcore.results import ROW_FIELDS
+from tests.tables import check_each
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -136,7 +137,7 @@ def test_every_field_of_a_row_and_key_of_a_config_is_documented() -> None:
 # -- links -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES, ids=page_id)
+@check_each("path", PAGES)
 def test_relative_links_resolve(path: Path) -> None:
     """Files exist, and so do the headings that anchors name."""
     page = path.read_text(encoding="utf-8")

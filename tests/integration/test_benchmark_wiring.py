@@ -5,6 +5,7 @@ Runs every offline sample of cb-datasets with the evaluators that are installed 
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,18 @@ from typing import Any
 import pytest
 
 from cbcore import evaluate
+from tests.tables import check_each
 
 cb_datasets = pytest.importorskip("cb_datasets")
 
 EVALUATORS = {
-    "multiple-choice": ("cb_multiple_choice", {"mc_accuracy"}),
-    "math": ("cb_math", {"math_equiv"}),
-    "summarization": ("cb_rouge", {"rouge_l_f1", "rouge_l_precision", "rouge_l_recall"}),
-    "nli": ("cb_nli", {"nli_accuracy"}),
-    "instruction-following": ("cb_ifeval", {"ifeval_prompt_strict", "ifeval_prompt_loose"}),
+    "multiple-choice": ("cb_scorers.multiple_choice", {"mc_accuracy"}),
+    "math": ("cb_scorers.math", {"math_equiv"}),
+    "summarization": ("cb_scorers.rouge", {"rouge_l_f1", "rouge_l_precision", "rouge_l_recall"}),
+    "nli": ("cb_scorers.nli", {"nli_accuracy"}),
+    "instruction-following": ("cb_scorers.ifeval", {"ifeval_prompt_strict", "ifeval_prompt_loose"}),
     "code": ("cb_code_execution", {"pass_at_1"}),
-    "tool-use": ("cb_tool_use", {"tool_call_accuracy", "argument_recall"}),
+    "tool-use": ("cb_scorers.tool_use", {"tool_call_accuracy", "argument_recall"}),
 }
 WITHOUT_TESTS = {"swebench", "swebench-verified", "swebench-lite"}
 WITHOUT_INSTRUCTIONS = {"alpaca-eval"}
@@ -40,13 +42,14 @@ class Gold:
         return {**example, "response": example.get("canonical_solution", answer)}
 
 
+@functools.cache
 def scored(name: str) -> list[Any]:
     result = evaluate(Gold(), f"{name}:sample", progress=False)
     assert [row.error for row in result.rows if row.error] == []
     return list(result.rows)
 
 
-@pytest.mark.parametrize("name", sorted(cb_datasets.BENCHMARKS))
+@check_each("name", sorted(cb_datasets.BENCHMARKS))
 def test_a_sample_is_scored_by_the_evaluators_of_its_tasks(name: str) -> None:
     """The gold earns full marks from each of them, and no other evaluator scores the rows."""
     tasks = cb_datasets.dataset(name, "sample").tasks
@@ -66,7 +69,7 @@ WITHOUT_GOLD = {"ifeval"}
 WITH_SOME_GOLDS = {"mt-bench"}
 
 
-@pytest.mark.parametrize("name", sorted(cb_datasets.BENCHMARKS))
+@check_each("name", sorted(cb_datasets.BENCHMARKS))
 def test_answer_quality_scores_every_dataset_that_has_a_gold(name: str) -> None:
     """Calls and programs have a text too, and none is made up where there is none."""
     pytest.importorskip("cb_answerquality")
@@ -78,7 +81,7 @@ def test_answer_quality_scores_every_dataset_that_has_a_gold(name: str) -> None:
         assert set(having) == {name not in WITHOUT_GOLD}
 
 
-@pytest.mark.parametrize("name", sorted(cb_datasets.BENCHMARKS))
+@check_each("name", sorted(cb_datasets.BENCHMARKS))
 def test_the_main_score_of_a_dataset_is_one_its_rows_get(name: str) -> None:
     """By the evaluators that are wired to it; of MT-Bench only where there is a reference."""
     main = cb_datasets.dataset(name, "sample").main_score
@@ -108,7 +111,7 @@ def test_one_bad_row_of_a_benchmark_is_one_errored_row(tmp_path: Path) -> None:
 
 def test_a_mean_is_taken_over_the_rows_an_evaluator_applies_to() -> None:
     """context-bench made 0.333 of a perfect mmlu, counting the rows of other datasets as zero."""
-    pytest.importorskip("cb_multiple_choice")
+    pytest.importorskip("cb_scorers.multiple_choice")
     specs = ["mmlu:sample", "natural-questions:sample", "ifeval:sample"]
     result = evaluate(Gold(), specs, score_field="mc_accuracy", progress=False)
     assert result.summary["gold"]["mean_score"] == 1.0

@@ -41,7 +41,7 @@ CITIES = ("Paris", "London", "Rome", "Berlin")
 )
 def test_a_suite_and_a_direct_run_read_alike(response: str, label: str | None) -> None:
     """So that a benchmark has one number, whichever way it is run."""
-    plugin = pytest.importorskip("cb_multiple_choice")
+    plugin = pytest.importorskip("cb_scorers.multiple_choice")
     expected = label and CITIES["ABCD".index(label)]
     assert Mcqa().read(response, CITIES).choice == expected
     example = {"choices": list(CITIES), "answer": label or "A"}
@@ -62,7 +62,7 @@ class _KnowsTheFirst:
 
 def test_a_refusal_lowers_the_number_of_a_run() -> None:
     """Nothing is gained by saying nothing: every example is scored, and the mean is over all."""
-    pytest.importorskip("cb_multiple_choice")
+    pytest.importorskip("cb_scorers.multiple_choice")
     pytest.importorskip("cb_datasets")
     result = evaluate(_KnowsTheFirst(), "mmlu:sample", score_field="mc_accuracy", progress=False)
     assert [row.scores["mc_accuracy"] for row in result.rows] == [1.0, 0.0, 0.0]

@@ -210,15 +210,15 @@ def test_a_slow_plugin(workplace: Workplace) -> None:
     assert found(report, "slow", "cb-one")["problem"] == "importing it took 2.3 s"
 
 
-def test_a_cache_that_cannot_be_written(workplace: Workplace) -> None:
+def test_a_cache_that_cannot_be_written(cold_workplace: Workplace) -> None:
     """The folder is named; doctor leaves nothing behind in the others."""
-    occupied = workplace.write("occupied", "")
+    occupied = cold_workplace.write("occupied", "")
 
-    code, report = examined(workplace, XDG_CACHE_HOME=str(occupied))
+    code, report = examined(cold_workplace, XDG_CACHE_HOME=str(occupied))
 
     assert code == 3
     assert found(report, "unwritable", str(occupied / "cb"))["fix"]
-    assert [path.name for path in workplace.folder.iterdir()] == ["occupied"]
+    assert [path.name for path in cold_workplace.folder.iterdir()] == ["occupied"]
 
 
 def test_missing_tools_are_notes(workplace: Workplace) -> None:

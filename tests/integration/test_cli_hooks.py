@@ -77,11 +77,11 @@ def test_hooks_for_people(workplace: Workplace) -> None:
     assert "since 0.1; implemented by: cb-observing" in block
 
 
-def test_hooks_import_no_plugin(workplace: Workplace) -> None:
+def test_hooks_import_no_plugin(cold_workplace: Workplace) -> None:
     """Not even the first time."""
-    write_hooks(workplace.site, "cb-observing", OBSERVER)
+    write_hooks(cold_workplace.site, "cb-observing", OBSERVER)
 
-    _, processes = workplace.traced("hooks")
+    _, processes = cold_workplace.traced("hooks")
 
     assert not any(name.startswith("cb_observing") for name in processes[0]["modules"])
 

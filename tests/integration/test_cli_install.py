@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ import pytest
 
 from tests.fake_distributions import PACKAGES, SYSTEM
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("install")]
+pytestmark = pytest.mark.slow
 
 BROKEN = "raise RuntimeError('worse days')"
 
@@ -75,9 +76,9 @@ class Environment:
             folder.mkdir()
         venv.create(root / "env", symlinks=True)
         self.python = root / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        site = next((root / "env").glob("lib/python*/site-packages"))
-        below = sysconfig.get_path("purelib")
-        (site / "below.pth").write_text(f"import site; site.addsitedir({below!r})\n")
+        self.site = next((root / "env").glob("lib/python*/site-packages"))
+        self.below = sysconfig.get_path("purelib")
+        (self.site / "below.pth").write_text(f"import site; site.addsitedir({self.below!r})\n")
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the environment's Python, offline."""
@@ -106,9 +107,9 @@ class Environment:
         return done.stdout
 
     def installed(self) -> dict[str, str]:
-        """What pip finds, by name."""
-        listed = json.loads(self.run("pip", "list", "--format", "json").stdout)
-        return {entry["name"]: entry["version"] for entry in listed}
+        """The versions of what is installed, by name."""
+        found = importlib.metadata.distributions(path=[str(self.site), self.below])
+        return {distribution.name: distribution.version for distribution in found}
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +120,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 @pytest.fixture
 def environment(shared: Environment) -> Iterator[Environment]:
     """The environment, as it was before the test."""
-    before = shared.installed()
+    before = set(shared.site.iterdir())
     yield shared
-    added = sorted(shared.installed().keys() - before.keys())
-    if added:
-        shared.run("pip", "uninstall", "--yes", "--quiet", *added)
+    for path in set(shared.site.iterdir()) - before:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     for folder in (shared.wheels, shared.folder):
         shutil.rmtree(folder)
         folder.mkdir()

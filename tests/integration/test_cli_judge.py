@@ -12,6 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.forkserver import copy_plugin_cache, run_cb
+
 pytest.importorskip("cb_llm_judge", reason="cb-llm-judge is not installed")
 pytest.importorskip("cb_openai", reason="cb-openai is not installed")
 
@@ -56,17 +58,10 @@ def cb(tmp_path):
     (tmp_path / "mine.py").write_text(SYSTEMS)
     environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
     environ.pop("OPENAI_API_KEY", None)
+    copy_plugin_cache(tmp_path / "cache")
 
     def run(*arguments, **changes):
-        return subprocess.run(
-            [sys.executable, "-m", "cbcore", "run", *arguments],
-            cwd=tmp_path,
-            env={**environ, **changes},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_cb("run", *arguments, cwd=tmp_path, env={**environ, **changes})
 
     return run
 

@@ -20,12 +20,12 @@ from tests.fake_distributions import (
 # -- cb list-plugins: timings and sources ------------------------------------------------------
 
 
-def test_timings_are_measured_once_and_remembered(workplace: Workplace) -> None:
+def test_timings_are_measured_once_and_remembered(cold_workplace: Workplace) -> None:
     """The second listing shows the same time without another look."""
-    write_system(workplace.site, "cb-one", "one")
+    write_system(cold_workplace.site, "cb-one", "one")
 
-    first = workplace.plugins("--timings")["cb-one"]["import_ms"]
-    done, processes = workplace.traced("list-plugins", "--timings", "--json")
+    first = cold_workplace.plugins("--timings")["cb-one"]["import_ms"]
+    done, processes = cold_workplace.traced("list-plugins", "--timings", "--json")
 
     assert first > 0
     assert len(processes) == 1
@@ -494,17 +494,19 @@ def test_nothing_to_check(workplace: Workplace, subject: str, told: str) -> None
     [("plugins", "show", "cb-one"), ("plugins", "why", "one"), ("plugins", "lock"), ("doctor",)],
     ids=" ".join,
 )
-def test_light_commands_import_no_plugin(workplace: Workplace, command: tuple[str, ...]) -> None:
-    """With three hundred installed; what is looked at is looked at elsewhere."""
-    write_system(workplace.site, "cb-one", "one")
-    for number in range(300):
+def test_light_commands_import_no_plugin(
+    cold_workplace: Workplace, command: tuple[str, ...]
+) -> None:
+    """With forty more installed; what is looked at is looked at elsewhere."""
+    write_system(cold_workplace.site, "cb-one", "one")
+    for number in range(40):
         write_distribution(
-            workplace.site,
+            cold_workplace.site,
             f"cb-many-{number}",
             {"cb.systems": {f"many-{number}": "cb_one:System"}},
         )
 
-    done, processes = workplace.traced(*command)
+    done, processes = cold_workplace.traced(*command)
 
     assert done.returncode in (0, 3), done.stderr
     assert not any(name.startswith("cb_") for name in processes[0]["modules"])
@@ -545,9 +547,9 @@ def test_a_group_that_is_only_called_cb_is_told(workplace: Workplace) -> None:
 def test_the_directory_is_searched(workplace: Workplace) -> None:
     """What is there and what is not; nothing found is told, and is no error."""
     (found,) = workplace.json("plugins", "search", "rouge")
-    assert (found["name"], found["installed"]) == ("cb-rouge", True)
-    (found,) = workplace.json("plugins", "search", "rouge", "--no-plugin", "cb-rouge")
-    assert "cb-rouge" in workplace.cb("plugins", "search", "summaries").stdout
+    assert (found["name"], found["installed"]) == ("cb-scorers", True)
+    (found,) = workplace.json("plugins", "search", "rouge", "--no-plugin", "cb-scorers")
+    assert "cb-scorers" in workplace.cb("plugins", "search", "summaries").stdout
     done = workplace.cb("plugins", "search", "zzzz")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no plugin in the directory is about 'zzzz'" in done.stderr

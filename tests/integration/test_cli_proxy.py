@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from click.testing import CliRunner
@@ -16,8 +14,7 @@ from cbcore.cli._settings import Settings
 from cbcore.cli.run import command
 from cbcore.exceptions import UsageError
 from cbcore.testing import host_from
-
-CB = [sys.executable, "-m", "cbcore"]
+from tests.forkserver import copy_plugin_cache, run_cb
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +36,11 @@ def cb(tmp_path):
     }
     for name in ("CB_DEBUG", "OPENAI_API_KEY", "CB_PRICES"):
         environ.pop(name, None)
+    copy_plugin_cache(tmp_path / "cache")
 
     def run(*arguments, before=()):
-        return subprocess.run(
-            [*CB, *before, "run", *arguments, "-o", "csv=rows.csv"],
-            cwd=tmp_path,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        command = (*before, "run", *arguments, "-o", "csv=rows.csv")
+        return run_cb(*command, cwd=tmp_path, env=environ)
 
     return run
 

@@ -6,13 +6,11 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import textwrap
 
 import pytest
 
-CB = [sys.executable, "-m", "cbcore"]
+from tests.forkserver import copy_plugin_cache, run_cb
 
 
 @pytest.fixture
@@ -21,17 +19,10 @@ def cb(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "120"}
     environ.pop("CB_DEBUG", None)
+    copy_plugin_cache(tmp_path / "cache")
 
     def run(*arguments, **changes):
-        return subprocess.run(
-            [*CB, *arguments],
-            cwd=tmp_path,
-            env={**environ, **changes},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_cb(*arguments, cwd=tmp_path, env={**environ, **changes})
 
     return run
 
@@ -511,7 +502,7 @@ def test_log_lines_as_json_are_json(cb, data):
     process = cb(
         *("--log-format", "json", "run", "-s", "py:mine:Echo", "-d", data),
         *("--no-plugin", "cb-answerquality", "--no-plugin", "cb-hotpotqa"),
-        *("--no-plugin", "cb-loss"),
+        *("--no-plugin", "cb-metrics"),
     )
     lines = [line for line in process.stderr.splitlines() if line.startswith("{")]
     assert any("no installed evaluator applies" in json.loads(line)["event"] for line in lines)

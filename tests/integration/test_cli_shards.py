@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forkserver import copy_plugin_cache, run_cb
 from tests.integration.test_shards import facts, questions, written
 
 N = 4
@@ -25,6 +26,7 @@ class Desk:
     def __init__(self, folder):
         self.folder = folder
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "120"}
+        copy_plugin_cache(folder / "cache")
 
     def start(self, *arguments, **options):
         return subprocess.Popen(
@@ -37,10 +39,10 @@ class Desk:
         )
 
     def cb(self, *arguments, code=0, **options):
-        process = self.start(*arguments, **options)
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == code, f"{process.returncode}\n{out}\n{err}"
-        return out, err
+        environment = {**self.environment, **options}
+        done = run_cb(*map(str, arguments), cwd=self.folder, env=environment)
+        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout, done.stderr
 
     def result(self, name):
         return facts(json.loads((self.folder / name).read_text()))

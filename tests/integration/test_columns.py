@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -16,6 +14,7 @@ from cbcore.exceptions import ConfigError, UsageError
 from cbcore.request import Request
 from cbcore.request._compose import compose
 from cbcore.runfile import read_run_file
+from tests.forkserver import run_cb
 
 DATA = [
     {"id": 1, "context": "c", "gold": {"text": "Paris"}, "preds": {"a": "Paris", "b": "Rome"}},
@@ -183,15 +182,7 @@ def folder(tmp_path):
 
 def cb(folder, *arguments):
     environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
-    return subprocess.run(
-        [sys.executable, "-m", "cbcore", "run", *arguments],
-        cwd=folder,
-        env={**environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return run_cb("run", *arguments, cwd=folder, env={**environ, "COLUMNS": "200"})
 
 
 def test_run_files_take_functions_that_stand_next_to_them(folder):

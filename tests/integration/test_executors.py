@@ -420,6 +420,27 @@ def test_what_components_print_in_a_worker_is_told_with_its_example(capsys):
     assert shown.out == ""
 
 
+class WritesBytes:
+    name = "writes"
+
+    def process(self, example):
+        for stream in (sys.stdout, sys.stderr):
+            stream.buffer.write(f"wrote {example['id']} ä\n".encode(stream.encoding))
+            stream.buffer.flush()
+            stream.isatty()
+            stream.fileno()
+        return {"response": "yes"}
+
+
+@pytest.mark.parametrize("executor", [None, Inline()], ids=["local", "worker"])
+def test_streams_have_what_libraries_ask_of_them(executor, capfd):
+    """A system that writes bytes gives the same rows in a worker as without."""
+    result = evaluate([WritesBytes()], examples(2), [], [], executor=executor)
+    assert [row.error for row in result.rows] == [None, None]
+    shown = capfd.readouterr()
+    assert "wrote 0 ä" in shown.err + shown.out
+
+
 def test_repeats_of_an_example_are_scored_together_by_the_run():
     """What is pooled needs all of them, wherever they were made."""
     asked = {"systems": [FakeSystem(response="yes")], "dataset": examples(3), "repeats": 3}

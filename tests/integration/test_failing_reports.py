@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forkserver import copy_plugin_cache, run_cb
+
 REPORTERS = '''
 import os, sys
 
@@ -54,11 +56,15 @@ def cb(tmp_path):
     rows = [{"id": i, "context": "Paris", "question": "q", "answer": "Paris"} for i in range(2)]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    copy_plugin_cache(tmp_path / "cache")
 
-    def run(*outputs, stdout=subprocess.PIPE):
+    def run(*outputs, stdout=None):
         arguments = ["run", "-s", "identity | extractive", "-d", "data.jsonl"]
+        arguments += [argument for output in outputs for argument in ("-o", output)]
+        if stdout is None:
+            return run_cb(*arguments, cwd=tmp_path, env=environ)
         return subprocess.run(
-            [sys.executable, "-m", "cbcore", *arguments, *(a for o in outputs for a in ("-o", o))],
+            [sys.executable, "-m", "cbcore", *arguments],
             cwd=tmp_path,
             env=environ,
             stdout=stdout,

@@ -19,6 +19,7 @@ from cbcore._run import memo
 from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import DataError, RunStoppedError
 from cbcore.results import Scored
+from tests.forkserver import copy_plugin_cache, run_cb
 
 DATA = [{"id": i, "question": "q", "context": "c", "answer": "Paris"} for i in range(6)]
 ODD = 3
@@ -554,8 +555,11 @@ def cb(tmp_path):
     (tmp_path / "hostile.py").write_text(HOSTILE)
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATA))
     environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "120"}
+    copy_plugin_cache(tmp_path / "cache")
 
     def run(*arguments, **more):
+        if not more:
+            return run_cb("run", *arguments, cwd=tmp_path, env=environ, timeout=60)
         return subprocess.run(
             [sys.executable, "-m", "cbcore", "run", *arguments],
             cwd=tmp_path,

@@ -22,6 +22,7 @@ class Evaluator:
 
     name = {name!r}
     applies_to = {applies_to!r}
+    automatic = True
     {emits}
 
     def score(self, original, processed):

@@ -180,12 +180,12 @@ def test_endpoints_with_the_same_model_have_caches_of_their_own(books: Books) ->
 
 def test_the_cache_is_that_of_the_requests_of_all_rows(books: Books) -> None:
     """By hand: the shared words of each prompt but the first are read for half the price."""
-    result = run([two_models(books.url)], cache="openai")
+    result = run([two_models(books.url)], cache="openai-4o")
     (found,) = result.summary.values()
     assert found["cache_hit_rate"] == 0.0  # none has 1,024 tokens
     long = [{**row, "context": SHARED * 8 + row["context"]} for row in DATA]
     books.booked.clear()
-    (found,) = run([two_models(books.url)], long, cache="openai").summary.values()
+    (found,) = run([two_models(books.url)], long, cache="openai-4o").summary.values()
     small = [prompt for name, prompt, _ in books.booked if name == "small"]
     shared = (len(SHARED.split()) * 9 + 3) // 128 * 128
     cached = 3 * shared

@@ -471,17 +471,17 @@ def test_observer_that_fails_is_named_once(workplace: Workplace, run: Run) -> No
     assert "cb-nosy" in done.stderr
 
 
-def test_command_of_a_static_entry(workplace: Workplace) -> None:
+def test_command_of_a_static_entry(cold_workplace: Workplace) -> None:
     """It is in the help, without an import, and runs."""
-    workplace.install("cb-good-hooks")
+    cold_workplace.install("cb-good-hooks")
 
-    done, (process,) = workplace.traced("--help")
+    done, (process,) = cold_workplace.traced("--help")
 
     assert "good-greet" in done.stdout
     assert "from cb-good-hooks 1.0" in done.stdout
     assert not any(name.startswith("cb_good") for name in process["modules"])
-    assert workplace.cb("good-greet", "Ada").stdout == "hello Ada\n"
-    assert workplace.cb("good_greet", "Ada").stdout == "hello Ada\n"
+    assert cold_workplace.cb("good-greet", "Ada").stdout == "hello Ada\n"
+    assert cold_workplace.cb("good_greet", "Ada").stdout == "hello Ada\n"
 
 
 def test_command_from_a_hook(workplace: Workplace) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from cb_cost import CACHE_MODELS
+from cb_cost.blocks import requests_of
 from cb_local import ModelNotFoundError
 from cb_local.engine import Engine, EngineOptions
 from cb_local.models import find_model
-from cb_money import CACHE_MODELS
-from cb_money.blocks import requests_of
 from cb_openai import OpenAI
 from cb_openai.messages import Prompting
 from cb_openai.settings import Access, Generation

@@ -6,6 +6,7 @@ model behind them is recorded, so that the how-to page on benchmarking them stay
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
@@ -117,26 +118,35 @@ def upstream() -> Iterator[Upstream]:
 INSTALL_WITHIN_S = 400
 
 
+def install(requirement: str, folder: Path) -> None:
+    """Install a package into an environment, unless that is done already."""
+    complete = folder / requirement.replace("/", "-")
+    if complete.exists():
+        return
+    commands = [
+        [sys.executable, "-m", "venv", "--clear", str(folder)],
+        [str(folder / "bin" / "pip"), "install", "--quiet", requirement],
+    ]
+    for command in commands:
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=INSTALL_WITHIN_S
+            )
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"{requirement} was not installed after {INSTALL_WITHIN_S} s")
+        if done.returncode != 0:
+            last = (done.stderr.strip() or "no reason given").splitlines()[-1]
+            pytest.skip(f"{requirement} cannot be installed here: {last}")
+    complete.touch()
+
+
 def installed(requirement: str, program: str) -> Path:
     """The program of a package, in an environment of its own. Skips where it cannot be had."""
     folder = ENVIRONMENTS / f"{program}-{sys.version_info[0]}.{sys.version_info[1]}"
-    complete = folder / requirement.replace("/", "-")
-    if not complete.exists():
-        commands = [
-            [sys.executable, "-m", "venv", "--clear", str(folder)],
-            [str(folder / "bin" / "pip"), "install", "--quiet", requirement],
-        ]
-        for command in commands:
-            try:
-                done = subprocess.run(
-                    command, capture_output=True, text=True, check=False, timeout=INSTALL_WITHIN_S
-                )
-            except subprocess.TimeoutExpired:
-                pytest.skip(f"{requirement} was not installed after {INSTALL_WITHIN_S} s")
-            if done.returncode != 0:
-                last = (done.stderr.strip() or "no reason given").splitlines()[-1]
-                pytest.skip(f"{requirement} cannot be installed here: {last}")
-        complete.touch()
+    ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
+    with (ENVIRONMENTS / f"{program}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the tests of this module may run in several processes
+        install(requirement, folder)
     return folder / "bin" / program
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.fake_distributions import Workplace
+from tests.fake_distributions import Workplace, write_distribution
 
 SYSTEM = """
 from pathlib import Path
@@ -121,3 +121,58 @@ def test_a_run_file_that_was_not_named_is_pointed_at(place):
     assert done.returncode == 2
     assert "`cb run .` runs cb.yaml of this folder" in done.stderr
     assert place.cb("run", ".").returncode == 0
+
+
+OFFERED = """
+from pathlib import Path
+
+from cbcore.runfile import RunFile
+
+QUICK = RunFile(Path(__file__).with_name("quick.yaml"), help="One row.")
+BROKEN = "quick.yaml"
+"""
+QUICK = "systems: [identity]\ndatasets: [rows.jsonl]\noutput: [json=out/result.json]\n"
+
+
+@pytest.fixture
+def offering(place: Workplace) -> Workplace:
+    """A plugin with the run file `quick`, which writes a report, and data in the current folder."""
+    write_distribution(
+        place.site,
+        "cb-quick",
+        {"cb.run_files": {"quick": "cb_quick:QUICK", "broken": "cb_quick:BROKEN"}},
+        {"cb_quick.py": OFFERED, "quick.yaml": QUICK},
+    )
+    place.write("rows.jsonl", (place.folder / "conf/data/rows.jsonl").read_text())
+    return place
+
+
+def test_a_run_file_of_a_plugin_runs_by_its_name_in_the_current_folder(offering):
+    """Its reports are written there, and flags replace its values."""
+    listed = offering.cb("list", "run-files", "--json")
+    assert "quick" in {one["name"] for one in json.loads(listed.stdout)}
+    done = offering.cb("run", "quick", "-m", "compression_ratio")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((offering.folder / "out/result.json").read_text())
+    assert len(result["rows"]) == 1
+
+
+def test_a_file_or_folder_wins_over_the_name_of_a_run_file(offering):
+    """What is in the current folder is what the user sees."""
+    (offering.folder / "conf").rename(offering.folder / "quick")
+    assert offering.cb("run", "quick").returncode == 0
+    assert (offering.folder / "quick/out/result.json").is_file()
+
+
+def test_an_unknown_name_is_an_error_with_the_nearest_name(offering):
+    """A path is never looked up."""
+    done = offering.cb("run", "quik")
+    assert (done.returncode, "quick" in done.stderr) == (2, True), done.stderr
+    for path in ("quik.yaml", "./quick", "conf/quick"):
+        assert offering.cb("run", path).returncode == 2
+
+
+def test_a_target_that_is_not_a_run_file_is_the_fault_of_its_plugin(offering):
+    """The error names the plugin."""
+    done = offering.cb("run", "broken")
+    assert (done.returncode, "cb-quick" in done.stderr) == (3, True), done.stderr

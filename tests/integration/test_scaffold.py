@@ -437,12 +437,7 @@ USES = {
 """For each kind a run that uses it beside first-party plugins, and how its result shows that."""
 
 
-ONE_WORKER_EACH = [
-    pytest.param(kind, marks=pytest.mark.xdist_group(f"scaffold-{kind}")) for kind in KINDS
-]
-
-
-@pytest.fixture(scope="module", params=ONE_WORKER_EACH)
+@pytest.fixture(scope="module", params=KINDS)
 def installed(request, environment):
     """A project of each kind, generated and installed as its author would."""
     folder, python = environment

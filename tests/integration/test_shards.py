@@ -695,7 +695,7 @@ def test_a_record_that_was_damaged_is_told(tmp_path, changed):
     told = json.loads(result.to_json())
     told["config"] |= changed
     (tmp_path / "shard.json").write_text(json.dumps(told))
-    with pytest.raises(ResultError, match=r"shard.json: (what it says|its shard)"):
+    with pytest.raises(ResultError, match=r"shard\.json: "):
         merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
 
 
@@ -712,15 +712,6 @@ def test_a_row_that_was_damaged_is_told(tmp_path, changed):
         ResultError, match=r"shard.json: (its rows cannot|the row of|a row of this result cannot)"
     ):
         merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none")
-
-
-def test_times_that_are_none_are_left_out(tmp_path):
-    """They are told beside the numbers, and worth no failure."""
-    result = evaluate([Answering("a")], questions(4), shard="1/1", progress=False)
-    told = json.loads(result.to_json())
-    told["timing"] = {"a": "long"}
-    (tmp_path / "shard.json").write_text(json.dumps(told))
-    assert merge([tmp_path / "shard.json"], cache_dir=tmp_path / "none").timing == {}
 
 
 def test_a_merged_result_reads_back(tmp_path, store):

@@ -89,12 +89,15 @@ def test_errors_that_nobody_gets_are_no_output(workplace: Workplace) -> None:
         ("list-plugins", 0),
         ("doctor", 3),
         ("run -s identity -d hotpotqa:sample -n 1", 6),
+        ("run -s extractive -d hotpotqa:sample -n 1 --cache-dir ../elsewhere", 6),
+        ("run -s extractive -d hotpotqa:sample -n 1 --cache-dir $HERE/elsewhere", 0),
+        ("run -s extractive -d hotpotqa:sample -n 1 --timeout inf --no-cache", 2),
         ("run -s py:mine:System -d hotpotqa:sample -n 1 --no-cache", 2),
     ],
 )
 def test_a_working_folder_that_is_gone(workplace: Workplace, command: str, code: int) -> None:
     """What needs none works; what does says so, and is no defect."""
-    done = shell(workplace, f'mkdir gone; cd gone; rmdir "$PWD"; $CB {command}')
+    done = shell(workplace, f'HERE=$PWD; mkdir gone; cd gone; rmdir "$PWD"; $CB {command}')
 
     assert done.returncode == code, done.stderr
     assert "defect" not in done.stderr

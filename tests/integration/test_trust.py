@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 import pytest
 
 from cb_suites import Suites
 from cbcore import evaluate
+from cbcore.binding import make
 from cbcore.exceptions import CBError, ConfigError
+from cbcore.introspection import signature_of
+from cbcore.plugins import default_host
+from cbcore.specs import Spec
+from cbcore.trust import Stranger
 
 ASKS = "dataset: data.jsonl\ndoc_to_text: question\ndoc_to_target: answer\n"
 RAN = "open('{}/ran', 'w').close()\n"
@@ -193,6 +201,184 @@ def test_data_is_taken_from_the_folder_that_was_named(strange, way, monkeypatch)
         strange(f"{text}\n", trust=[own])
 
 
+ASKED = (
+    "output_type: generate_until\ntest_split: test\n"
+    "doc_to_text: '{{text or question}}'\ndoc_to_target: \"{{'a'}}\"\nmetric_list: [{metric: exact_match}]\n"
+)
+LOADED = {
+    "a folder beside, by dots": "dataset_path: text\ndataset_kwargs: {data_dir: ../private}",
+    "a folder beside, in full": "dataset_path: text\ndataset_kwargs: {data_dir: ROOT/private}",
+    "a folder of the home": "dataset_path: text\ndataset_kwargs: {data_dir: ~/private}",
+    "the home of nobody": "dataset_path: text\ndataset_kwargs: {data_dir: ~nobody-here/private}",
+    "the current folder, by a file": (
+        "dataset_path: text\ndataset_kwargs: {data_files: {test: test.jsonl}}"
+    ),
+    "the current folder, by nothing": "dataset_path: text",
+    "the current folder, by json": "dataset_path: json",
+    "the current folder, by an option": "dataset_path: json\ndataset_kwargs: {streaming: true}",
+    "the current folder, by files": "dataset_path: json\ndataset_kwargs: {files: test.jsonl}",
+    "files out of a folder": (
+        "dataset_path: json\ndataset_kwargs: {data_dir: folder2, files: ../../secret.jsonl}"
+    ),
+    "a list": "dataset_path: json\ndataset_kwargs: {data_files: [data.jsonl, ../secret.jsonl]}",
+    "a list in a mapping": (
+        "dataset_path: csv\ndataset_kwargs: {data_files: {test: [data.jsonl, ../secret.jsonl]}}"
+    ),
+    "a split with a path": (
+        "dataset_path: json\ndataset_kwargs: {data_files: [{split: test, path: ../secret.jsonl}]}"
+    ),
+    "a number": "dataset_path: json\ndataset_kwargs: {data_files: [5]}",
+    "a pattern": "dataset_path: text\ndataset_kwargs: {data_files: '../private/*'}",
+    "a pattern in brackets": "dataset_path: text\ndataset_kwargs: {data_files: '[.][.]/private/*'}",
+    "a pattern over links": "dataset_path: text\ndataset_kwargs: {data_files: 'folder/*.jsonl'}",
+    "a pattern over linked folders": "dataset_path: text\ndataset_kwargs: {data_files: '**/s*.txt'}",
+    "a folder with a link to one with a link": "dataset_path: text\ndataset_kwargs: {data_dir: hop}",
+    "a file within a folder": (
+        "dataset_path: text\ndataset_kwargs: {data_dir: ., data_files: ../private/s.txt}"
+    ),
+    "a chain": "dataset_path: text\ndataset_kwargs: {data_files: 'filecache::ROOT/private/s.txt'}",
+    "a hop": "dataset_path: text\ndataset_kwargs: {data_files: 'zip://s.txt::../private/x.zip'}",
+    "an address": "dataset_path: text\ndataset_kwargs: {data_files: 'file://ROOT/private/s.txt'}",
+    "a file of the hub": (
+        "dataset_path: parquet\ndataset_kwargs: {data_files: 'hf://datasets/a/b/x.parquet'}"
+    ),
+    "a path that is a folder": (
+        "dataset_path: ../private\ndataset_kwargs: {data_files: {test: s.txt}}"
+    ),
+    "the same in full": "dataset_path: ROOT/private\ndataset_kwargs: {data_files: {test: s.txt}}",
+    "the same in the current folder": (
+        "dataset_path: private/below\ndataset_kwargs: {data_files: {test: s.txt}}"
+    ),
+    "a folder that ends like a file": (
+        "dataset_path: ../x.json\ndataset_kwargs: {data_files: {test: s.txt}}"
+    ),
+    "its own folder, by the library": (
+        "dataset_path: folder2\ndataset_kwargs: {data_files: {test: x.jsonl}}"
+    ),
+    "a pickle": "dataset_path: pandas\ndataset_kwargs: {data_files: {test: x.pkl}}",
+    "a pickle without a file": "dataset_path: pandas",
+    "a pickle of the hub": (
+        "dataset_path: pandas\ndataset_kwargs: {data_files: 'hf://datasets/a/b/x.pkl'}"
+    ),
+    "another builder": "dataset_path: imagefolder\ndataset_kwargs: {data_dir: folder2}",
+    "a builder in capitals": "dataset_path: Pandas\ndataset_kwargs: {data_files: {test: x.pkl}}",
+    "a builder in wide letters": (
+        "dataset_path: ｐandas\ndataset_kwargs: {data_files: {test: x.pkl}}"
+    ),
+    "a builder by its module": (
+        "dataset_path: datasets/packaged_modules/pandas\ndataset_kwargs: {data_files: {test: x.pkl}}"
+    ),
+    "an address as a path": "dataset_path: hf://datasets/a/b",
+    "a bucket": "dataset_path: buckets/a/b",
+    "a path with a null": 'dataset_path: "a/b\\0"\ndataset_kwargs: {data_files: {test: x.pkl}}',
+    "a folder for what is kept": "dataset_path: a/b\ndataset_kwargs: {cache_dir: ../private}",
+    "options of a storage": "dataset_path: a/b\ndataset_kwargs: {storage_options: {key: x}}",
+    "a token": "dataset_path: a/b\ndataset_kwargs: {token: true}",
+    "a file of a hub dataset, in full": (
+        "dataset_path: a/b\ndataset_kwargs: {data_files: {test: ROOT/private/s.txt}}"
+    ),
+    "a folder of a hub dataset": "dataset_path: a/b\ndataset_kwargs: {data_dir: ../../private}",
+    "a config that is a path": "dataset_path: a/b\ndataset_name: ../../private",
+    "an included file": "include: ../private/base.yaml",
+    "an included file by a link": "include: base.yaml",
+    "an included file of an included one": "include: below/base.yaml",
+    "an included file in a group": "dataset_path: a/b\ninclude: [{include: ../private/base.yaml}]",
+    "an included file of the home": "include: ~/private/base.yaml",
+    "a price list": "metrics: [{net_cost: {prices: ROOT/private/prices.json}}]\ndataset: data.jsonl",
+    "a price list of a judge": "evaluators: [{llm_judge: {prices: p.json}}]\ndataset: data.jsonl",
+    "an endless text": "dataset: 'needle:niah_single_2,length=2000000000'",
+    "endless needles": "dataset: 'needle:niah_multikey_3,distractors=2000000000'",
+    "an endless response": (
+        "dataset_path: json\ndataset_kwargs: {data_files: data.jsonl}\n"
+        "generation_kwargs: {max_gen_toks: 1000000000}"
+    ),
+    "an endless response in text": (
+        "dataset_path: json\ndataset_kwargs: {data_files: data.jsonl}\n"
+        "generation_kwargs: {max_gen_toks: '1000000000'}"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", LOADED)
+def test_a_suite_reads_its_own_folder_and_the_hub(strange, way, monkeypatch):
+    """Nothing else is opened, sent, unpickled or waited for, with and without the library."""
+    root = strange.folder.parent
+    monkeypatch.setenv("HOME", str(root))
+    for folder in ("private/below", "x.json", "strange/folder", "strange/folder2", "strange/hop"):
+        (root / folder).mkdir(parents=True)
+    for folder in ("private", "private/below", "x.json"):
+        (root / folder / "s.txt").write_text("secret\n")
+    (root / "private/base.yaml").write_text("dataset: data.jsonl\ndescription: secret\n")
+    (root / "private/prices.json").write_text('{"secret": 1}')
+    (strange.folder / "x.pkl").write_bytes(
+        b"cos\nsystem\n(S'touch " + bytes(root / "ran") + b"'\ntR."
+    )
+    (strange.folder / "base.yaml").symlink_to("../private/base.yaml")
+    (strange.folder / "folder/test.jsonl").symlink_to("../../secret.jsonl")
+    (strange.folder / "hop/on").symlink_to("../on")
+    (strange.folder / "on").mkdir()
+    (strange.folder / "on/s.txt").symlink_to(root / "private/s.txt")
+    (strange.folder / "below").mkdir()
+    (strange.folder / "below/base.yaml").write_text("include: ../../private/base.yaml\n")
+    asked = ASKED if "dataset_path" in LOADED[way] else ""
+    seen = []
+    monkeypatch.setattr(
+        Says, "process", lambda _, example: seen.append(example) or {"response": ""}
+    )
+    with pytest.raises(CBError) as caught:
+        strange(LOADED[way].replace("ROOT", str(root)) + "\n" + asked)
+    endless = way.startswith("endless needles") or way == "an endless text"
+    assert endless or "--trust strange" in (caught.value.hint or ""), caught.value
+    assert (seen, has_run(strange.folder)) == ([], False)
+    assert "secret" not in str(caught.value).replace("secret.jsonl", "")
+
+
+@pytest.mark.parametrize("key", ["dataset_kwargs", "metadata"])
+@pytest.mark.parametrize(
+    "given", ["data_dir: ../private", "x: [ROOT/private/s.txt]", "x: ~/private"]
+)
+@pytest.mark.parametrize("named", ["class", "custom_dataset"])
+def test_trusted_code_is_given_no_path_of_a_stranger(strange, monkeypatch, key, given, named):
+    """A group may set what a task of another, trusted file hands to its code."""
+    root = strange.folder.parent
+    monkeypatch.setenv("HOME", str(root))
+    (root / "private").mkdir()
+    (root / "private/s.txt").write_text("secret")
+    (root / "own").mkdir()
+    (root / "own/code.py").write_text(RAN.format(root) + "class Task:\n    docs = list\nf = dict\n")
+    asked = ASKED if named == "custom_dataset" else ""
+    function = "code.f" if named == "custom_dataset" else "code.Task"
+    (root / "own/o.yaml").write_text(f"task: o\n{named}: !function {function}\n{asked}")
+    given = f"{key}: {{{given.replace('ROOT', str(root))}}}"
+    (strange.folder / "t.yaml").write_text(f"group: t\ntask: [{{task: o, {given}}}]\n")
+    seen = []
+    monkeypatch.setattr(
+        Says, "process", lambda _, example: seen.append(example) or {"response": ""}
+    )
+    suites = Suites(["t"], [strange.folder, root / "own"], trust=[root / "own"])
+    try:
+        problems = str(evaluate([Says()], extensions=[suites]).problems)
+    except CBError as error:
+        problems = str(error)
+    assert "leads out" in problems
+    assert seen == []
+
+
+def test_text_of_the_folder_is_read_by_the_library(strange):
+    """Next to the suite file, wherever the run is started, by name, pattern and folder."""
+    pytest.importorskip("datasets")
+    (strange.folder / "texts").mkdir()
+    (strange.folder / "texts/test.txt").write_text("a line\n")
+    for given in (
+        "{data_files: {test: texts/test.txt}}",
+        "{data_files: {test: 'texts/*.txt'}}",
+        "{data_dir: texts}",
+        "{data_dir: texts, data_files: {test: [test.txt]}}",
+    ):
+        result = strange(f"dataset_path: text\ndataset_kwargs: {given}\n{ASKED}")
+        assert [row.error for row in result.rows] == [None], given
+
+
 def test_a_dataset_within_a_dataset_is_the_users_to_name(strange):
     """Its parameters would be nobody's to check."""
     (strange.folder.parent / "secret.jsonl").write_text('{"question": "q", "answer": "a"}')
@@ -285,3 +471,36 @@ def test_trust_is_a_flag_and_a_key_of_run_files(workplace):
     assert workplace.cb("run", "run.yaml", "--no-cache").returncode == 0
     absent = workplace.cb(*asked, "--trust", "absent")
     assert (absent.returncode, "absent: does not exist" in absent.stderr) == (2, True)
+
+
+OPENED: list[str] = []
+
+
+def _watch(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir") and "canary" in str(arguments[0]):
+        OPENED.append(str(arguments[0]))
+
+
+def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatch):
+    """Each parameter of each installed dataset, evaluator, metric and format, set by a stranger."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "canary").mkdir()
+    (tmp_path / "canary/x.jsonl").write_text('{"question": "q", "answer": "a", "context": "c"}\n')
+    monkeypatch.chdir(tmp_path / "own")
+    monkeypatch.setenv("CB_DATA_DIR", str(tmp_path))
+    stranger = Stranger("suite.yaml", (tmp_path / "own",))
+    sys.addaudithook(_watch)
+    kinds = ("dataset", "evaluator", "metric", "format")
+    for component in [c for kind in kinds for c in default_host().components(kind)]:
+        (tmp_path / component.name).mkdir(exist_ok=True)
+        factory = component.load()
+        for name in signature_of(factory).parameters:
+            for value in (f"{tmp_path}/canary/x.jsonl", "../canary/x.jsonl", "../canary"):
+                OPENED.clear()
+                with contextlib.suppress(CBError):
+                    made = make(
+                        Spec(component.name, params={name: value}), factory, stranger=stranger
+                    )
+                    if component.kind == "dataset":
+                        next(iter(made), None)
+                assert OPENED == [], f"{component.qualified_name}: {name}"

@@ -89,17 +89,17 @@ def test_a_run_that_needs_one_that_works(workplace: Workplace, case: str) -> Non
     assert len(json.loads(done.stdout)["rows"]) == 1
 
 
-def test_a_run_imports_no_hook_module_that_it_does_not_use(workplace: Workplace) -> None:
+def test_a_run_imports_no_hook_module_that_it_does_not_use(cold_workplace: Workplace) -> None:
     """Nor does it start a process, once it is known what they offer."""
-    workplace.install("cb-good-hooks")
-    write_hooks(workplace.site, "cb-unused", OFFER)
-    workplace.write(
+    cold_workplace.install("cb-good-hooks")
+    write_hooks(cold_workplace.site, "cb-unused", OFFER)
+    cold_workplace.write(
         "data.jsonl", '{"id": 1, "context": "a word", "question": "q", "answer": "word"}\n'
     )
     command = ("run", "-s", "identity | extractive", "-d", "data.jsonl", "--no-cache")
-    assert workplace.cb(*command).returncode == 0
+    assert cold_workplace.cb(*command).returncode == 0
 
-    done, processes = workplace.traced(*command)
+    done, processes = cold_workplace.traced(*command)
 
     assert done.returncode == 0, done.stderr
     assert len(processes) == 1

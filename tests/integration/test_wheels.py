@@ -5,8 +5,12 @@ A forgotten data file, dependency or entry point fails here and nowhere else.
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import venv
@@ -14,8 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import check_each
+
 ROOT = Path(__file__).parents[2]
 PLUGINS = sorted(path.name for path in (ROOT / "plugins").iterdir() if path.is_dir())
+HEAVY = {"datasets", "huggingface-hub", "numpy", "pandas", "pyarrow", "torch"}
+MOST_BYTES = 150_000_000
+BLOCK = re.MULTILINE | re.DOTALL
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +51,7 @@ def _clean_environment():
 def wheels(tmp_path_factory):
     """Wheels of everything, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheels")
-    projects = [ROOT, *(ROOT / "plugins" / name for name in PLUGINS)]
+    projects = [ROOT, ROOT / "cb-bench", *(ROOT / "plugins" / name for name in PLUGINS)]
     run(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *("--wheel-dir", folder, *projects),
@@ -55,11 +64,21 @@ def wheels(tmp_path_factory):
 def installed(wheels, tmp_path_factory):
     """A new environment with the wheels, and what they require, in it."""
     folder = tmp_path_factory.mktemp("environment")
+    return install(folder, wheels, *sorted(wheels.glob("*.whl")))
+
+
+@pytest.fixture(scope="module")
+def plain(wheels, tmp_path_factory):
+    """A new environment after `pip install cb-bench`."""
+    return install(tmp_path_factory.mktemp("plain"), wheels, "cb-bench")
+
+
+def install(folder, wheels, *required):
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / "bin" / "python"
     run(
-        *(python, "-m", "pip", "install", "--quiet", "--find-links", wheels),
-        *("-c", ROOT / "constraints.txt", *sorted(wheels.glob("*.whl"))),
+        *(python, "-m", "pip", "install", "--quiet", "--no-compile", "--find-links", wheels),
+        *("-c", ROOT / "constraints.txt", *required),
         cwd=folder,
     )
     return folder
@@ -97,6 +116,48 @@ def test_the_smoke_test_of_the_clone_passes(installed):
     run(sys.executable, "-m", "release.smoke", installed / "env" / "bin" / "cb", cwd=ROOT)
 
 
+def test_the_plain_installation_has_no_heavy_library(plain):
+    """At most 150 MB, pip included, and none of the libraries that extras bring."""
+    site = next((plain / "env" / "lib").glob("python*/site-packages"))
+    names = {d.metadata["Name"].lower() for d in importlib.metadata.distributions(path=[str(site)])}
+    assert "cb-bench" in names
+    assert not names & HEAVY
+    # Commands compile the modules that they import, and others may not have run yet.
+    files = (path for path in site.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+
+
+def test_the_commands_of_the_readme_run_in_the_plain_installation(plain):
+    """Those that need no endpoint, in a folder with nothing in it but the code that it shows."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")
+    for name, code in re.findall(r'^```python title="(.+?)"\n(.+?)^```', text, BLOCK):
+        (plain / name).write_text(code)
+    shown = re.findall(r"^\$ cb (run .+)$", text, re.MULTILINE)
+    commands = [shlex.split(one, comments=True) for one in shown if "http://" not in one]
+    assert commands[0] == ["run", "demo"]
+    for command in commands:
+        cb(plain, *command)
+    rows = json.loads((plain / "demo-results" / "result.json").read_text())["rows"]
+    assert len(rows) == 280
+    assert all(row["error"] is None for row in rows)
+    run(sys.executable, "-m", "release.smoke", plain / "env" / "bin" / "cb", cwd=ROOT)
+
+
+@check_each("dataset", ["hotpotqa", "narrativeqa"])
+def test_hub_data_in_the_plain_installation_names_the_extra(plain, dataset):
+    """The hint is the command that brings the library."""
+    arguments = ("run", "-s", "identity | extractive", "-d", dataset, "-n", "1")
+    done = subprocess.run(
+        [plain / "env" / "bin" / "cb", *arguments],
+        cwd=plain,
+        env=_clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "pip install 'cbcore[hf]'" in done.stderr) == (2, True), done.stderr
+
+
 def test_the_python_interface_runs_from_the_wheels(installed):
     """What the first page shows, without the repository."""
     program = (
@@ -121,12 +182,29 @@ def test_the_packages_are_typed(installed):
     assert [name for name in packages if not (site / name / "py.typed").is_file()] == []
 
 
-@pytest.mark.parametrize("gone", PLUGINS)
-def test_any_plugin_can_be_uninstalled(installed, wheels, gone):
-    """The rest still lists, and a run that does not need the plugin still works."""
-    python = installed / "env" / "bin" / "python"
-    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", gone, cwd=installed)
+@contextlib.contextmanager
+def moved_away(installed, name):
+    """The environment without the modules and the metadata of a distribution."""
+    site = next((installed / "env" / "lib").glob("python*/site-packages"))
+    (distribution,) = importlib.metadata.distributions(name=name, path=[str(site)])
+    parts = {file.parts[0] for file in distribution.files} - {".."}
+    assert len(parts) >= 2
+    away = installed / "away"
+    away.mkdir()
+    for part in parts:
+        (site / part).rename(away / part)
     try:
+        yield
+    finally:
+        for part in parts:
+            (away / part).rename(site / part)
+        away.rmdir()
+
+
+@check_each("gone", PLUGINS)
+def test_any_plugin_can_be_uninstalled(installed, gone):
+    """The rest still lists, and a run that does not need the plugin still works."""
+    with moved_away(installed, gone):
         plugins = json.loads(cb(installed, "list-plugins", "--json"))
         assert gone not in {plugin["name"] for plugin in plugins}
         (installed / "own.jsonl").write_text('{"id": 1, "context": "c", "answer": "Paris"}\n')
@@ -142,6 +220,3 @@ def test_any_plugin_can_be_uninstalled(installed, wheels, gone):
         row = json.loads(out)["rows"][0]
         assert row["response"] == "Paris"
         assert ("f1" in row["scores"]) is (gone != "cb-answerquality")
-    finally:
-        (wheel,) = wheels.glob(f"{gone.replace('-', '_')}-*.whl")
-        run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel, cwd=installed)

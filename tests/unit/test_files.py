@@ -117,6 +117,14 @@ def test_rows_are_read_one_at_a_time(write, name):
     assert isinstance(next(rows), DataError)
 
 
+def test_a_header_of_many_columns_is_read(write):
+    """In time that grows with the columns, not with their square."""
+    columns = [f"c{number}" for number in range(200_000)]
+    text = f"id,question,{','.join(columns)}\n1,q,{',' * (len(columns) - 1)}\n"
+    (row,) = FileDataset(write("x.csv", text))
+    assert (row["question"], len(row)) == ("q", len(columns) + 2)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [

@@ -13,7 +13,7 @@ from cbcore.exceptions import DuplicateNameError, ParameterError, UnknownCompone
 from cbcore.plugins._host import PluginHost
 from cbcore.plugins._metadata import scan
 from cbcore.plugins._policy import PluginPolicy
-from cbcore.registry import Registry, load_dataset, registry
+from cbcore.registry import Registry, load_dataset, register_dataset, registry
 from tests.fake_distributions import write_hooks, write_system
 
 
@@ -200,3 +200,8 @@ def test_metrics_are_registered_as_datasets_are(clean: Registry) -> None:
 
     assert registry.get("metric", "my-metric").load() is dict
     assert "my-metric" in registry.list("metric")
+
+
+def test_a_dataset_is_registered_by_its_own_function(clean: Registry) -> None:
+    register_dataset("my-numbers", numbers)
+    assert [example["id"] for example in load_dataset("my-numbers", n=2)] == [0, 1]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from release.projects import META, inconsistencies, projects
+from release.projects import META, inconsistencies, name_of, projects
+
+HEAVY = {"datasets", "huggingface-hub", "numpy", "pandas", "pyarrow", "torch"}
 
 
 def test_nothing_is_inconsistent():
@@ -32,3 +34,23 @@ def test_what_does_not_fit_is_told(name, stated, told):
         for project in projects()
     ]
     assert any(line.startswith(told) for line in inconsistencies(changed))
+
+
+def test_the_plain_installation_requires_no_heavy_library():
+    """Nothing that cb-bench requires without extras asks for one, or for an extra of the core."""
+    found = {project.name: project for project in projects()}
+    waiting, seen, others = [META], set(), set()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        for requirement in found[name].dependencies:
+            required = name_of(requirement)
+            if required not in found:
+                others.add(required)
+                continue
+            assert "[" not in requirement, f"{name} requires {requirement}"
+            if required not in seen:
+                waiting.append(required)
+    assert {"cb-datasets", "cb-llm-judge", "cb-ragas-precision"} <= seen
+    assert others
+    assert not others & HEAVY

@@ -6,19 +6,17 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import cbcore
 
 ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results "
-    "boundary deprecations introspection lazy records memory plain runconfig secrets texts stats "
+    "boundary contexts deprecations introspection lazy records memory plain runconfig secrets texts stats "
     "workers",
     "toolbox": "columns sent spending identity tokens timing chains usercode "
     "trust bounded_yaml files remote reports likelihood processes "
-    "hf _logging",
+    "hf scoring _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions api kept merging",
 }
@@ -84,18 +82,25 @@ def imports(path, *, inside_functions, types_too=False):
             waiting += ast.iter_child_nodes(node)
 
 
+KNOWN = {module_of(file) for file in FILES}
+
+
 def own_imports(path, *, inside_functions=True, types_too=False):
     """The modules of `cbcore` that a module imports."""
-    known = {module_of(file) for file in FILES}
     for name in imports(path, inside_functions=inside_functions, types_too=types_too):
         package, _, module = name.partition(".")
-        if package == "cbcore" and module in known:
+        if package == "cbcore" and module in KNOWN:
             yield module
 
 
-@pytest.fixture(params=FILES, ids=lambda path: module_of(path) or "cbcore")
-def path(request):
-    return request.param
+def offenders(rule):
+    """What a rule finds wrong with each module, for those where it finds something."""
+    found = {module_of(path) or "cbcore": rule(path) for path in FILES}
+    return {module: wrong for module, wrong in found.items() if wrong}
+
+
+def top_names(path, *, inside_functions):
+    return {name.partition(".")[0] for name in imports(path, inside_functions=inside_functions)}
 
 
 def test_every_room_is_known_and_there():
@@ -145,43 +150,57 @@ def test_one_private_module_stands_at_the_top():
     assert private == {"_logging.py"}
 
 
-def test_a_module_imports_only_what_its_room_may(path):
+def test_a_module_imports_only_what_its_room_may():
     """Not even inside a function, where it would be a cycle in waiting, nor for types only."""
-    if module_of(path) in FACE:
-        return
-    mine = room(module_of(path))
-    allowed = {mine, *MAY_IMPORT[mine].split()}
-    outside = {name for name in own_imports(path, types_too=True) if name not in FACE}
-    assert not {name for name in outside if room(name) not in allowed}
+
+    def forbidden(path):
+        if module_of(path) in FACE:
+            return set()
+        mine = room(module_of(path))
+        allowed = {mine, *MAY_IMPORT[mine].split()}
+        outside = {name for name in own_imports(path, types_too=True) if name not in FACE}
+        return {name for name in outside if room(name) not in allowed}
+
+    assert offenders(forbidden) == {}
 
 
-def test_only_the_command_line_knows_click(path):
+def test_only_the_command_line_knows_click():
     """The core can be used without it."""
-    if module_of(path).partition(".")[0] != "cli":
-        names = {name.partition(".")[0] for name in imports(path, inside_functions=True)}
-        assert "click" not in names
+
+    def click(path):
+        is_cli = module_of(path).partition(".")[0] == "cli"
+        return not is_cli and "click" in top_names(path, inside_functions=True)
+
+    assert offenders(click) == {}
 
 
-def test_nothing_heavy_is_imported_at_module_scope(path):
+def test_nothing_heavy_is_imported_at_module_scope():
     """Light commands pass through every module; heavy ones import inside functions."""
-    names = {name.partition(".")[0] for name in imports(path, inside_functions=False)}
-    assert not names & HEAVY
+    assert offenders(lambda path: top_names(path, inside_functions=False) & HEAVY) == {}
 
 
-def test_no_module_imports_a_plugin(path):
+def test_no_module_imports_a_plugin():
     """First-party plugins get no shortcut."""
-    names = {name.partition(".")[0] for name in imports(path, inside_functions=True)}
-    assert not {name for name in names if name.startswith("cb_")}
+
+    def plugins(path):
+        names = top_names(path, inside_functions=True)
+        return {name for name in names if name.startswith("cb_")}
+
+    assert offenders(plugins) == {}
 
 
-def test_who_catches_everything_says_why(path):
+def test_who_catches_everything_says_why():
     """`cbcore.boundary` is where errors of others end; any other such place tells its reason."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    handlers = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ExceptHandler)]
-    caught = {node: ast.unparse(node.type) if node.type else "BaseException" for node in handlers}
-    broad = [node for node, kinds in caught.items() if BROAD & set(re.findall(r"\w+", kinds))]
-    assert [node.lineno for node in broad if "#" not in lines[node.lineno - 1]] == []
+
+    def silent(path):
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        handlers = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ExceptHandler)]
+        caught = {n: ast.unparse(n.type) if n.type else "BaseException" for n in handlers}
+        broad = [node for node, kinds in caught.items() if BROAD & set(re.findall(r"\w+", kinds))]
+        return [node.lineno for node in broad if "#" not in lines[node.lineno - 1]]
+
+    assert offenders(silent) == {}
 
 
 def test_the_runner_never_looks_a_name_up():

@@ -34,9 +34,10 @@ from cbcore.secrets import (
     secret_values,
     visible,
 )
+from tests.tables import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     "name",
     [
         "api_key",
@@ -72,6 +73,10 @@ from cbcore.secrets import (
         "api_keys",
         "secrets",
         "webhook_url",
+        *("accessToken", "authToken", "bearerToken", "clientSecret", "userPassword", "apiKey"),
+        *("APIKey", "AccountKey", "SharedAccessKey", "x-functions-key", "sas_token", "passcode"),
+        *("PGPASSWORD", "dbpassword", "passwords", "DB_PASS", "DBPASS", "SMTP_PASS", "SSHPASS"),
+        *("jwt", "JWT", "MASTERKEY", "X-Amz-Credential", "x_auth"),
     ],
 )
 def test_names_of_secrets_are_known(name):
@@ -99,6 +104,9 @@ def test_names_of_secrets_are_known(name):
         "pad_token",
         "cwd",
         "path",
+        *("maxTokens", "promptTokens", "tokenCount", "passage", "passages", "bypass", "compass"),
+        *("signal", "design", "signature_length", "pass_rate", "pass_at_1", "cost_of_pass"),
+        *("sessionId", "keywordCount", "apiKeyEnv"),
     ],
 )
 def test_names_that_only_resemble_one_are_not_secret(name):
@@ -106,8 +114,14 @@ def test_names_that_only_resemble_one_are_not_secret(name):
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["key", "keys", "auth", "tokens", "pat", "Key"])
-@pytest.mark.parametrize(
+@check_each(
+    "name",
+    [
+        *("key", "keys", "auth", "tokens", "pat", "Key", "pass", "mail_pass", "pw", "bind_pw"),
+        *("sig", "urlSig", "signature", "X-Amz-Signature"),
+    ],
+)
+@check_each(
     ("value", "is_secret"),
     [
         ("hunter2", True),
@@ -208,6 +222,15 @@ def test_what_has_no_end_is_cut_off():
         ('{"password": "hunter2"}', f'{{"password": "{HIDDEN}"}}'),
         ("Authorization: Basic aHVudGVyMg==", f"Authorization: Basic {HIDDEN}"),
         ("X-Auth-Token: hunter2", f"X-Auth-Token: {HIDDEN}"),
+        ("https://h/x?n=1&sig=aB3%2Fx9%3D&v=2", f"https://h/x?n=1&sig={HIDDEN}&v=2"),
+        (
+            "https://h/x?X-Amz-Credential=AK7%2Fs3&X-Amz-Signature=abc0123",
+            f"https://h/x?X-Amz-Credential={HIDDEN}&X-Amz-Signature={HIDDEN}",
+        ),
+        ("https://h/x?clientSecret=hunter2", f"https://h/x?clientSecret={HIDDEN}"),
+        ("AccountName=a;AccountKey=aB3x9==;E=x", f"AccountName=a;AccountKey={HIDDEN};E=x"),
+        ("Endpoint=sb://x/;SharedAccessKey=aB3x9=", f"Endpoint=sb://x/;SharedAccessKey={HIDDEN}"),
+        ("https://0123456789abcdef@o1.sentry.example/2", f"https://{HIDDEN}@o1.sentry.example/2"),
     ],
 )
 def test_credentials_in_a_text_are_redacted(text, shown):
@@ -230,6 +253,7 @@ def test_credentials_in_a_text_are_redacted(text, shown):
         "api_key=${MODEL_KEY}",
         "the author=Ada, keyword=x",
         "?key=question",
+        "the signature=question, n_pass=12, design=x, passage=second",
         "{'key': 'question', 'tokens': 12}",
         "Authorization: required",
     ],
@@ -339,6 +363,12 @@ def test_a_secret_is_known_when_it_is_made():
         ("GITHUB_TOKEN", "s3cret-1", True),
         ("DB_PASSWORD", "s3cret-1", True),
         ("DATABASE_URL", "postgres://me:s3cret-1@db/x", True),
+        *((name, "s3cret-1", True) for name in ("PGPASSWORD", "SSHPASS", "LDAP_BINDPW", "JWT")),
+        ("STORAGE", "AccountName=a;AccountKey=s3cret-1", True),
+        ("FEED", "https://h/x?n=1&sig=s3cret-1", True),
+        ("SENTRY_DSN", "https://s3cret-1-0123@o1.sentry.example/2", True),
+        ("PROXY_BYPASS", "s3cret-1", False),
+        ("COMPASS", "s3cret-1", False),
         ("DB_PASSWORD", "postgres", False),
         ("DATABASE_URL", "postgres://postgres:postgres@db/postgres", False),
         ("PWD", "/home/s3cret-1", False),
@@ -354,6 +384,7 @@ def test_variables_that_are_named_like_keys_are_known(monkeypatch, name, value, 
     monkeypatch.setenv(name, value)
     notice_environment()
     told = value.rpartition("/")[2] if "s3cret-1" not in value else "s3cret-1"
+    told = "s3cret-1-0123" if told + "-0123" in value else told
     assert (blot(f"is {told}") == f"is {HIDDEN}") == known
 
 
@@ -371,6 +402,8 @@ def test_variables_that_are_named_like_keys_are_known(monkeypatch, name, value, 
         ["--proxy", "http://me:s3cret-1@h/v1"],
         ["--proxy", "http://h/v1?x=1&api_key=s3cret-1&y=2"],
         ["--proxy", "http://h/v1?key=s3cret-1"],
+        ["--proxy", "http://h/v1?sig=s3cret-1"],
+        ["-s", "x:clientSecret=s3cret-1"],
     ],
 )
 def test_secrets_of_a_command_line_are_known(monkeypatch, arguments):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from cbcore.texts import (
     context_twin,
-    has_own_context,
     joined_turns,
     visible,
     visible_json,
@@ -22,28 +21,27 @@ MESSAGES = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "
 
 
 @pytest.mark.parametrize(
-    ("example", "twin", "own"),
+    ("example", "twin"),
     [
-        ({}, None, False),
-        ({"question": "q"}, None, False),
-        ({"context": "c"}, None, True),
-        ({"context": "c", "question": "q"}, None, True),
-        ({"context": "q", "question": "q"}, "question", False),
-        ({"context": "q ", "question": "q"}, None, True),
-        ({"context": None, "question": None}, None, False),
-        ({"context": "a\n\nb", "turns": ["a", "b"]}, "turns", False),
-        ({"context": "a\n\nb", "turns": MESSAGES}, "turns", False),
-        ({"context": "a\n\nb", "turns": ["a", "c"]}, None, True),
-        ({"context": "", "turns": []}, None, True),
-        ({"context": "a", "turns": [{"role": "user", "content": [1]}]}, None, True),
-        ({"context": "a", "turns": "a"}, None, True),
-        ({"context": ["a"], "question": ["a"]}, "question", False),
+        ({}, None),
+        ({"question": "q"}, None),
+        ({"context": "c"}, None),
+        ({"context": "c", "question": "q"}, None),
+        ({"context": "q", "question": "q"}, "question"),
+        ({"context": "q ", "question": "q"}, None),
+        ({"context": None, "question": None}, None),
+        ({"context": "a\n\nb", "turns": ["a", "b"]}, "turns"),
+        ({"context": "a\n\nb", "turns": MESSAGES}, "turns"),
+        ({"context": "a\n\nb", "turns": ["a", "c"]}, None),
+        ({"context": "", "turns": []}, None),
+        ({"context": "a", "turns": [{"role": "user", "content": [1]}]}, None),
+        ({"context": "a", "turns": "a"}, None),
+        ({"context": ["a"], "question": ["a"]}, "question"),
     ],
 )
-def test_what_says_the_same_as_the_context(example, twin, own):
+def test_what_says_the_same_as_the_context(example, twin):
     """Equal to the letter, or it is a text of its own."""
     assert context_twin(example) == twin
-    assert has_own_context(example) is own
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,9 @@ def test_files_of_ones_own_folder_may_be_named(stranger, tmp_path):
         stranger.check_path(tmp_path / path)
 
 
-@pytest.mark.parametrize("way", ["../secret", "link", "folder/secret", "deep", "deep/far", "loop"])
+@pytest.mark.parametrize(
+    "way", ["../secret", "link", "folder/secret", "deep", "deep/far", "loop", "hop"]
+)
 def test_no_way_leads_out_of_the_folder(stranger, tmp_path, way):
     """By dots, by a link, through a linked folder, or by a link in a folder that is named."""
     (tmp_path / "secret").write_text("s")
@@ -184,8 +186,16 @@ def test_no_way_leads_out_of_the_folder(stranger, tmp_path, way):
     (own / "deep/far/link").symlink_to("../../../secret")
     (own / "loop").mkdir()
     (own / "loop/out").symlink_to("/")
+    (own / "hop").mkdir()
+    (own / "hop/on").symlink_to("../deep")
     with pytest.raises(ConfigError, match="leads out"):
         stranger.check_path(own / way)
+
+
+def test_a_chain_of_file_systems_is_an_address(stranger, tmp_path):
+    """Libraries that read `a::b` read `b`, wherever `a` lies."""
+    with pytest.raises(ConfigError, match="address"):
+        stranger.check_path(f"{tmp_path}/own/filecache::/etc/passwd")
 
 
 @given(st.sampled_from(["path", "data_dir", "a"]) | st.text(max_size=9), st.text(max_size=30))

@@ -15,6 +15,7 @@ from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.plugins._plugin import Plugin, State, set_aside
 from cbcore.plugins._versions import satisfies
+from tests.tables import check_each
 
 TEMPLATE = Path(__file__).parents[3] / "cookiecutter-plugin"
 LONGEST = "a" * scaffold.MAX_LENGTH
@@ -55,14 +56,14 @@ def plugin(kind, name, distribution="cb-other"):
 # -- names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("typed", "name"), GOOD_NAMES.items())
+@check_each(("typed", "name"), GOOD_NAMES.items())
 def test_good_name(typed, name):
     """The prefix may be typed or left out, and underscores are hyphens."""
     assert scaffold.component_name(typed) == name
     assert project(name=name).distribution == f"cb-{name}"
 
 
-@pytest.mark.parametrize("typed", BAD_NAMES)
+@check_each("typed", BAD_NAMES)
 def test_bad_name(typed):
     """It is refused in a message that shows it."""
     with pytest.raises(UsageError) as caught:
@@ -118,12 +119,12 @@ def test_the_template_requires_the_core_it_ships_with(questions):
     assert questions["__cbcore"] == scaffold.core_range()
 
 
-@pytest.mark.parametrize("typed", GOOD_NAMES)
+@check_each("typed", GOOD_NAMES)
 def test_the_template_takes_the_same_names(hook, typed):
     assert hook(name=typed) is None
 
 
-@pytest.mark.parametrize("typed", BAD_NAMES)
+@check_each("typed", BAD_NAMES)
 def test_the_template_refuses_the_same_names(hook, typed):
     assert repr(typed) in hook(name=typed)
 

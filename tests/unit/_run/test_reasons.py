@@ -40,7 +40,6 @@ def test_what_was_raised_is_the_reason(error, reason):
         ({"Ground Truth": "Bern"}, "did you mean 'Ground Truth'?"),
         ({"target_text": "Bern"}, "did you mean 'target_text'?"),
         ({"answers": ["Bern"]}, "did you mean 'answers'?"),
-        ({"answer": None}, "(it has context, id). Say it with --field answer=COLUMN"),
         ({"marigold": "Bern"}, "(it has context, id, marigold). Say it with"),
     ],
 )
@@ -50,6 +49,13 @@ def test_an_example_without_gold_says_what_it_has_instead(columns, suggested):
     reason = Unscored("f1", [scorer()]).reason(example, {"response": "Bern"})
     assert reason.startswith("the example has no 'answer' (it has ")
     assert suggested in reason
+
+
+def test_an_empty_gold_is_told_from_one_that_is_not_there():
+    """Also after rows that have no such column."""
+    unscored, output = Unscored("f1", [scorer()]), {"response": "Bern"}
+    assert "has no 'answer'" in unscored.reason({"context": "x"}, output)
+    assert unscored.reason({"context": "x", "answer": None}, output).endswith("is empty")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.columns._fields import Fielded, check_has_fields, with_fields
+from cbcore.columns._fields import Fielded, check_own_data, with_fields
 from cbcore.columns._guesses import likely_column, proposed_fields
 from cbcore.exceptions import DataError, UsageError
 
@@ -144,7 +144,7 @@ def test_a_proposal_takes_every_column_once():
 def test_data_with_nothing_to_work_on_is_refused_with_a_proposal():
     """The columns are shown, and the mapping as it would be typed."""
     with pytest.raises(UsageError, match="its columns are no, Passage Text, meta, docs") as caught:
-        check_has_fields([ROW], "mine")
+        check_own_data([ROW], "mine", print)
     assert "--field 'context=Passage Text'" in str(caught.value.hint)
-    check_has_fields([ROW, {"question": "y"}], "mine")
-    check_has_fields([], "mine")
+    check_own_data([ROW, {"question": "y"}], "mine", print)
+    check_own_data([], "mine", print)

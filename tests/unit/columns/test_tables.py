@@ -44,7 +44,7 @@ def test_what_a_frame_has_not_got_is_none(nothing):
     frame = pandas.DataFrame({"context": ["a"], "answer": pandas.Series([nothing], dtype=object)})
     assert list(as_dataset(frame)) == [{"context": "a", "answer": None}]
     (row,) = evaluate([Says()], frame, progress=False).rows
-    assert "the example has no 'answer' (it has context)" in row.missing["f1"]
+    assert "the 'answer' of the example is empty" in row.missing["f1"]
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,25 @@ def test_a_change_in_what_is_imported_is_another_system(project, imports, files,
     assert digest() != before
 
 
+def test_a_lazy_package_is_the_same_whatever_of_it_is_loaded(project):
+    """Its imports are written for type checkers; others of its modules may be loaded or not."""
+    lazy = """
+from typing import TYPE_CHECKING
+from cbcore.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pkg.sub import K
+__getattr__, __dir__ = lazy_names(__name__, {"K": "sub"})
+"""
+    files = {"pkg/__init__": lazy, "pkg/sub": "K = 1", "pkg/side": "K = 1"}
+    project(main=MAIN.format(imports="import pkg"), **files)
+    before = digest()
+    importlib.import_module("pkg.side")
+    assert identity_of(importlib.import_module("main").System()) == before
+    project(**{"pkg/sub": "K = 2"})
+    assert digest() != before
+
+
 def test_modules_that_change_places_are_told_apart(project):
     """The names count beside the contents."""
     project(main=MAIN.format(imports="import helper, other"), helper="K = 1", other="K = 2")

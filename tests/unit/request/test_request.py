@@ -138,6 +138,8 @@ def test_a_new_field_is_a_key_a_check_and_a_record():
         ({"repeats": None}, "repeats must be int, not None"),
         ({"timeout_s": 0}, "timeout_s must be more than 0, not 0"),
         ({"timeout_s": float("nan")}, "timeout_s must be more than 0, not nan"),
+        ({"timeout_s": float("inf")}, "timeout_s must be at most 31536000, not inf"),
+        ({"timeout_s": 1e300}, r"timeout_s must be at most 31536000, not 1e\+300"),
         ({"timeout_s": "5"}, "timeout_s must be int or float, not '5'"),
         ({"max_errors": -1}, "max_errors must be at least 0, not -1"),
         ({"budget_tokens": 0}, "budget_tokens must be at least 1, not 0"),

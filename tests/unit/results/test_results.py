@@ -36,16 +36,16 @@ rows = st.builds(
     system=texts,
     example_id=texts | st.integers(),
     scores=st.dictionaries(texts, finite, max_size=3),
-    input_tokens=st.integers(0),
-    output_tokens=st.integers(0),
+    input_tokens=st.integers(0, 2**63 - 1),
+    output_tokens=st.integers(0, 2**63 - 1),
     metadata=st.dictionaries(texts, plain, max_size=3),
     latency=st.floats(0, allow_infinity=False),
     dataset=texts,
     error=st.none() | texts,
     missing=st.dictionaries(texts, texts, max_size=2),
     response=st.none() | texts,
-    response_tokens=st.integers(0),
-    repeat=st.integers(0),
+    response_tokens=st.integers(0, 2**63 - 1),
+    repeat=st.integers(0, 2**63 - 1),
 )
 results = st.builds(
     EvalResult,
@@ -220,6 +220,39 @@ def test_a_result_read_from_a_file_is_the_one_written(tmp_path):
         ),
         ('{"schema": 1, "rows": [], "summary": []}', "'summary' of this result is a list"),
         ('{"schema": 1, "rows": [], "problems": {}}', "'problems' of this result is a dict"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"schema": 1, "rows": ' + "[" * 500 + "]" * 500 + "}", "nested too deeply"),
+        *(
+            (
+                f'{{"schema": 1, "rows": [{{"system": "s", "example_id": 1, "{name}": {value}}}]}}',
+                f"'{name}' of row 0",
+            )
+            for name in ("input_tokens", "output_tokens", "response_tokens", "repeat", "latency")
+            for value in ("-1" + "0" * 30, "1e999", "[]")
+        ),
+        (
+            '{"schema": 1, "rows": [{"system": "s", "example_id": 1, "missing": {"f1": 5}}]}',
+            "'missing' of row 0",
+        ),
+        *(
+            (f'{{"schema": 1, "rows": [], "config": {{"{name}": {value}}}}}', f"'{name}'")
+            for name, value in (
+                *(
+                    ("score_field", "{}"),
+                    ("systems", "{}"),
+                    ("systems", "[1]"),
+                    ("threshold", "[]"),
+                ),
+                *(("repeats", "1e999"), ("run_id", "5"), ("state", "{}"), ("filter", "[]")),
+            )
+        ),
+        *(
+            (f'{{"schema": 1, "rows": [], "config": {{"systems": [{record}]}}}}', "of a component")
+            for record in ('{"name": {}}', '{"params": []}', '{"stages": [{"plugin": []}]}')
+        ),
+        ('{"schema": 1, "rows": [], "summary": {"s": {"f1": "x"}}}', "'summary' of this result"),
+        ('{"schema": 1, "rows": [], "timing": {"s": []}}', "'timing' of this result"),
+        ('{"schema": 1, "rows": [], "verdicts": [{"system": []}]}', "'system' of a verdict"),
     ],
 )
 def test_what_is_no_result_is_refused(text, reason, tmp_path):
@@ -293,11 +326,19 @@ def test_filtering_by_an_unknown_attribute_is_an_error(name, hint):
     assert hint in caught.value.hint
 
 
+def test_a_result_made_by_hand_is_filtered_by_system():
+    """Without metrics, the values of the system stay as they are."""
+    rows = [EvalRow("a", 1, {"f1": 1.0}), EvalRow("b", 1, {"f1": 0.0})]
+    result = EvalResult(rows=rows, summary={"a": {"mean": 1.0}, "b": {"mean": 0.0}})
+    left = result.filter(system="a")
+    assert (left.rows, left.summary) == (rows[:1], {"a": {"mean": 1.0}})
+
+
 def test_a_result_from_a_file_is_filtered_once_it_has_metrics():
-    """Without them no summary could be made, and an old one would be wrong."""
+    """Without them no summary of some rows could be made, and an old one would be wrong."""
     read = EvalResult.from_json(made([Mean()]).to_json())
-    with pytest.raises(ResultError, match="does not say what its metrics were"):
-        read.filter(system="a")
+    with pytest.raises(ResultError, match="does not record its metrics"):
+        read.filter(dataset="x")
     read.metrics = [Mean()]
     assert read.filter(system="a").summary == {"a": {"mean": 0.75}}
 

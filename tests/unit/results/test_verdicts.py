@@ -7,11 +7,13 @@ import random
 import pytest
 
 from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results.verdicts import Statements
 from cbcore.stats import Measured, measured_mean, measured_ratio, ratio_of
 
 
 class Mean:
     name = "mean"
+    score_field = "f1"
 
     def compute(self, rows):
         return {"mean": measured_mean([row.scores.get("f1", float("nan")) for row in rows])}
@@ -89,7 +91,7 @@ def test_a_loss_that_is_real_is_called_so_with_what_it_saves():
     assert verdict.kept == pytest.approx(0.8)
     assert verdict.tokens == pytest.approx(0.36)
     assert verdict.sentence == (
-        "cut keeps 80% [80, 80] of whole's f1 at 36% of its tokens; the loss is real"
+        "cut keeps 80% [80, 80] of whole's f1 at 36% of its tokens; significant loss (p < 0.001)"
     )
 
 
@@ -113,7 +115,7 @@ def test_too_few_examples_say_how_many_would_do():
     verdict = found.verdicts[1]
     assert verdict.outcome == "undecided"
     assert verdict.needed == pytest.approx(140, rel=0.2)
-    assert "40 examples do not tell whether the loss is real (about" in verdict.sentence
+    assert "40 examples are too few to tell (about" in verdict.sentence
 
 
 def test_no_number_of_examples_is_named_that_was_there():
@@ -124,7 +126,7 @@ def test_no_number_of_examples_is_named_that_was_there():
             row.metadata["cluster"] = "first" if place < 6 else "second"
     verdict = summed_up(whole=whole, cut=cut).verdicts[1]
     assert (verdict.outcome, verdict.needed) == ("undecided", None)
-    assert verdict.sentence.endswith("12 examples do not tell whether the loss is real")
+    assert verdict.sentence.endswith("too few independent sources to test (2; at least 6 needed)")
 
 
 def test_systems_that_never_differ_are_said_to():
@@ -132,7 +134,7 @@ def test_systems_that_never_differ_are_said_to():
     found = summed_up(a=rows("a", [1.0, 0.0, 1.0]), b=rows("b", [1.0, 0.0, 1.0], 40))
     verdict = found.verdicts[1]
     assert verdict.sentence == (
-        "b scores as a does on each of 3 examples at 40% of its tokens; up to 63% of others may differ"
+        "b scores the same as a on each of 3 examples at 40% of its tokens; up to 63% of other examples may differ"
     )
     assert verdict.unseen == pytest.approx(1 - 0.05 ** (1 / 3))
     assert (verdict.kept, verdict.kept_low, verdict.kept_high) == (1.0, None, None)
@@ -142,26 +144,26 @@ def test_many_ties_leave_little_unseen_and_clusters_of_them_more():
     """What counts is how often something else could have been seen."""
     scores = [1.0, 0.0] * 150
     one, other = rows("a", scores), rows("b", scores)
-    assert "up to 1% of others" in summed_up(a=one, b=other).verdicts[1].sentence
+    assert "up to 1% of other" in summed_up(a=one, b=other).verdicts[1].sentence
     for side in (one, other):
         for place, row in enumerate(side):
             row.metadata["cluster"] = place % 10
-    assert "up to 26% of others" in summed_up(a=one, b=other).verdicts[1].sentence
+    assert "up to 26% of other" in summed_up(a=one, b=other).verdicts[1].sentence
 
 
 def test_what_may_be_unseen_is_never_rounded_to_nothing():
     """However many examples are the same."""
     scores = [1.0, 0.0] * 10_000
     told = summed_up(a=rows("a", scores), b=rows("b", scores)).verdicts[1].sentence
-    assert told.endswith("up to 0.01% of others may differ")
+    assert told.endswith("up to 0.01% of other examples may differ")
 
 
 def test_a_single_tie_is_one():
     """And says next to nothing of others."""
     found = summed_up(a=rows("a", [1.0]), b=rows("b", [1.0]))
     told = found.verdicts[1].sentence
-    assert told.startswith("b scores as a does on the one example")
-    assert told.endswith("up to 95% of others may differ")
+    assert told.startswith("b scores the same as a on the one example")
+    assert told.endswith("up to 95% of other examples may differ")
 
 
 def test_what_few_examples_do_not_bound_has_no_bounds_to_show():
@@ -172,7 +174,7 @@ def test_what_few_examples_do_not_bound_has_no_bounds_to_show():
     assert "keeps 50% [0, " in few.sentence
     two = summed_up(a=rows("a", [1.0, 0.0]), b=rows("b", [0.5, 0.0])).verdicts[1]
     assert "keeps 50% of a's f1" in two.sentence
-    assert "2 examples do not tell whether the loss is real, nor how large it is" in two.sentence
+    assert "too few examples to test (2; at least 6 needed)" in two.sentence
 
 
 @pytest.mark.parametrize(
@@ -202,10 +204,34 @@ def test_a_system_with_no_example_in_common_says_so():
     assert found.verdicts[1].sentence == "other shares no scored example with whole"
 
 
-def test_one_system_and_no_score_have_no_verdict():
-    """There is nothing to compare."""
-    assert summed_up(a=rows("a", [1.0, 0.0])).verdicts == []
-    assert summed_up(a=rows("a", [None]), b=rows("b", [None])).verdicts == []
+@pytest.mark.parametrize(
+    ("by_system", "outcomes"),
+    [
+        ({"a": [1.0, 0.0]}, []),
+        ({"a": []}, []),
+        ({"a": [0.0, 0.05]}, ["not measured"]),
+        ({"a": [None]}, ["not measured"]),
+        ({"a": [None], "b": [None]}, ["not measured"] * 2),
+        ({"a": [None], "b": "error"}, ["not measured", "failed"]),
+        ({"a": "error"}, ["failed"]),
+        ({"a": "error", "b": "error"}, ["failed"] * 2),
+        ({"a": "error", "b": [1.0]}, ["baseline", "failed"]),
+    ],
+)
+def test_without_a_comparison_there_are_only_statements(by_system, outcomes):
+    """One system alone is named only if nothing was measured."""
+    found = summed_up(
+        **{
+            system: rows(system, [None] * 2, error="no weights")
+            if scores == "error"
+            else rows(system, scores)
+            for system, scores in by_system.items()
+        }
+    )
+    assert [verdict.outcome for verdict in found.verdicts] == outcomes
+    for verdict in found.verdicts:
+        assert "None" not in verdict.sentence
+        assert (verdict.outcome == "failed") is ("failed on all 2 rows" in verdict.sentence)
 
 
 def test_a_metric_whose_terms_do_not_fit_keeps_its_value():
@@ -276,3 +302,145 @@ def test_a_filtered_result_is_estimated_anew():
     left = result.filter(example_id=1)
     assert left.estimates["a"]["mean"].n == 1
     assert [v.system for v in left.verdicts] == ["a", "b"]
+
+
+def records(**stages):
+    """What a config records of chains: for each system, the digests of its stages."""
+    return [
+        {"name": name, "digest": "+".join(of), "stages": [{"digest": one} for one in of]}
+        for name, of in stages.items()
+    ]
+
+
+def compared(config=None, **by_system):
+    return sum_up(by_system, [Mean(), Saved()], "f1", config=config or {})
+
+
+def test_a_baseline_that_is_right_on_no_example_is_said_to_be_and_nothing_is_compared():
+    """Its reader finds a stray word here and there: a share of that is noise."""
+    base = [0.1, 0.0, 0.05] * 10 + [0.0]
+    found = compared(full=rows("full", base), cut=rows("cut", [0.0, 0.1, 0.1] * 10 + [0.0], 40))
+    first, second = found.verdicts
+    assert first.sentence.startswith(
+        "full is the baseline and is right on 0 of 31 examples (f1 0.048 ["
+    )
+    assert first.sentence.endswith(
+        "its reader cannot do this task, so quality kept cannot be measured"
+    )
+    assert second.outcome == "not measured"
+    assert second.sentence == (
+        "cut sends 40% of full's tokens; its f1 cannot be compared, as both are right on no example"
+    )
+    assert (second.kept, second.difference, second.needed, second.unseen) == (None,) * 4
+    assert found.undecided == {}
+
+
+def test_scores_of_zero_everywhere_are_no_equal_quality():
+    found = compared(full=rows("full", [0.0] * 30), cut=rows("cut", [0.0] * 30, 64))
+    assert [v.outcome for v in found.verdicts] == ["baseline", "not measured"]
+    assert "right on 0 of 30 examples" in found.verdicts[0].sentence
+
+
+def test_a_threshold_says_from_which_score_an_answer_is_right():
+    """Low scores can be right, and scores that no answer reaches may still tell systems apart."""
+    low = [0.06, 0.04] * 20
+    by_threshold = compared({"threshold": 0.05}, a=rows("a", low), b=rows("b", low[::-1]))
+    assert by_threshold.verdicts[1].outcome == "undecided"
+    soft = compared(a=rows("a", [0.3, 0.2] * 20), b=rows("b", [0.3, 0.2] * 20))
+    assert soft.verdicts[1].outcome == "undecided"
+
+
+def test_who_is_right_where_the_baseline_never_is_is_told_by_the_difference():
+    """As where the whole context is too long for the reader."""
+    found = compared(full=rows("full", [0.0] * 40), cut=rows("cut", [1.0, 0.5] * 20, 40))
+    first, second = found.verdicts
+    assert "right on 0 of 40 examples" in first.sentence
+    assert (second.outcome, second.kept) == ("better", None)
+    assert second.sentence.startswith("cut is +0.750")
+
+
+def test_a_system_that_failed_on_every_row_failed():
+    broken = rows("broken", [None] * 60, error="ImportError: no weights")
+    found = compared(full=rows("full", noisy(1)), broken=broken)
+    assert found.verdicts[1].outcome == "failed"
+    assert found.verdicts[1].sentence == "broken failed on all 60 rows"
+
+
+def test_a_stage_that_passes_every_context_on_unchanged_is_asked_about():
+    """And it is neither best nor as good as the best."""
+    told = {"systems": records(full=["identity", "reader"], off=["zipper", "reader"])}
+    off = rows("off", noisy(1))
+    off[0].error = "timeout"
+    cut = rows("cut", [s + 0.1 * (-1) ** i - 0.001 for i, s in enumerate(noisy(1))], 40)
+    found = compared(told, full=rows("full", noisy(1)), off=off, cut=cut)
+    verdict = next(v for v in found.verdicts if v.system == "off")
+    assert verdict.outcome == "unchanged"
+    assert verdict.sentence == "off passed on all 59 contexts unchanged (is it switched on?)"
+    assert found.undecided["mean"] == ["cut"]
+
+
+@pytest.mark.parametrize(
+    ("stages", "why"),
+    [
+        (["identity", "other reader"], "it is another reader that is compared"),
+        (["identity", "reader"], "it is the baseline once more"),
+    ],
+)
+def test_a_system_without_a_stage_of_its_own_may_pass_contexts_on(stages, why):
+    told = {"systems": records(full=["identity", "reader"], again=stages)}
+    full, again = (rows(s, noisy(1)) for s in ("full", "again"))
+    assert compared(told, full=full, again=again).verdicts[1].outcome == "undecided", why
+
+
+def test_other_text_of_the_same_length_is_not_a_whole_context():
+    """A reranker that returns long irrelevant text comes first in the run."""
+    other, longer = rows("other", [0] * 20), rows("longer", [0] * 20, tokens=200)
+    for row in other:
+        row.metadata["context_changed"] = True
+    full = rows("full", noisy(1, 20))
+    found = compared(other=other, longer=longer, full=full).verdicts
+    assert [(v.system, v.outcome) for v in found[:1]] == [("full", "baseline")]
+    assert {v.outcome for v in found[1:]} == {"worse"}
+    assert compared(short=rows("short", [1] * 20, 30), longer=longer).verdicts[0].system == "longer"
+
+
+@pytest.mark.parametrize("metadata", [{"context_changed": True}, {}])
+def test_a_context_in_another_order_has_changed(metadata):
+    told = {"systems": records(full=["identity", "reader"], sorted=["sorter", "reader"])}
+    other = rows("sorted", noisy(1))
+    for row in other:
+        row.metadata.update(metadata)
+    verdict = compared(told, full=rows("full", noisy(1)), sorted=other).verdicts[1]
+    assert (verdict.outcome == "unchanged") is not bool(metadata)
+
+
+def test_systems_of_one_piece_may_pass_contexts_on():
+    """Two models that call tools: neither has a stage that could shorten a context."""
+    told = [{"name": "full", "digest": "one"}, {"name": "other", "digest": "two"}]
+    full, other = (rows(s, noisy(1)) for s in ("full", "other"))
+    found = compared({"systems": told}, full=full, other=other)
+    assert found.verdicts[1].outcome == "undecided"
+
+
+def test_other_scores_for_unchanged_contexts_are_compared():
+    """The stage may have changed something else, or the reader varies."""
+    told = {"systems": records(full=["identity", "reader"], off=["prompter", "reader"])}
+    off = rows("off", [s + 0.01 for s in noisy(1)])
+    verdict = compared(told, full=rows("full", noisy(1)), off=off).verdicts[1]
+    assert verdict.outcome == "better"
+    assert verdict.sentence.endswith("; it passed on all contexts unchanged (is it switched on?)")
+
+
+def test_whole_contexts_are_compared_with_shortened_ones():
+    """Here the shortened ones are the baseline."""
+    told = {"systems": records(cut=["zipper", "reader"], full=["identity", "reader"])}
+    sides = {"cut": rows("cut", noisy(1), 40), "full": rows("full", noisy(1))}
+    seen = Statements(sides, "f1", records=told["systems"])
+    assert seen.of("full", "cut", n=60) is None
+
+
+def test_one_context_that_was_shortened_is_enough():
+    told = {"systems": records(full=["identity", "reader"], cut=["zipper", "reader"])}
+    cut = rows("cut", noisy(1))
+    cut[7].output_tokens = 99
+    assert compared(told, full=rows("full", noisy(1)), cut=cut).verdicts[1].outcome != "unchanged"

@@ -26,7 +26,7 @@ def covers(draw, truth):
     chance = random.Random(20240607)
     held = 0
     for _ in range(N_RUNS):
-        low, high = draw(chance).interval
+        low, high = draw(chance).interval or (math.inf, -math.inf)
         held += low <= truth <= high
     return held / N_RUNS
 
@@ -120,17 +120,17 @@ def test_intervals_of_costs_per_pass(n, rate):
 
 
 @pytest.mark.parametrize(
-    ("n", "share", "least"), [(40, 0.2, 0.9), (100, 0.05, 0.88), (100, 0.2, 0.93)]
+    ("n", "share", "least"), [(40, 0.2, 0.93), (100, 0.05, 0.93), (100, 0.2, 0.93)]
 )
 def test_intervals_of_what_is_rarely_saved(n, share, least):
-    """Fieller's hold it too seldom where few contexts are cut at all: a known exception."""
+    """Two more are counted where few contexts are cut at all."""
 
     def draw(chance):
         below = [chance.uniform(100, 500) for _ in range(n)]
         above = [y / 2 if chance.random() < share else 0.0 for y in below]
         return ratio_of(above, below)
 
-    assert least < covers(draw, share / 2) < 0.97
+    assert least < covers(draw, share / 2)
 
 
 @pytest.mark.parametrize("n", [12, 40])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,15 @@ def test_cb_works_in_a_folder_of_its_own(cb_runner):
     done = cb_runner("run", "-s", "identity | extractive", "-d", "data.jsonl", "-o", "csv=out.csv")
     assert done.exit_code == 0, done.stderr
     assert (cb_runner.folder / "out.csv").read_text().count("\n") == 2
+
+
+def test_a_run_here_leaves_the_process_as_it_was(cb_runner):
+    """Ctrl-C is still for pytest, and no thread waits for the end of the process."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers], threading.enumerate()
+    run = ("run", "-s", "identity | extractive", "-d", "hotpotqa:sample", "-n", "1")
+    assert cb_runner(*run).exit_code == 0
+    assert ([signal.getsignal(number) for number in numbers], threading.enumerate()) == before
 
 
 def test_a_tmp_plugin_is_seen_from_python(tmp_plugin):
