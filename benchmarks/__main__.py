@@ -11,7 +11,7 @@ from benchmarks.report import Table
 
 BENCHMARKS = (
     *("startup", "overhead", "scale", "shards", "simulation", "processes", "ray"),
-    *("ragas_precision", "requests", "page"),
+    *("ragas_precision", "requests", "page", "statistics"),
 )
 RESULTS = ROOT / "benchmarks" / "results"
 

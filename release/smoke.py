@@ -66,6 +66,12 @@ def plugins_work(cb: Smoke) -> None:
     cb("doctor")
 
 
+def demo(cb: Smoke) -> None:
+    """`cb run demo` needs no file, and writes its reports to the current folder."""
+    cb("run", "demo")
+    assert all(row["error"] is None for row in cb.rows("demo-results/result.json"))
+
+
 def main_job(cb: Smoke) -> None:
     """Two systems on the bundled sample, with three reports, compared and gated."""
     systems = ("-s", "identity | extractive:name=full", "-s", "bm25:max_tokens=150 | extractive")
@@ -106,7 +112,7 @@ def beginnings(cb: Smoke) -> None:
 
 
 STEPS: tuple[Callable[[Smoke], None], ...] = (
-    *(plugins_work, main_job, own_things, suites, beginnings),
+    *(plugins_work, demo, main_job, own_things, suites, beginnings),
 )
 
 
