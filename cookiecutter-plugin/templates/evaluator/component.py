@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cbcore import MissingScoreError
+from cbcore.scoring import response_of
 
 HEDGES = ("apparently", "maybe", "might", "perhaps", "possibly", "probably")
 """The words that are counted when none are given."""
@@ -22,8 +23,8 @@ class {{ cookiecutter.__class }}:
 
     name = "{{ cookiecutter.__name }}"
     emits = ("{{ cookiecutter.__snake }}",)
-    # Runs that name no evaluator use this one too on datasets with these tasks: their reports
-    # get a score more. What quality means stays as it is; --score-field can choose this one.
+    # The tasks of the datasets it can score. Runs use it if they name it with --evaluator, or if
+    # the user enables it: automatic_evaluators = ["{{ cookiecutter.__name }}"] in [tool.cb].
     applies_to = ("qa", "summarization")
 
     def __init__(self, words: Sequence[str] = HEDGES) -> None:
@@ -34,10 +35,7 @@ class {{ cookiecutter.__class }}:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score one output. What cannot be scored is missing, never zero."""
-        response = processed.get("response")
-        if not isinstance(response, str):
-            raise MissingScoreError("the system returned no response")
-        found = _words(response)
+        found = _words(response_of(processed, text_only=True))
         if not found:
             raise MissingScoreError("the response has no words")
         n_listed = sum(word in self.words for word in found)
