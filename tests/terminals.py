@@ -12,8 +12,9 @@ import pytest
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
 AT_A_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
 os.setsid()
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests in the background inherit that it is ignored
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.executable, [sys.executable, "-m", "cbcore", *sys.argv[1:]])
 """
@@ -56,11 +57,15 @@ class Terminal:
         An interpreter that is about to read a line can miss the signal of the first.
         """
         self.answer(question, keys)
-        while "interrupted" not in self.text[self._read :]:
+        for _ in range(20):
+            if "interrupted" in self.text[self._read :]:
+                return
             piece = self._piece(wait_s=5)
             self.text += piece
             if not piece:
                 os.write(self._ours, keys.encode())
+        self.process.kill()
+        pytest.fail(f"{keys!r} did not end it:\n{self.text}")
 
     def _piece(self, wait_s=30):
         ready, _, _ = select.select([self._ours], [], [], wait_s)
