@@ -24,9 +24,8 @@ _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 class Kind:
     """A kind of component.
 
-    The entry-point group `cb.<names>` offers components of it, and so does the hook
-    `cb_<names>`, with the plural of its name, unless the kind is `static`: one whose components have to be known before any
-    code of a plugin runs.
+    The entry-point group `cb.<names>`, with the plural of its name, offers components of it.
+    Datasets, systems, evaluators, metrics and reporters can also be offered by a hook.
 
     - `offer`: what such components are, as the end of the sentence "Offer …".
     - `target`: what a component's target has to be or do, in one sentence.
@@ -48,7 +47,6 @@ class Kind:
     methods: tuple[str, ...] = ()
     is_named: bool = True
     problem: Callable[[Any], str | None] | None = None
-    static: bool = False
     is_value: bool = False
     example: str = ""
     template: Path | None = None
@@ -76,11 +74,6 @@ def lacking(kind: Kind, value: Any) -> str | None:
 def group_of(kind: str) -> str:
     """The entry-point group of a kind."""
     return f"cb.{names.plural(kind)}"
-
-
-def hook_of(kind: str) -> str:
-    """The offering hook of a kind."""
-    return f"cb_{names.plural(kind).replace('-', '_')}"
 
 
 def _other_than(name: str) -> Callable[[Any], str | None]:
@@ -166,8 +159,7 @@ KINDS: dict[str, Kind] = {
             name="command",
             offer="sub-commands of `cb`",
             target="It is a `click.Command`, or a function that returns one. A built-in command "
-            "cannot be replaced; one called `list-things` also answers `cb list things`. `cb --help` "
-            "imports no plugin, so it shows those of entry points.",
+            "cannot be replaced; one called `list-things` also answers `cb list things`.",
             example="cb {spec} --help",
         ),
         Kind(
@@ -184,7 +176,6 @@ KINDS: dict[str, Kind] = {
             target="It makes a `cbcore.extensions.RunExtension` of the values that the flag was "
             "given.",
             methods=("set_up",),
-            static=True,
             example="cb run --system identity --{spec} VALUE",
         ),
         Kind(
@@ -192,7 +183,6 @@ KINDS: dict[str, Kind] = {
             offer="further flags of `cb run` for the extensions of the same plugin",
             target="It is a `cbcore.extensions.Option`.",
             problem=_other_than("Option"),
-            static=True,
             is_value=True,
             example="cb run --help",
         ),
@@ -201,16 +191,22 @@ KINDS: dict[str, Kind] = {
             offer="run files that `cb run NAME` finds without a path",
             target="It is a `cbcore.runfile.RunFile`.",
             problem=_other_than("RunFile"),
-            static=True,
             is_value=True,
             example="cb run {spec}",
+        ),
+        Kind(
+            name="directory",
+            offer="directories of packages, for the hint behind an unknown name",
+            target="It is a function that returns the packages which offer a component, called as "
+            "`target(kind, name)`.",
+            is_value=True,
+            is_named=False,
         ),
         Kind(
             name="kind",
             offer="kinds of components",
             target="It is a `cbcore.kinds.Kind`.",
             problem=_other_than("Kind"),
-            static=True,
             is_value=True,
         ),
     )

@@ -14,6 +14,8 @@ from cbcore.results import EvalResult, EvalRow, Scored
 
 if TYPE_CHECKING:
     from cbcore.memory import Item
+    from cbcore.plugins.manager import HookManager
+    from cbcore.runconfig import RunConfig
     from cbcore.workers import Batch, Recipe, Reply
 
 Example: TypeAlias = dict[str, Any]
@@ -305,3 +307,26 @@ class MemorySystem(Protocol):
         Returns a `QueryResult`, or just the answer. The question is a `Question`, which knows
         when it is asked.
         """
+
+
+class Run(Protocol):
+    """A run that is under way, as the observing hooks get it.
+
+    `config` is the configuration that the result records, `total` the number of rows to come if
+    the datasets have a length, and `failures` maps datasets that ended early to their reason.
+    `hooks` are those of this run: register an object with hooks of its own to keep state.
+    """
+
+    run_id: str
+    config: RunConfig
+    hooks: HookManager
+    show_progress: bool
+
+    @property
+    def system_names(self) -> Sequence[str]: ...
+
+    @property
+    def total(self) -> int | None: ...
+
+    @property
+    def failures(self) -> Mapping[str, str]: ...

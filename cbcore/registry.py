@@ -17,7 +17,7 @@ from cbcore.components import Component
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
 from cbcore.kinds import kind_of
-from cbcore.plugins._host import PluginHost, default_host
+from cbcore.plugins.catalog import Catalog, default_catalog
 
 __all__ = ("Registry", "load_dataset", "register_dataset", "registry")
 
@@ -27,7 +27,7 @@ def _kind(word: str) -> str:
     try:
         return kind_of(word)
     except UsageError:
-        return kind_of(word, default_host().kinds)
+        return kind_of(word, default_catalog().kinds)
 
 
 class First:
@@ -78,10 +78,10 @@ class Registry:
         if self._components.pop(key, None) is None:
             raise UnknownComponentError(key[0], name)
 
-    def get(self, kind: str, name: str, *, host: PluginHost | None = None) -> Component:
+    def get(self, kind: str, name: str, *, host: Catalog | None = None) -> Component:
         """The component of that name, registered or installed."""
         kind = _kind(kind)
-        host = host or default_host()
+        host = host or default_catalog()
         plugin, slash, bare = name.rpartition("/")
         mine = self._components.get((kind, names.canonical(bare)))
         if mine is None or (slash and plugin != mine.plugin):
@@ -95,18 +95,18 @@ class Registry:
             raise DuplicateNameError(kind, bare, [mine.plugin, *(c.plugin for c in rivals)])
         return mine
 
-    def _find_installed(self, host: PluginHost, kind: str, name: str) -> Component:
+    def _find_installed(self, host: Catalog, kind: str, name: str) -> Component:
         try:
             return host.find(kind, name)
         except UnknownComponentError:
             mine = (c.name for c in self.registered(kind))
             raise host.unknown(kind, name, also=mine) from None
 
-    def list(self, kind: str, *, host: PluginHost | None = None) -> list[str]:
+    def list(self, kind: str, *, host: Catalog | None = None) -> list[str]:
         """All names of a kind, registered and installed, sorted."""
         kind = _kind(kind)
         mine = {c.name for (k, _), c in self._components.items() if k == kind}
-        return sorted(mine | {c.name for c in (host or default_host()).components(kind)})
+        return sorted(mine | {c.name for c in (host or default_catalog()).components(kind)})
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
         """What was registered by hand, in order."""

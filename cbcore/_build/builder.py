@@ -31,9 +31,8 @@ from cbcore.exceptions import (
 from cbcore.introspection import public_attributes, signature_of
 from cbcore.kinds import Kind, lacking
 from cbcore.plain import json_safe
-from cbcore.plugins._descriptions import Descriptions
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._policy import check_evaluators
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.policy import check_evaluators
 from cbcore.registry import registry
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
@@ -52,7 +51,7 @@ class Builder:
 
     def __init__(
         self,
-        host: PluginHost,
+        host: Catalog,
         *,
         offered: Mapping[str, Any] | None = None,
         warn: Callable[[str], None] = lambda message: None,
@@ -60,7 +59,6 @@ class Builder:
         self.host = host
         self.offered = dict(offered or {})
         self.warn = warn
-        self.descriptions = Descriptions(host.plugins)
 
     # -- one component -------------------------------------------------------------------------
 
@@ -323,7 +321,7 @@ class Builder:
             try:
                 parts.append(self._chosen("evaluator", component))
             except MissingExtraError as error:
-                emits = self.descriptions.of(component).emits
+                emits = self.host.describe(component).emits
                 if self.host.policy.strict or main_score in emits:
                     raise
                 self.warn(f"left out: {error.message} ({error.hint})")
@@ -357,7 +355,7 @@ class Builder:
         while all that it needs was installed.
         """
         try:
-            if not applies(self.descriptions.of(component)):
+            if not applies(self.host.describe(component)):
                 return False
             component.load()
         except PluginError as error:
@@ -368,7 +366,7 @@ class Builder:
         return True
 
 
-def owner_of(value: Any, host: PluginHost) -> Owner | None:
+def owner_of(value: Any, host: Catalog) -> Owner | None:
     """The plugin whose package an object's class comes from."""
     package = type(value).__module__.partition(".")[0]
     for plugin in host.plugins:

@@ -12,10 +12,8 @@ from cbcore import names
 from cbcore._manage.health import name_conflicts
 from cbcore._manage.probe import Probe, findings, probe, try_kit
 from cbcore._manage.rules import Finding, check_distribution
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import Distribution, installed_distributions
-from cbcore.plugins._plugin import State
-from cbcore.plugins._policy import CORE
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import CORE, Distribution, iter_distributions
 from cbcore.testing._projects import staged
 
 
@@ -50,17 +48,15 @@ class Checked:
         }
 
 
-def check_installed(host: PluginHost, plugins: Sequence[str] = ()) -> list[Checked]:
+def check_installed(host: Catalog, plugins: Sequence[str] = ()) -> list[Checked]:
     """Check the named plugins, or all that are not switched off. The core is no plugin."""
     distributions: dict[str, Distribution] = {}
-    for distribution in installed_distributions():
+    for distribution in iter_distributions():
         distributions.setdefault(names.canonical(distribution.name), distribution)
     chosen = plugins or [
         plugin.name
         for plugin in host.plugins
-        if plugin.status != "disabled"
-        and plugin.state is not State.UNREADABLE
-        and plugin.name != CORE
+        if plugin.status != "disabled" and plugin.name != CORE
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
     found = [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
@@ -74,7 +70,7 @@ def check_installed(host: PluginHost, plugins: Sequence[str] = ()) -> list[Check
 def check_project(folder: Path) -> Checked:
     """Check a project that need not be installed."""
     installed: dict[str, str] = {}
-    for distribution in installed_distributions():
+    for distribution in iter_distributions():
         installed.setdefault(names.canonical(distribution.name), distribution.version)
     with staged(folder) as project:
         return _check(project.distribution, installed, project.path, str(folder.resolve()))

@@ -14,8 +14,9 @@ import attrs
 from cbcore._manage.rules import Finding, Severity
 from cbcore.plugins._children import answer, ask_child
 from cbcore.plugins._imports import Import, import_each
-from cbcore.plugins._inspection import look_at
-from cbcore.plugins._metadata import Distribution
+from cbcore.plugins._inspection import try_plugins
+from cbcore.plugins.catalog import Plugin
+from cbcore.plugins.installed import Distribution
 
 _TIME_LIMIT_S = 300
 _SHOWN_CHARACTERS = 200
@@ -33,7 +34,6 @@ class Probe:
     ended: str = ""
     failed: str = ""
     hint: str = ""
-    deprecations: list[str] = attrs.Factory(list)
 
 
 def probe(distribution: Distribution, path: Sequence[str] = ()) -> Probe:
@@ -42,16 +42,15 @@ def probe(distribution: Distribution, path: Sequence[str] = ()) -> Probe:
     imports = import_each(modules, path)
     if ended := next((done for done in imports if done.ended), None):
         return Probe(ended=f"importing {ended.name}: {ended.problem}")
-    report = look_at(distribution.name, path)
+    (report,) = try_plugins([Plugin(distribution.name)], path).values()
     return Probe(
         import_ms=round(sum(done.seconds for done in imports) * 1000, 1),
         modules=sum(len(done.loaded) for done in imports),
         heavy=sorted({package for done in imports for package in done.heavy}),
         printed="".join(done.printed for done in imports)[:_SHOWN_CHARACTERS],
         network=list(dict.fromkeys(place for done in imports for place in done.network)),
-        failed=_first_failure(imports) or report["reason"],
-        hint=report["hint"] or "",
-        deprecations=report["deprecations"],
+        failed=_first_failure(imports) or report.reason,
+        hint=report.hint or "",
     )
 
 
@@ -78,7 +77,7 @@ def findings(plugin: str, seen: Probe) -> list[Finding]:
         problem = f"its import pulls in {', '.join(seen.heavy)}"
         fix = "import it inside the function that uses it"
         found.append(Finding("heavy-import", "warning", plugin, problem, fix))
-    return found + [Finding("deprecated", "warning", plugin, told) for told in seen.deprecations]
+    return found
 
 
 def try_kit(plugin: str) -> tuple[dict[str, Any] | None, list[Finding]]:

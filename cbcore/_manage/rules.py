@@ -11,15 +11,16 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore.plugins._metadata import (
+from cbcore.kinds import KINDS, group_of
+from cbcore.plugins.installed import (
+    CORE,
     HOOK_GROUP,
     Distribution,
-    installed_distributions,
-    meant_group,
+    iter_distributions,
+    read_distributions,
 )
-from cbcore.plugins._plugin import groups_read
-from cbcore.plugins._policy import CORE
-from cbcore.plugins._versions import satisfies
+from cbcore.plugins.origins import read_origin
+from cbcore.plugins.versions import satisfies
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 """Whether something must be fixed, should be, or is only worth knowing."""
@@ -91,11 +92,10 @@ def _core_range(distribution: Distribution) -> Iterator[Finding]:
 
 
 def _entry_points(distribution: Distribution) -> Iterator[Finding]:
-    groups = groups_read()
+    groups = _read_groups()
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in groups:
-            meant = meant_group(group, groups)
-            fix = names.asking([meant]) if meant else f"groups: {', '.join(groups)}"
+            fix = names.hint(group, groups, f"groups: {', '.join(groups)}")
             problem = f"the entry-point group {group!r} is not one cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
     for entry in distribution.declared:
@@ -112,9 +112,17 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
             yield Finding("component-name", "error", distribution.name, where, fix)
 
 
+def _read_groups() -> list[str]:
+    """Every entry-point group that is read in this environment."""
+    kinds = [kind.group for kind in KINDS.values()]
+    entries = [entry for d in read_distributions() for entry in d.declared]
+    brought = [group_of(e.name) for e in entries if e.group == KINDS["kind"].group]
+    return [HOOK_GROUP, *kinds, *brought]
+
+
 def _missing_files(distribution: Distribution) -> Iterator[Finding]:
     """A distribution whose code is gone: half uninstalled, or an editable one that was moved."""
-    editable = distribution.origin.editable
+    editable = read_origin(distribution.files).editable
     if editable:
         if not Path(editable).is_dir():
             yield Finding(
@@ -136,14 +144,14 @@ def _missing_files(distribution: Distribution) -> Iterator[Finding]:
 
 
 def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> Iterator[Finding]:
-    for requirement in distribution.requirements:
-        if is_core(requirement.name):
+    for name, specifier in distribution.requirements:
+        if is_core(name):
             continue
-        version = installed.get(names.canonical(requirement.name))
-        wanted = f"{requirement.name}{requirement.specifier}"
+        version = installed.get(names.canonical(name))
+        wanted = f"{name}{specifier}"
         if version is None:
             problem = f"it requires {wanted}, which is not installed"
-        elif version and not satisfies(version, requirement.specifier):
+        elif version and not satisfies(version, specifier):
             problem = f"it requires {wanted}; installed is {version}"
         else:
             continue
@@ -152,9 +160,9 @@ def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> I
 
 def unmet_requirements() -> set[tuple[str, str]]:
     """What the core and the installed plugins require and do not find: name and problem."""
-    distributions = list(installed_distributions())
+    distributions = list(iter_distributions())
     versions = {names.canonical(m.name): m.version for m in reversed(distributions)}
-    ours = [distribution for distribution in distributions if distribution.is_ours]
+    ours = [distribution for distribution in distributions if distribution.is_plugin]
     return {
         (f.subject, f.problem)
         for distribution in ours

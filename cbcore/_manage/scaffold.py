@@ -19,8 +19,8 @@ import cbcore
 from cbcore import names
 from cbcore.exceptions import CBError, UsageError
 from cbcore.plugins._known import known_offers
-from cbcore.plugins._metadata import installed_version
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins.catalog import Plugin
+from cbcore.plugins.installed import installed_version
 
 LICENSES = ("MIT", "Apache-2.0", "BSD-3-Clause", "none")
 

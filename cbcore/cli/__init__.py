@@ -89,7 +89,7 @@ def _declared_commands(ctx: click.Context) -> list[Component]:
     return [
         component
         for plugin in ctx.ensure_object(Settings).host().plugins
-        if plugin.usable
+        if plugin.is_usable
         for component in plugin.components
         if component.kind == "command" and component.name not in _COMMANDS
     ]

@@ -46,13 +46,13 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
 
     from cbcore._manage.check import check_installed, check_project
     from cbcore.cli.plugins import find_plugin
-    from cbcore.plugins._metadata import same_name
+    from cbcore.names import canonical
 
     host = settings.host()
     if plugin is None:
         return check_installed(host)
     is_path = "/" in plugin or "\\" in plugin or plugin in (".", "..")
-    is_known = any(same_name(known.name, plugin) for known in host.plugins)
+    is_known = any(canonical(known.name) == canonical(plugin) for known in host.plugins)
     if is_path or (not is_known and Path(plugin, "pyproject.toml").is_file()):
         return [check_project(Path(plugin))]
     return check_installed(host, [find_plugin(host, plugin).name])
@@ -60,13 +60,11 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
 
 def _echo(report: Checked) -> None:
     from cbcore.cli._text import clean
-    from cbcore.cli.list_plugins import milliseconds
 
     verdict = "ok" if report.ok else "to be fixed"
     echo(f"{clean(report.plugin)} {clean(report.version)}: {verdict}")
     if report.probe and report.probe.import_ms is not None:
-        took = milliseconds(report.probe.import_ms)
-        echo(f"  import: {took}, {report.probe.modules} modules")
+        echo(f"  import: {report.probe.import_ms:.1f} ms, {report.probe.modules} modules")
     if report.conformance:
         tried = report.conformance["findings"]
         passed = sum(finding["status"] == "passed" for finding in tried)

@@ -17,7 +17,7 @@ from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore._manage.starting import Benchmark
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*\Z", re.IGNORECASE)
 
@@ -61,7 +61,7 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
     echo(f"\n  cb run {shlex.quote(str(folder))}")
 
 
-def _check_system(text: str, host: PluginHost) -> None:
+def _check_system(text: str, host: Catalog) -> None:
     """Refuse what could not be run. Own code is not looked at: it may not be written yet."""
     from cbcore.registry import registry
     from cbcore.specs import parse_chain
@@ -71,7 +71,7 @@ def _check_system(text: str, host: PluginHost) -> None:
             registry.get("system", stage.name, host=host)
 
 
-def _check_dataset(text: str, host: PluginHost) -> None:
+def _check_dataset(text: str, host: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
     from cbcore.registry import registry
@@ -89,7 +89,7 @@ def _check_dataset(text: str, host: PluginHost) -> None:
         )
 
 
-def _benchmark(host: PluginHost, given: dict[str, Any], interactive: bool) -> Benchmark:
+def _benchmark(host: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
     from cbcore._manage.starting import Benchmark
     from cbcore.exceptions import CBError
     from cbcore.registry import registry
@@ -113,7 +113,7 @@ def _benchmark(host: PluginHost, given: dict[str, Any], interactive: bool) -> Be
 
 
 def _asked(
-    given: dict[str, Any], host: PluginHost, installed: Callable[[str, str], bool]
+    given: dict[str, Any], host: Catalog, installed: Callable[[str, str], bool]
 ) -> dict[str, Any]:
     """What the user answers to what was not given; an answer that will not do is asked for again."""
     answers: dict[str, Any] = {}
@@ -147,7 +147,7 @@ def _asked(
     return answers
 
 
-def _address(host: PluginHost, answer: str) -> str:
+def _address(host: Catalog, answer: str) -> str:
     url = answer.strip()
     if url and not _URL.match(url):
         raise click.BadParameter(f"{url!r} is no URL: write one such as http://localhost:8000")

@@ -17,7 +17,7 @@ from cbcore.cli._text import echo
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 _QUESTIONS = {
     "description": "What does it do, in one line?",
@@ -58,14 +58,12 @@ def command(
     (a flag of `cb run`), command, observer, or one of plugins that has a template. NAME is what the component will be called, in lower case with hyphens; the package
     is called cb-NAME. What is not given as an option is asked for.
     """
-    from cbcore.plugins._inspection import enrich
-
     chosen = {option: value for option, value in given.items() if value is not None}
     name = scaffold.component_name(name)
     host = settings.host()
     project = scaffold.Project(name=name, **_kind(host, kind), **chosen)
     project.check_texts()
-    enrich(host)
+    host.describe_all()
     scaffold.check_possible(project, output_dir, host.plugins)
     if not no_input:
         project = _asked(project, [option for option in given if option not in chosen])
@@ -86,7 +84,7 @@ def _to_look_at(project: scaffold.Project) -> str:
     return f"cb info {project.name}"
 
 
-def _kind(host: PluginHost, word: str) -> dict[str, Any]:
+def _kind(host: Catalog, word: str) -> dict[str, Any]:
     """The kind that a word means, and for one that a plugin brings, what that has for a start."""
     from cbcore.kinds import KINDS, kind_of
     from cbcore.names import with_article

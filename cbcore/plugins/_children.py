@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
 
-from cbcore.plugins import _tracing
 from cbcore.secrets import notice_environment
 
 TOO_LATE = "it took more than"
@@ -36,8 +35,7 @@ def ask_child(
             [sys.executable, "-c", start, *path, *sys.path],
             stdin=asked,
             stdout=answered,
-            # What plugins say is of no use here, but for the calls of hooks that are asked for.
-            stderr=None if _tracing.is_on() else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # what plugins print is of no use here
         )
         try:
             ending = _ending(child, answered.fileno(), timeout_s)

@@ -24,7 +24,7 @@ from cbcore.testing._fakes import (
     SlowSystem,
     WrongSystem,
 )
-from cbcore.testing._hosts import host_from
+from cbcore.testing._hosts import catalog_from
 from cbcore.testing._report import Report, Verdict
 
 __all__ = [
@@ -41,8 +41,8 @@ __all__ = [
     "SlowSystem",
     "Verdict",
     "WrongSystem",
+    "catalog_from",
     "check_plugin",
-    "host_from",
 ]
 
 pytest_plugins = ["cbcore.testing.fixtures"]

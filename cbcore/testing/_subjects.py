@@ -15,12 +15,10 @@ import attrs
 
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
-from cbcore.names import hint
-from cbcore.plugins import _metadata
-from cbcore.plugins._host import LivePluginHost, PluginHost
-from cbcore.plugins._plugin import Plugin
-from cbcore.plugins._policy import PluginPolicy
-from cbcore.testing._hosts import host_from
+from cbcore.names import canonical, hint
+from cbcore.plugins import installed
+from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.testing._hosts import catalog_from
 from cbcore.testing._projects import staged
 
 
@@ -28,8 +26,8 @@ from cbcore.testing._projects import staged
 class Subject:
     """A plugin in a host of its own, and the modules that its entry points name."""
 
-    host: PluginHost
-    entries: tuple[_metadata.EntryPoint, ...] = ()
+    host: Catalog
+    entries: tuple[installed.EntryPoint, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
@@ -47,7 +45,7 @@ def subject_of(plugin: Any) -> Iterator[Subject]:
         yield _of_distribution(_installed(plugin))
     else:
         components = [plugin] if isinstance(plugin, Component) else plugin
-        host = host_from(components)
+        host = catalog_from(components)
         targets = [c.target for c in host.plugins[0].components if isinstance(c.target, str)]
         targets += [plugin.__name__] if _can_be_imported(plugin) else []
         yield Subject(host, modules=_modules(targets))
@@ -68,14 +66,14 @@ def _means_a_folder(text: str) -> bool:
     if "/" in text or os.sep in text or text in (".", ".."):
         return True
     return (Path(text) / "pyproject.toml").is_file() and not any(
-        _metadata.same_name(known.name, text) for known in _metadata.scan()
+        canonical(known.name) == canonical(text) for known in installed.read_distributions()
     )
 
 
-def _installed(name: str) -> _metadata.Distribution:
-    known = _metadata.scan()
+def _installed(name: str) -> installed.Distribution:
+    known = installed.read_distributions()
     for distribution in known:  # the first is the one that Python imports
-        if _metadata.same_name(distribution.name, name):
+        if canonical(distribution.name) == canonical(name):
             return distribution
     otherwise = "give a name, or the path of a project folder"
     raise UsageError(
@@ -84,8 +82,8 @@ def _installed(name: str) -> _metadata.Distribution:
     )
 
 
-def _of_distribution(distribution: _metadata.Distribution) -> Subject:
-    host = LivePluginHost([distribution], PluginPolicy(), beside=_metadata.scan())
+def _of_distribution(distribution: installed.Distribution) -> Subject:
+    host = Catalog([distribution], kinds_from=installed.read_distributions())
     targets = [entry.value for entry in distribution.declared]
     return Subject(host, distribution.declared, _modules(targets))
 
@@ -95,11 +93,11 @@ def _modules(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _project(folder: Path) -> Iterator[_metadata.Distribution]:
+def _project(folder: Path) -> Iterator[installed.Distribution]:
     """A project that need not be installed: its metadata as an installer would write it."""
     with staged(folder) as project:
         metadata, source = project.path
-        found = _metadata.scan([metadata])
+        found = installed.read_distributions([metadata])
         if not found:
             raise UsageError(
                 f"{folder / 'pyproject.toml'} describes no plugin: it has no entry points for cb",
@@ -110,7 +108,7 @@ def _project(folder: Path) -> Iterator[_metadata.Distribution]:
             yield found[0]
 
 
-def _check_unclaimed(distribution: _metadata.Distribution, source: Path) -> None:
+def _check_unclaimed(distribution: installed.Distribution, source: Path) -> None:
     """Refuse to check other code than the project's, when a module of that name is loaded."""
     for name in {entry.value.partition(":")[0].split(".")[0] for entry in distribution.declared}:
         file = getattr(sys.modules.get(name), "__file__", None)

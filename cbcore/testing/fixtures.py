@@ -19,7 +19,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from cbcore.plugins._host import default_host
+from cbcore.plugins.catalog import default_catalog
 from cbcore.testing._distributions import write_distribution
 
 _TIME_LIMIT_S = 120
@@ -132,7 +132,7 @@ class TmpPlugin:
         """
         write_distribution(self.site, name, entries, modules, version=version, requires=requires)
         importlib.invalidate_caches()
-        default_host.cache_clear()
+        default_catalog.cache_clear()
         return name
 
 
@@ -147,7 +147,7 @@ def cb_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(str(site)):
             del sys.modules[name]
-    default_host.cache_clear()
+    default_catalog.cache_clear()
 
 
 @pytest.fixture

@@ -217,11 +217,11 @@ def test_why_a_plugins_name_is_no_component(workplace: Workplace) -> None:
 def test_why_names_the_package_that_would_supply_it(site: Path) -> None:
     """Without any plugin installed, the first-party packages are known by what they offer."""
     from cbcore.plugins._explanation import explain
-    from cbcore.plugins._host import PluginHost
-    from cbcore.plugins._metadata import scan
-    from cbcore.plugins._policy import PluginPolicy
+    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins.installed import read_distributions
+    from cbcore.plugins.policy import PluginPolicy
 
-    host = PluginHost(scan([str(site)]), PluginPolicy())
+    host = Catalog(read_distributions([str(site)]), PluginPolicy())
 
     assert explain(host, "bm25").packages == [
         ("system", "bm25", "cb-baselines"),

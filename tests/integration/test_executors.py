@@ -10,9 +10,9 @@ import pytest
 
 from cb_answerquality import AnswerQuality
 from cbcore import evaluate
+from cbcore.builtin.processes import Processes
 from cbcore.columns import mapped
 from cbcore.exceptions import RunStoppedError, UsageError
-from cbcore.processes import Processes
 from cbcore.request import Request
 from cbcore.request._compose import compose
 from cbcore.results import Scored

@@ -36,7 +36,7 @@ from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
 from cbcore.names import singular
 from cbcore.plugins._hook_checks import HOOKS
-from cbcore.plugins._metadata import GROUPS
+from cbcore.plugins.installed import GROUPS
 from tests.fake_distributions import Workplace
 
 ROOT = Path(__file__).resolve().parents[2]

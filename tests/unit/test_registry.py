@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from cbcore.exceptions import DuplicateNameError, ParameterError, UnknownComponentError, UsageError
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import Registry, load_dataset, register_dataset, registry
 from tests.fake_distributions import write_hooks, write_system
 
@@ -31,12 +31,12 @@ def clean() -> Iterator[Registry]:
 
 
 @pytest.fixture
-def empty_host() -> PluginHost:
-    return PluginHost([], PluginPolicy())
+def empty_host() -> Catalog:
+    return Catalog([], PluginPolicy())
 
 
 @pytest.mark.parametrize("kind", ["dataset", "datasets", "Dataset"])
-def test_registered_name_is_found(empty_host: PluginHost, kind: str) -> None:
+def test_registered_name_is_found(empty_host: Catalog, kind: str) -> None:
     """Under every spelling of the kind and of the name."""
     mine = Registry()
     mine.register(kind, "my-data", numbers)
@@ -53,7 +53,7 @@ def test_list_holds_registered_and_installed_names(site: Path) -> None:
     mine.register("system", "a-system", object)
     mine.register("metric", "a-metric", object)
 
-    listed = mine.list("system", host=PluginHost(scan([str(site)]), PluginPolicy()))
+    listed = mine.list("system", host=Catalog(read_distributions([str(site)]), PluginPolicy()))
 
     assert listed == ["a-system", "b-system"]
 
@@ -71,7 +71,7 @@ def test_registering_a_name_again_is_refused(name: str) -> None:
     assert mine.registered()[0].target is numbers
 
 
-def test_replacing_on_purpose(empty_host: PluginHost) -> None:
+def test_replacing_on_purpose(empty_host: Catalog) -> None:
     """Who says so may overwrite."""
     mine = Registry()
     mine.register("dataset", "my-data", numbers)
@@ -80,7 +80,7 @@ def test_replacing_on_purpose(empty_host: PluginHost) -> None:
     assert mine.get("dataset", "my-data", host=empty_host).load() is list
 
 
-def test_unregistering(empty_host: PluginHost) -> None:
+def test_unregistering(empty_host: Catalog) -> None:
     """The name is free again; a name that is not there is an error."""
     mine = Registry()
     mine.register("dataset", "my-data", numbers)
@@ -110,7 +110,7 @@ def test_what_cannot_be_registered(kind: str, name: str, target: Any, message: s
 def test_name_of_a_plugin_registered_by_hand(site: Path) -> None:
     """The bare name is an error naming both; each full name works."""
     write_system(site, "cb-one", "shared")
-    host = PluginHost(scan([str(site)]), PluginPolicy())
+    host = Catalog(read_distributions([str(site)]), PluginPolicy())
     mine = Registry()
     mine.register("system", "shared", dict)
 
@@ -129,7 +129,9 @@ def test_unknown_name_suggests_what_was_registered(site: Path) -> None:
     mine.register("dataset", "my-numbers", numbers)
 
     with pytest.raises(UnknownComponentError) as caught:
-        mine.get("dataset", "my-number", host=PluginHost(scan([str(site)]), PluginPolicy()))
+        mine.get(
+            "dataset", "my-number", host=Catalog(read_distributions([str(site)]), PluginPolicy())
+        )
 
     assert caught.value.near == ("my-numbers",)
     assert "torn apart" in (caught.value.hint or "")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 from cbcore import evaluate
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._plugin import conflicts
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog, conflicts
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.reports import JsonReport, PlainTable
 from cbcore.results import EvalResult
 
@@ -64,7 +63,7 @@ def test_json_is_the_whole_result():
 
 
 def owners(**policy):
-    host = PluginHost(scan(), PluginPolicy(**policy))
+    host = Catalog(read_distributions(), PluginPolicy(**policy))
     return {c.plugin for c in host.components("reporter") if c.name in ("table", "json")}, host
 
 

@@ -41,7 +41,7 @@ def names_valid(subject: Subject) -> Iterator[str]:
 def core_supported(subject: Subject) -> Iterator[str]:
     """The plugin's metadata can be read, and it supports the installed core."""
     plugin = subject.plugin
-    if not plugin.usable:
+    if not plugin.is_usable:
         yield f"{plugin.reason}: {plugin.remedy}"
 
 
@@ -50,7 +50,7 @@ def hooks_match(subject: Subject) -> Iterator[str]:
     """Every hook exists, takes the arguments of its spec, and returns what it should."""
     subject.host.components()
     plugin = subject.plugin
-    if not plugin.usable:
+    if not plugin.is_usable:
         yield f"{plugin.reason}: {plugin.remedy}"
 
 

@@ -6,15 +6,15 @@ import pytest
 
 from cbcore._build.lacking import require_offered
 from cbcore.exceptions import UsageError
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.request import Request
 
 
 @pytest.fixture
-def bare() -> PluginHost:
+def bare() -> Catalog:
     """Nothing is installed."""
-    return PluginHost([], PluginPolicy())
+    return Catalog([], PluginPolicy())
 
 
 def asked(request: Request, *outputs: str):

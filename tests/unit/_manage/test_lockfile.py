@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cbcore._manage.lockfile import Difference, differences, read_lock, require_locked, write_lock
 from cbcore.exceptions import ConfigError
-from cbcore.plugins._plugin import Plugin, State
+from cbcore.plugins.catalog import Plugin, State
 
 names = st.from_regex(r"[a-z0-9](-?[a-z0-9]){0,8}", fullmatch=True)
 versions = st.from_regex(r"[0-9]+(\.[0-9]+){0,2}((a|b|rc|\.post|\.dev)[0-9])?", fullmatch=True)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cbcore._manage import scaffold
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
-from cbcore.plugins._plugin import Plugin, State, set_aside
-from cbcore.plugins._versions import satisfies
+from cbcore.plugins.catalog import Plugin, State, set_aside
+from cbcore.plugins.versions import satisfies
 from tests.tables import check_each
 
 TEMPLATE = Path(__file__).parents[3] / "cookiecutter-plugin"

@@ -10,12 +10,11 @@ import pytest
 
 from cbcore.components import Component
 from cbcore.exceptions import PluginLoadError
-from cbcore.plugins._descriptions import Descriptions
-from cbcore.plugins._host import PluginHost
 from cbcore.plugins._inspection import enrich
-from cbcore.plugins._memory import memory_path
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.descriptions import Descriptions, cache_file
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from tests.fake_distributions import write_distribution
 
 EVALUATOR = '''
@@ -29,7 +28,7 @@ class Scored:
 
 
 @pytest.fixture
-def host(site: Path) -> PluginHost:
+def host(site: Path) -> Catalog:
     write_distribution(
         site,
         "cb-scored",
@@ -39,11 +38,11 @@ def host(site: Path) -> PluginHost:
     return host_of(site)
 
 
-def host_of(site: Path) -> PluginHost:
-    return PluginHost(scan([str(site)]), PluginPolicy())
+def host_of(site: Path) -> Catalog:
+    return Catalog(read_distributions([str(site)]), PluginPolicy())
 
 
-def only(host: PluginHost) -> Component:
+def only(host: Catalog) -> Component:
     (component,) = host.components("evaluator")
     return component
 
@@ -53,7 +52,7 @@ def forget_module() -> bool:
     return sys.modules.pop("cb_scored", None) is not None
 
 
-def test_what_was_imported_once_need_not_be_again(host: PluginHost, site: Path) -> None:
+def test_what_was_imported_once_need_not_be_again(host: Catalog, site: Path) -> None:
     """Another process knows what it is for, from its name in the manifest on."""
     first = Descriptions(host.plugins)
     described = first.of(only(host))
@@ -68,7 +67,7 @@ def test_what_was_imported_once_need_not_be_again(host: PluginHost, site: Path) 
     assert not forget_module()
 
 
-def test_a_look_at_the_plugin_tells_as_much(host: PluginHost) -> None:
+def test_a_look_at_the_plugin_tells_as_much(host: Catalog) -> None:
     """What `cb list-plugins` found is used too."""
     enrich(host)
 
@@ -76,7 +75,7 @@ def test_a_look_at_the_plugin_tells_as_much(host: PluginHost) -> None:
     assert not forget_module()
 
 
-def test_what_is_remembered_does_not_hide_what_was_not_looked_at(host: PluginHost) -> None:
+def test_what_is_remembered_does_not_hide_what_was_not_looked_at(host: Catalog) -> None:
     """A run's own notes are no report on the plugin: listing it still looks."""
     notes = Descriptions(host.plugins)
     notes.of(only(host))
@@ -88,7 +87,7 @@ def test_what_is_remembered_does_not_hide_what_was_not_looked_at(host: PluginHos
     assert plugin.import_ms is not None
 
 
-def test_another_version_is_asked_anew(host: PluginHost, site: Path) -> None:
+def test_another_version_is_asked_anew(host: Catalog, site: Path) -> None:
     """It may apply to something else."""
     notes = Descriptions(host.plugins)
     notes.of(only(host))
@@ -103,7 +102,7 @@ def test_another_version_is_asked_anew(host: PluginHost, site: Path) -> None:
     assert Descriptions(again.plugins).of(only(again)).applies_to == ("code",)
 
 
-def test_one_that_fails_is_tried_every_time(host: PluginHost, site: Path) -> None:
+def test_one_that_fails_is_tried_every_time(host: Catalog, site: Path) -> None:
     """The cause may be gone by then."""
     (site / "cb_scored.py").write_text("raise ImportError('not today')")
     notes = Descriptions(host.plugins)
@@ -125,12 +124,12 @@ def test_one_that_fails_is_tried_every_time(host: PluginHost, site: Path) -> Non
         '{"descriptions": {"cb-scored": {"components": [{"kind": 3}]}}}',
     ],
 )
-def test_a_memory_that_cannot_be_read_is_none(host: PluginHost, memory: str) -> None:
+def test_a_memory_that_cannot_be_read_is_none(host: Catalog, memory: str) -> None:
     """It costs an import, and is written anew."""
-    memory_path().parent.mkdir(parents=True, exist_ok=True)
-    memory_path().write_text(memory)
+    cache_file().parent.mkdir(parents=True, exist_ok=True)
+    cache_file().write_text(memory)
     notes = Descriptions(host.plugins)
 
     assert notes.of(only(host)).emits == ("s",)
     notes.remember()
-    assert "cb-scored" in json.loads(memory_path().read_text())["descriptions"]
+    assert "cb-scored" in json.loads(cache_file().read_text())["descriptions"]

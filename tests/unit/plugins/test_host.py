@@ -20,11 +20,10 @@ from cbcore.exceptions import (
 )
 from cbcore.kinds import KINDS, hook_of
 from cbcore.plugins._hook_checks import HOOKS
-from cbcore.plugins._host import LivePluginHost, PluginHost
 from cbcore.plugins._loading import called_by_name
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._plugin import Plugin, State, conflicts
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog, Plugin, State, conflicts
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from tests.fake_distributions import (
     SYSTEM,
     write_distribution,
@@ -41,12 +40,12 @@ def cb_datasets():
 """
 
 
-def host_of(*folders: Path, **policy: Any) -> PluginHost:
-    found = scan([str(folder) for folder in folders])
-    return LivePluginHost(found, PluginPolicy(**policy))
+def host_of(*folders: Path, **policy: Any) -> Catalog:
+    found = read_distributions([str(folder) for folder in folders])
+    return Catalog(found, PluginPolicy(**policy))
 
 
-def by_name(host: PluginHost) -> dict[str, Plugin]:
+def by_name(host: Catalog) -> dict[str, Plugin]:
     return {plugin.name: plugin for plugin in host.plugins}
 
 

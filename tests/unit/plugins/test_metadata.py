@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 import cbcore
-from cbcore.plugins import PluginHost, PluginPolicy
+from cbcore.plugins import Catalog, PluginPolicy
 from cbcore.plugins._library import metadata
-from cbcore.plugins._metadata import EntryPoint, scan
+from cbcore.plugins.installed import EntryPoint
 from tests.fake_distributions import write_distribution, write_hooks, write_system
 
 
 def names(path: Path) -> list[str]:
-    return [distribution.name for distribution in scan([str(path)])]
+    return [distribution.name for distribution in read_distributions([str(path)])]
 
 
 def raw_distribution(folder: Path, name: str, entry_points: bytes, metadata: bytes | None) -> None:
@@ -45,7 +45,7 @@ def test_manifest_is_read_in_full(tmp_path: Path) -> None:
         summary="Many things",
     )
 
-    (found,) = scan([str(tmp_path)])
+    (found,) = read_distributions([str(tmp_path)])
 
     assert (found.name, found.version, found.summary) == ("cb-many", "2.5", "Many things")
     assert found.location == str(tmp_path)
@@ -62,7 +62,7 @@ def test_nothing_is_imported(site: Path) -> None:
     """Scanning does not import the modules that entries name."""
     write_system(site, "cb-unimported", "never")
 
-    assert "cb-unimported" in [distribution.name for distribution in scan()]
+    assert "cb-unimported" in [distribution.name for distribution in read_distributions()]
     assert "cb_unimported" not in sys.modules
 
 
@@ -91,7 +91,7 @@ def test_a_distribution_that_means_to_be_a_plugin_is_told(
     """One whose groups are all misspelt would else be noticed by nobody."""
     write_distribution(tmp_path, "cb-odd", {group: {"x": "cb_odd:X"} for group in groups})
 
-    plugins = PluginHost(scan([str(tmp_path)]), PluginPolicy()).plugins
+    plugins = Catalog(read_distributions([str(tmp_path)]), PluginPolicy()).plugins
     told = [re.findall("group '(.+)' is not one", plugin.reason) for plugin in plugins]
     assert told == ([] if misspelt is None else [[misspelt] if misspelt else []])
 
@@ -119,7 +119,7 @@ def test_supported_core(tmp_path: Path, requirements: list[str], specifier: str 
     """The core's own requirement is found among all, and mistaken for no other."""
     write_distribution(tmp_path, "cb-x", {"cb.systems": {"a": "m:A"}}, requires=requirements)
 
-    assert scan([str(tmp_path)])[0].core_specifier == specifier
+    assert read_distributions([str(tmp_path)])[0].core_specifier == specifier
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_forms_of_a_manifest(tmp_path: Path, manifest: str, entries: list[tuple[
     """Comments, blanks, extras, line ends and repeated sections are understood."""
     raw_distribution(tmp_path, "cb_x", manifest.encode(), b"Name: cb-x\nVersion: 1\n\n")
 
-    (found,) = scan([str(tmp_path)])
+    (found,) = read_distributions([str(tmp_path)])
 
     assert [(entry.name, entry.value) for entry in found.declared] == entries
     assert found.problem == ""
@@ -159,7 +159,9 @@ def test_malformed_manifest_of_another_package(tmp_path: Path, manifest: bytes, 
     raw_distribution(tmp_path, "aaa_other", manifest, b"Name: aaa-other\nVersion: 3\n\n")
     write_system(tmp_path, "cb-fine", "fine")
 
-    found = {distribution.name: distribution for distribution in scan([str(tmp_path)])}
+    found = {
+        distribution.name: distribution for distribution in read_distributions([str(tmp_path)])
+    }
 
     assert set(found) == {"aaa-other", "cb-fine"}
     assert cause in found["aaa-other"].problem
@@ -174,7 +176,7 @@ def test_malformed_line_keeps_what_else_is_offered(tmp_path: Path) -> None:
         tmp_path, "cb_half", b"[cb.systems]\na = m:A\nbare\n", b"Name: cb-half\nVersion: 1\n\n"
     )
 
-    (found,) = scan([str(tmp_path)])
+    (found,) = read_distributions([str(tmp_path)])
 
     assert "line 3" in found.problem
     assert [entry.name for entry in found.declared] == ["a"]
@@ -185,7 +187,7 @@ def test_manifest_that_is_no_text_keeps_what_it_offers(tmp_path: Path) -> None:
     manifest = b"[cb.systems]\none = m:One\n# caf\xe9\n"
     raw_distribution(tmp_path, "x", manifest, b"Name: x\nVersion: 1\n\n")
 
-    (plugin,) = PluginHost(scan([str(tmp_path)]), PluginPolicy()).plugins
+    (plugin,) = Catalog(read_distributions([str(tmp_path)]), PluginPolicy()).plugins
 
     assert (plugin.state, [c.name for c in plugin.components]) == ("broken", ["one"])
     assert "UnicodeDecodeError" in plugin.reason
@@ -199,7 +201,7 @@ def test_manifest_without_end_is_not_read(tmp_path: Path, name: str, state: str)
     with file.open("wb") as manifest:
         manifest.truncate(2**40)  # sparse: nothing is on the disk, and nobody could read it all
 
-    (plugin,) = PluginHost(scan([str(tmp_path)]), PluginPolicy()).plugins
+    (plugin,) = Catalog(read_distributions([str(tmp_path)]), PluginPolicy()).plugins
 
     assert plugin.state == state
     assert "larger than 8 MB" in plugin.reason
@@ -210,7 +212,7 @@ def test_manifest_of_fifty_thousand_entries_is_read(tmp_path: Path) -> None:
     entries = {f"system-{number}": "m:System" for number in range(50_000)}
     write_distribution(tmp_path, "cb-large", {"cb.systems": entries})
 
-    (distribution,) = scan([str(tmp_path)])
+    (distribution,) = read_distributions([str(tmp_path)])
 
     assert len(distribution.declared) == 50_000
 
@@ -220,7 +222,7 @@ def test_metadata_that_cannot_be_read(tmp_path: Path, metadata: bytes | None) ->
     """The distribution is listed under the name of its folder, with the problem."""
     raw_distribution(tmp_path, "cb_bare", b"[cb.systems]\na = m:A\n", metadata)
 
-    (found,) = scan([str(tmp_path)])
+    (found,) = read_distributions([str(tmp_path)])
 
     assert found.name == "cb_bare"
     assert "METADATA" in found.problem
@@ -232,7 +234,7 @@ def test_description_is_not_taken_for_headers(tmp_path: Path) -> None:
     metadata = b"Name: cb-x\nVersion: 1\n\nRequires-Dist: cbcore>=99\nName: fake\n"
     raw_distribution(tmp_path, "cb_x", b"[cb.systems]\na = m:A\n", metadata)
 
-    (found,) = scan([str(tmp_path)])
+    (found,) = read_distributions([str(tmp_path)])
 
     assert (found.name, found.core_specifier) == ("cb-x", None)
 
@@ -245,7 +247,7 @@ def test_egg_info(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text("[cb.systems]\na = m:A\n")
     (info / "requires.txt").write_text("attrs\ncbcore>=99\n\n[extra]\ncbcore>=100\n")
 
-    (found,) = scan([str(tmp_path)])
+    (found,) = read_distributions([str(tmp_path)])
 
     assert (found.name, found.version, found.core_specifier) == ("cb-old", "0.9", ">=99")
     assert found.problem == ""
@@ -268,7 +270,7 @@ def test_archive_on_the_path(tmp_path: Path) -> None:
         for file in (tmp_path / "source").rglob("*"):
             out.write(file, file.relative_to(tmp_path / "source"))
 
-    (found,) = scan([str(archive)])
+    (found,) = read_distributions([str(archive)])
 
     assert (found.name, found.version, found.problem) == ("cb-zipped", "1.0", "")
     assert found.location == str(archive)
@@ -297,7 +299,7 @@ def test_odd_entries_of_the_path(
 
     path = [str(tmp_path / entry) if entry else "", str(plugins)]
 
-    assert [distribution.name for distribution in scan(path)] == ["cb-fine"]
+    assert [distribution.name for distribution in read_distributions(path)] == ["cb-fine"]
 
 
 class RaisingFinder:
@@ -338,14 +340,14 @@ def test_finder_that_raises_hides_only_its_own(site: Path, monkeypatch: pytest.M
     write_system(site, "cb-fine", "fine")
     monkeypatch.setattr(sys, "meta_path", [RaisingFinder(), *sys.meta_path])
 
-    assert "cb-fine" in [distribution.name for distribution in scan()]
+    assert "cb-fine" in [distribution.name for distribution in read_distributions()]
 
 
 def test_finder_of_another_kind(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Distributions that live in no folder work too; an unreadable one is only reported."""
     monkeypatch.setattr(sys, "meta_path", [OddFinder(), *sys.meta_path])
 
-    unreadable, odd = scan()[:2]
+    unreadable, odd = read_distributions()[:2]
 
     assert (odd.name, odd.version, odd.location, odd.stamp) == ("cb-odd", "7", "", "")
     assert "the archive is gone" in unreadable.problem
@@ -356,7 +358,7 @@ def test_two_copies_are_both_listed_in_the_order_of_the_path(tmp_path: Path) -> 
     write_system(tmp_path / "one", "cb-twice", "twice")
     write_system(tmp_path / "two", "cb-twice", "twice")
 
-    found = scan([str(tmp_path / "two"), str(tmp_path / "one")])
+    found = read_distributions([str(tmp_path / "two"), str(tmp_path / "one")])
 
     assert [Path(distribution.location).name for distribution in found] == ["two", "one"]
 
@@ -368,18 +370,18 @@ def test_the_same_folder_twice_is_one(tmp_path: Path) -> None:
 
     path = [str(tmp_path / "one"), str(tmp_path / "one"), str(tmp_path / "link")]
 
-    assert len(scan(path)) == 1
+    assert len(read_distributions(path)) == 1
 
 
 @pytest.mark.parametrize("file", ["METADATA", "entry_points.txt"])
 def test_stamp_changes_with_the_metadata(tmp_path: Path, file: str) -> None:
     """A reinstalled distribution is told from the one before."""
     info = write_system(tmp_path, "cb-x", "x")
-    before = scan([str(tmp_path)])[0].stamp
+    before = read_distributions([str(tmp_path)])[0].stamp
 
     os.utime(info / file, ns=(1, 1))
 
-    assert scan([str(tmp_path)])[0].stamp != before
+    assert read_distributions([str(tmp_path)])[0].stamp != before
 
 
 @pytest.mark.parametrize(
@@ -402,9 +404,9 @@ def test_stamp_of_an_editable_changes_with_its_code(
         },
     )
     (info / "direct_url.json").write_text(direct_url)
-    before = scan([str(site)])[0].stamp
+    before = read_distributions([str(site)])[0].stamp
     assert before
-    assert before == scan([str(site)])[0].stamp
+    assert before == read_distributions([str(site)])[0].stamp
 
     later = (4_000_000_000, 4_000_000_000)
     if change == "entry module":
@@ -414,7 +416,7 @@ def test_stamp_of_an_editable_changes_with_its_code(
     else:
         (site / "cb_editable/added.py").write_text("")
 
-    assert scan([str(site)])[0].stamp != before
+    assert read_distributions([str(site)])[0].stamp != before
 
 
 @pytest.mark.parametrize("target", ["absent_module:A", "", ":A", ".relative:A", "namespace_only:A"])
@@ -425,7 +427,7 @@ def test_editable_whose_code_cannot_be_found_has_no_stamp(site: Path, target: st
     (info / "direct_url.json").write_text('{"dir_info": {"editable": true}}')
     write_hooks(site, "cb-next", "")
 
-    found = {distribution.name: distribution for distribution in scan([str(site)])}
+    found = {distribution.name: distribution for distribution in read_distributions([str(site)])}
 
     assert found["cb-lost"].stamp == ""
     assert "cb-next" in found

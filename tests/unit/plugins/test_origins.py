@@ -9,7 +9,7 @@ import json
 import pytest
 
 from cbcore.plugins._library import metadata
-from cbcore.plugins._origins import Origin, _entries, origin_of, read_origin
+from cbcore.plugins.origins import Origin, _entries, origin_of, read_origin
 from tests.fake_distributions import write_system
 
 

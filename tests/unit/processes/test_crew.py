@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cbcore.processes._crew import ProcessCrew
-from cbcore.processes._pipe import Pipe, WorkerPipe
+from cbcore.builtin.processes._crew import ProcessCrew
+from cbcore.builtin.processes._pipe import Pipe, WorkerPipe
 from cbcore.testing._benches import ANSWER, trial_recipe
 from cbcore.workers import Batch
 

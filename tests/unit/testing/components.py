@@ -15,9 +15,9 @@ from typing import ClassVar
 import attrs
 
 from cbcore import Component, DataError, MissingScoreError
+from cbcore.builtin.processes import Processes
 from cbcore.memory import IngestResult, QueryResult, Retrieved
 from cbcore.plain import json_safe
-from cbcore.processes import Processes
 from cbcore.testing._benches import TrialBench, TrialKit
 from cbcore.workers import Reply
 from tests.inline_executor import InlineCrew

@@ -17,9 +17,8 @@ from cb_suites.harness.metrics import BY_DEFAULT
 from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
-from cbcore.extensions import packages_offering
 from cbcore.names import asking
-from cbcore.plugins import PluginHost, default_host
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.registry import registry
 from cbcore.specs import Spec
 
@@ -66,8 +65,8 @@ def told(needs: Iterable[Need]) -> list[str]:
 class Catalogue:
     """What is installed, asked about tasks. Answers are kept for the life of the object."""
 
-    def __init__(self, host: PluginHost | None = None) -> None:
-        self.host = host or default_host()
+    def __init__(self, host: Catalog | None = None) -> None:
+        self.host = host or default_catalog()
         self._found: dict[tuple[str, str], Component | Need] = {}
 
     def needs(self, config: TaskConfig) -> list[Need]:
@@ -155,7 +154,7 @@ class Catalogue:
             try:
                 self._found[key] = registry.get(kind, spec.name, host=self.host).described()
             except UnknownComponentError as error:
-                package = next(iter(packages_offering(kind, spec.name)), "")
+                package = next(iter(self.host.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)

@@ -22,7 +22,7 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.plugins import PluginHost, default_host
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.registry import registry
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
@@ -166,14 +166,14 @@ _OWN = "cb-suites"
 def make_format(
     name: str,
     params: Mapping[str, Any] | None = None,
-    host: PluginHost | None = None,
+    host: Catalog | None = None,
     stranger: Stranger | None = None,
 ) -> Format:
     """A format by name, with its parameters: one of those above, or one that a plugin offers.
 
     Parameters that a `stranger` wrote are values only.
     """
-    owner, factory = _found(name, host or default_host())
+    owner, factory = _found(name, host or default_catalog())
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
@@ -185,7 +185,7 @@ def make_format(
     return made
 
 
-def _found(name: str, host: PluginHost) -> tuple[str, Callable[..., Format]]:
+def _found(name: str, host: Catalog) -> tuple[str, Callable[..., Format]]:
     if name not in BUILT_IN:
         try:
             component = registry.get("format", name, host=host)

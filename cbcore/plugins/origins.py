@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from cbcore.boundary import contained
-from cbcore.plugins._folders import Installed, by_name
+from cbcore.plugins.installed import MetadataFiles, find_distribution
 from cbcore.secrets import redact
 
 # What installers note for themselves says nothing of the code, and differs between them.
@@ -42,15 +42,17 @@ class Origin(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def origin_of(distribution: str, version: str = "") -> Origin:
-    """The origin of an installed distribution; empty where nothing is known of it."""
+def origin_of(name: str) -> Origin:
+    """The origin of an installed distribution; empty if it is unknown."""
     with contained():  # metadata of any package may be broken in any way
-        return read_origin(by_name(distribution, version))
+        distribution = find_distribution(name)
+        if distribution is not None:
+            return read_origin(distribution.files)
     return Origin()
 
 
-def read_origin(installed: Installed) -> Origin:
-    """The origin of a distribution that was found."""
+def read_origin(installed: MetadataFiles) -> Origin:
+    """The origin of a distribution, from its metadata files."""
     record = installed.read_text("RECORD")
     digest = _digest_of(_entries(record)) if record else None
     direct = _direct_url(installed)
@@ -66,7 +68,7 @@ def read_origin(installed: Installed) -> Origin:
     )
 
 
-def _direct_url(installed: Installed) -> dict[str, Any]:
+def _direct_url(installed: MetadataFiles) -> dict[str, Any]:
     try:
         direct = json.loads(installed.read_text("direct_url.json") or "{}")
     except ValueError:

@@ -1,6 +1,6 @@
-"""Which plugins may be used: disable, allow and require, by flag, environment and `[tool.cb]`.
+"""Which plugins may be used: disabled, allowed and required ones, by flag, environment, `[tool.cb]`.
 
-Decided by distribution name before anything is imported, first-party plugins included.
+Decided by the name of the distribution before anything is imported, first-party plugins included.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
-from cbcore.lazy import lazy_pattern
 from cbcore.names import canonical, hint
+from cbcore.plugins.installed import CORE
 
 if TYPE_CHECKING:
     from cbcore.components import Component
 
-CORE = "cbcore"
 _KEYS = (
     *("disable_plugins", "only_plugins", "require_plugins", "strict_plugins"),
     "automatic_evaluators",
 )
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True}
 _SWITCH |= {"": False, "0": False, "false": False, "no": False, "off": False}
-_MENTIONS_TABLE = lazy_pattern(
+_MENTIONS_TABLE = re.compile(
     r"""^\s*(?:\[+\s*tool\s*\.\s*|tool\s*\.\s*)?["']?cb["']?\s*[\].=]""", re.MULTILINE
 )
 
 
 @attrs.frozen(repr=False)
 class PluginPolicy:
-    """Names of distributions to leave out, to keep alone, and to insist on.
+    """Names of distributions to disable, to allow exclusively, and to require.
 
-    `automatic` names evaluators that join runs although they do not declare it.
+    `disable` may name one hook module or component as `plugin/name`. `automatic` names evaluators
+    that join runs although they do not declare it.
     """
 
     disable: frozenset[str] = frozenset()
@@ -46,27 +46,39 @@ class PluginPolicy:
     strict: bool = False
     automatic: frozenset[str] = frozenset()
 
-    def refusal(self, distribution: str) -> str | None:
-        """Why this distribution is not used, or None."""
+    def find_refusal(self, distribution: str) -> tuple[str, str] | None:
+        """Why a distribution is not used, and what to do about it; None if it is used."""
         name = canonical(distribution)
         if name == CORE:
             return None
         if name in self.disable:
-            return "switched off by --no-plugin, CB_DISABLE_PLUGINS or [tool.cb] disable_plugins"
+            reason = "switched off by --no-plugin, CB_DISABLE_PLUGINS or [tool.cb] disable_plugins"
+            return reason, "take it off that list to use it"
         if self.only is not None and name not in self.only:
-            return "not on the list of --only-plugin, CB_ONLY_PLUGINS or [tool.cb] only_plugins"
+            reason = "not on the list of --only-plugin, CB_ONLY_PLUGINS or [tool.cb] only_plugins"
+            return reason, "put it on that list to use it"
         return None
 
 
-def check_names(policy: PluginPolicy, installed: Iterable[str]) -> None:
-    """Refuse names that match nothing: a misspelt switch must not be silent."""
+def check_names(policy: PluginPolicy, installed: Mapping[str, Iterable[str]]) -> None:
+    """Refuse names that match nothing: a misspelled switch must not be silent.
+
+    `installed` maps each plugin to the names of its hook modules and components.
+    """
     if CORE in policy.disable:
-        raise UsageError(f"cannot disable {CORE}: it is the core, not a plugin")
+        raise UsageError(
+            f"Cannot disable {CORE}: it is the core, not a plugin.",
+            hint=f"name one part of it, such as --no-plugin {CORE}/progress",
+        )
     known = {canonical(name): name for name in installed}
-    for verb, wanted in (("disable", policy.disable), ("allow", policy.only or frozenset())):
+    parts = {canonical(f"{name}/{part}"): "" for name, own in installed.items() for part in own}
+    for verb, wanted in (
+        ("disable", policy.disable - parts.keys()),
+        ("allow", policy.only or frozenset()),
+    ):
         for name in sorted(wanted - known.keys()):
             raise UsageError(
-                f"cannot {verb} the plugin {name!r}: none of that name is installed",
+                f"Cannot {verb} the plugin {name!r}: it is not installed.",
                 hint=hint(name, known.values(), "`cb list-plugins` shows them"),
             )
     for name in sorted(policy.require - known.keys()):

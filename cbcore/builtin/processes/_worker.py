@@ -11,8 +11,8 @@ import threading
 from multiprocessing.connection import wait
 from multiprocessing.spawn import prepare
 
+from cbcore.builtin.processes._pipe import WorkerPipe
 from cbcore.components import describe_exception
-from cbcore.processes._pipe import WorkerPipe
 from cbcore.workers import Bench, Recipe, Refusal
 
 READY = b"ready"

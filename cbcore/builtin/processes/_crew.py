@@ -15,17 +15,19 @@ import weakref
 from collections.abc import Iterator, Sequence
 from multiprocessing.spawn import get_preparation_data
 
+from cbcore.builtin.processes import _worker
+from cbcore.builtin.processes._pipe import Pipe
+from cbcore.builtin.processes._worker import BATCH, LAST_REPLY, ORDER, READY, REPLY
 from cbcore.exceptions import RunError, UsageError
-from cbcore.processes import _worker
-from cbcore.processes._pipe import Pipe
-from cbcore.processes._worker import BATCH, LAST_REPLY, ORDER, READY, REPLY
 from cbcore.workers import Batch, Recipe, Reply
 
 _MOST_FAILED_STARTS = 3
 _MOMENT_S = 0.5
 _GRACE_S = 2.0
 """How long workers that have nothing to do may take to leave."""
-_PROGRAM = "import sys; from cbcore.processes._worker import main; main(*map(int, sys.argv[1:]))"
+_PROGRAM = (
+    "import sys; from cbcore.builtin.processes._worker import main; main(*map(int, sys.argv[1:]))"
+)
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 _OF_THE_SCRIPT = ("init_main_from_name", "init_main_from_path")
 

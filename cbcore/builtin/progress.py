@@ -1,20 +1,29 @@
-"""What is told while a run is under way: a live line, or now and then one for the log."""
+"""The progress of a run on standard error: a live line on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from cbcore._logging import log_progress
-from cbcore._run.observers import Observers
-from cbcore._run.tally import Standing, Watched
+from cbcore._store.tally import Tally
 from cbcore.texts import visible
 
-LINE_EVERY_S = 30.0
-"""How often a line is written where there is no terminal; a shorter run is silent."""
+if TYPE_CHECKING:
+    from cbcore.protocols import Run
+    from cbcore.results import EvalRow
 
+LINE_EVERY_S = 30.0
+"""The time between two lines without a terminal; a shorter run prints none."""
+
+_WINDOW_S = 30.0
+"""The time over which the rate is taken: cached rows say nothing about those to come."""
 _LONGEST_WAIT_S = 1.0
 _PER_SECOND = 4
 _BAR = 20
@@ -22,20 +31,74 @@ _LEAST_BAR = 4
 _LEAST_NAME = 12
 
 
-@contextlib.contextmanager
-def live(*, enabled: bool) -> Iterator[Observers]:
-    """Observers of a run whose progress is shown: drawn on a terminal, else told in lines."""
-    if not enabled:
-        yield Observers()
-        return
-    watched = Watched()
-    observers = Observers(started=[("progress", watched.started)], watched=watched)
-    with _drawn(watched) if sys.stderr.isatty() else _told(watched):
-        yield observers
+def cb_run_started(run: Run) -> None:
+    """Show the progress of this run, if that is wanted."""
+    if run.show_progress:
+        run.hooks.register(Progress(run))
+
+
+class Standing(NamedTuple):
+    """How far a run is. `total` and `rate` are None if they are unknown."""
+
+    tally: Tally
+    total: int | None
+    rate: float | None
+
+    @property
+    def left_s(self) -> float | None:
+        """The seconds that the rest takes at the present rate."""
+        if self.total is None or not self.rate:
+            return None
+        return max(0.0, (self.total - self.tally.rows) / self.rate)
+
+
+class Progress:
+    """Counts the rows of one run and shows them until the run is finished."""
+
+    def __init__(self, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
+        self._systems = run.system_names
+        self._total = run.total
+        self._clock = clock
+        self._tally = Tally()
+        self._rows = Counter[str]()
+        self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
+        self._display = contextlib.ExitStack()
+        self._display.enter_context(_draw(self) if sys.stderr.isatty() else _log(self))
+        atexit.register(self._display.close)  # a hidden cursor must not outlive the process
+
+    def cb_row_finished(self, row: EvalRow) -> None:
+        """Count the row."""
+        self._tally.add(row)
+        self._rows[row.system] += 1
+
+    def cb_run_finished(self) -> None:
+        """Remove the display."""
+        atexit.unregister(self._display.close)
+        self._display.close()
+
+    def standing(self) -> Standing:
+        """How far the run is. Only for the thread that shows it."""
+        return Standing(self._tally, self._known_total(), self._rate())
+
+    def _known_total(self) -> int | None:
+        """The length of the data or, once the first system is through, the rows it had."""
+        first, *others = self._systems or [""]
+        if any(self._rows[system] for system in others):
+            return self._rows[first] * len(self._systems)
+        return self._total
+
+    def _rate(self) -> float | None:
+        now, rows = self._clock(), self._tally.rows
+        self._seen.append((now, rows))
+        while len(self._seen) > 2 and self._seen[1][0] < now - _WINDOW_S:
+            self._seen.popleft()
+        began, before = self._seen[0]
+        return (rows - before) / (now - began) if now > began and rows > before else None
 
 
 @contextlib.contextmanager
-def _drawn(watched: Watched) -> Iterator[None]:
+def _draw(progress: Progress) -> Iterator[None]:
+    """A live line on the terminal."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -43,7 +106,7 @@ def _drawn(watched: Watched) -> Iterator[None]:
     console = Console(stderr=True)
 
     def line() -> Text:
-        text = fitted(watched.standing(), console.width - 1)
+        text = fitted(progress.standing(), console.width - 1)
         return Text(text, no_wrap=True, overflow="ellipsis")
 
     with Live(console=console, get_renderable=line, refresh_per_second=_PER_SECOND, transient=True):
@@ -51,24 +114,25 @@ def _drawn(watched: Watched) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(watched: Watched) -> Iterator[None]:
+def _log(progress: Progress) -> Iterator[None]:
+    """A log line now and then."""
     over = threading.Event()
 
-    def tell() -> None:
+    def log() -> None:
         while not over.wait(LINE_EVERY_S):
-            standing = watched.standing()
+            standing = progress.standing()
             facts = (_done(standing), *_facts(standing), _where(standing))
             log_progress(" · ".join(" ".join(fact.split()) for fact in facts))
 
-    teller = threading.Thread(target=tell, name="cb-progress", daemon=True)
-    with contextlib.suppress(RuntimeError):  # where no thread can be started, nothing is told
-        teller.start()
+    logger = threading.Thread(target=log, name="cb-progress", daemon=True)
+    with contextlib.suppress(RuntimeError):  # without a thread, there are no lines
+        logger.start()
     try:
         yield
     finally:
         over.set()
-        if teller.is_alive():
-            teller.join(_LONGEST_WAIT_S)  # so that no line comes after what follows the run
+        if logger.is_alive():
+            logger.join(_LONGEST_WAIT_S)  # so that no line comes after the report
 
 
 def fitted(standing: Standing, columns: int) -> str:

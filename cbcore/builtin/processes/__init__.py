@@ -49,7 +49,7 @@ class Processes:
 
     def open(self, recipe: Recipe, *, workers: int | None) -> Crew:
         """Start the processes; they get ready by themselves."""
-        from cbcore.processes._crew import ProcessCrew
+        from cbcore.builtin.processes._crew import ProcessCrew
 
         asked = [n for n in (self.workers, workers) if n is not None]
         size = min(asked) if asked else _processors()

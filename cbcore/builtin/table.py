@@ -1,7 +1,4 @@
-"""The reports that need no plugin: a plain table, and the result as JSON.
-
-Where an installed plugin offers a reporter of the same name, that one is meant.
-"""
+"""The plain table of a result. A plugin that offers a reporter `table` replaces it."""
 
 from __future__ import annotations
 
@@ -10,20 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cbcore.results import EvalResult, EvalRow
 from cbcore.texts import visible
 
-__all__: tuple[str, ...] = ()  # found by their names, as all reporters are
-
 _BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
-
-
-class JsonReport:
-    """Whole result as one JSON document that cb can read back."""
-
-    name = "json"
-    extension = "json"
-
-    def render(self, result: EvalResult) -> str:
-        """Rows, summary, timing, problems and configuration."""
-        return result.to_json()
 
 
 class PlainTable:
