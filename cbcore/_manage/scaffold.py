@@ -134,6 +134,7 @@ def write(project: Project, output_dir: Path) -> Path:
     project.check_texts()
     folder = _new_folder(project, output_dir)
     answers = {**attrs.asdict(project, filter=_is_asked), "__cbcore": core_range()}
+    answers["__plural"] = names.plural(project.kind)
     if project.brought_by:
         answers["__also"] = project.brought_by
     parts = {project.kind: project.template} if project.template is not None else {}

@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Write a new plugin: a package with one working component to make your own.
 
-    KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, memory, extension
-    (a flag of `cb run`), command, observer, or one of plugins that has a template. NAME is what the component will be called, in lower case with hyphens; the package
-    is called cb-NAME. What is not given as an option is asked for.
+    KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, extension (a
+    flag of `cb run`), command, observer, or a kind of a plugin that has a template. NAME is what
+    the component will be called, in lower case with hyphens; the package is called cb-NAME. What is not given as an option is asked for.
     """
     chosen = {option: value for option, value in given.items() if value is not None}
     name = scaffold.component_name(name)

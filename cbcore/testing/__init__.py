@@ -10,7 +10,7 @@ module or the top-most conftest.py adds the fixtures `cb_runner` and `tmp_plugin
 this package does not import pytest. It holds no tests to rewrite: PYTEST_DONT_REWRITE.
 """
 
-from cbcore.testing._cases import Given
+from cbcore.testing._cases import Case, Given
 from cbcore.testing._checking import check_plugin
 from cbcore.testing._fakes import (
     AsyncFakeSystem,
@@ -26,10 +26,12 @@ from cbcore.testing._fakes import (
 )
 from cbcore.testing._hosts import catalog_from
 from cbcore.testing._report import Report, Verdict
+from cbcore.testing._rule import Unchecked, rule
 
 __all__ = [
     "AsyncFakeSystem",
     "BrokenDataset",
+    "Case",
     "FakeDataset",
     "FakeEvaluator",
     "FakeSystem",
@@ -39,10 +41,12 @@ __all__ = [
     "MutatingSystem",
     "Report",
     "SlowSystem",
+    "Unchecked",
     "Verdict",
     "WrongSystem",
     "catalog_from",
     "check_plugin",
+    "rule",
 ]
 
 pytest_plugins = ["cbcore.testing.fixtures"]

@@ -15,7 +15,7 @@ from cbcore.plugins._imports import import_each
 from cbcore.testing._cases import Case, Given, check_given, given_for
 from cbcore.testing._offline import no_network
 from cbcore.testing._report import Report, Verdict
-from cbcore.testing._rule import RULES, rules_for
+from cbcore.testing._rule import RULES, load_rules, rules_for
 from cbcore.testing._subjects import Subject, subject_of
 
 for _name in (
@@ -27,7 +27,6 @@ for _name in (
     "metrics",
     "reporters",
     "executors",
-    "memories",
     "identity",
 ):
     importlib.import_module(f"cbcore.testing._rules.{_name}")  # which registers its rules
@@ -71,6 +70,8 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
     if not subject.plugin.is_usable:
         return
     components = subject.host.components()
+    for name in dict.fromkeys(component.kind for component in components):
+        load_rules(subject.host.kind(name))
     check_given(examples, components, RULES)
     for component in components:
         target = component.target

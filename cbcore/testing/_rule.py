@@ -6,12 +6,14 @@ it passes, or an `Unchecked`, when something outside the component kept it from 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
 
 from cbcore.boundary import contained
+from cbcore.kinds import Kind
 from cbcore.testing._report import Status, Verdict
 
 _MOST_PROBLEMS = 3
@@ -66,6 +68,12 @@ class Rule:
 RULES: dict[str, Rule] = {}
 """Every rule by its id."""
 
+USES: dict[str, Callable[[Any], Any]] = {}
+"""For the kinds whose outputs are stored: a function that uses a component once."""
+
+STORED = "stored"
+"""Stands for every kind in `USES` among the kinds of a rule."""
+
 
 def rule(rule_id: str, *kinds: str) -> Callable[[Check], Check]:
     """Make a function a rule for these kinds of component."""
@@ -79,4 +87,12 @@ def rule(rule_id: str, *kinds: str) -> Callable[[Check], Check]:
 
 def rules_for(kind: str) -> list[Rule]:
     """The rules that apply to a kind of component, in order."""
-    return [known for known in RULES.values() if kind in known.kinds]
+    kinds = {kind, STORED} if kind in USES else {kind}
+    return [known for known in RULES.values() if not kinds.isdisjoint(known.kinds)]
+
+
+def load_rules(kind: Kind) -> None:
+    """Import the rules that a plugin brings for its kind."""
+    if kind.rules:
+        module = importlib.import_module(kind.rules)
+        USES[kind.name] = module.use

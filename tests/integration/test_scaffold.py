@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cb_memory.kinds import MEMORY
 from cbcore import names
 from cbcore._manage.scaffold import LICENSES, MAX_LENGTH, Project, known_kinds, write
 from cbcore.exceptions import UsageError
@@ -160,6 +161,8 @@ def test_style_does_not_depend_on_the_name(tmp_path, name):
     """The linter and the formatter find nothing to change, be the name short or long."""
     for kind in KINDS:
         write(Project(kind=kind, name=name), tmp_path / kind)
+    memory = Project(kind="memory", name=name, template=MEMORY.template, brought_by="cb-memory")
+    write(memory, tmp_path / "memory")
     run(sys.executable, "-m", "ruff", "check", "--no-cache", ".", cwd=tmp_path)
     run(sys.executable, "-m", "ruff", "format", "--no-cache", "--diff", ".", cwd=tmp_path)
 
@@ -328,8 +331,8 @@ def test_a_kind_that_a_plugin_brings_can_bring_its_template(workplace):
             "from cbcore.kinds import Kind\n"
             "RIDDLE = Kind(name='riddle', offer='riddles', target='It asks.', methods=('ask',),\n"
             "    template=Path(__file__).parent / 'template')\n",
-            "cb_riddling/template/component.py": "class {{ cookiecutter.__class }}: ...\n",
-            "cb_riddling/template/test_component.py": "NAME = '{{ cookiecutter.__name }}'\n",
+            "cb_riddling/template/component.py.jinja": "class {{ cookiecutter.__class }}: ...\n",
+            "cb_riddling/template/test_component.py.jinja": "NAME = '{{ cookiecutter.__name }}'\n",
             "cb_riddling/template/usage.md": "Ask it.\n",
         },
     )
@@ -437,7 +440,7 @@ USES = {
 """For each kind a run that uses it beside first-party plugins, and how its result shows that."""
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[*KINDS, "memory"])
 def installed(request, environment):
     """A project of each kind, generated and installed as its author would."""
     folder, python = environment

@@ -12,7 +12,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results "
-    "boundary contexts deprecations introspection lazy records memory plain runconfig secrets texts stats "
+    "boundary contexts deprecations introspection lazy records plain runconfig secrets texts stats "
     "workers",
     "toolbox": "columns sent spending identity tokens timing chains usercode "
     "trust bounded_yaml files remote reports likelihood processes "

@@ -14,13 +14,16 @@ from cbcore.introspection import parameters_of
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
 from cbcore.testing._cases import Case
-from cbcore.testing._rule import Note, Unchecked, rule
+from cbcore.testing._rule import STORED, USES, Note, Unchecked, rule
 from cbcore.testing._rules.evaluators import try_score
-from cbcore.testing._rules.memories import try_fed
 from cbcore.testing._rules.systems import try_process
 
 _CANARY = "conformance canary 7f3a"
 """A secret that looks like none, so that only its parameter's name gives it away."""
+
+
+USES["system"] = lambda case: try_process(case, samples.example())
+USES["evaluator"] = lambda case: try_score(case, samples.pairs()[0])
 
 
 def _identity(case: Case, value: Any) -> bytes:
@@ -29,7 +32,7 @@ def _identity(case: Case, value: Any) -> bytes:
     return identity_of(value, record=record)
 
 
-@rule("identity-stable", "system", "evaluator", "memory")
+@rule("identity-stable", STORED)
 def stable(case: Case) -> Iterator[str]:
     """Equal parameters give an equal identity, before and after use."""
     made, other = case.make(), case.make()
@@ -38,24 +41,18 @@ def stable(case: Case) -> Iterator[str]:
     except UnidentifiableError as error:
         yield f"declare `identity`, else nothing of it is stored: {error}"
         return
-    is_system = case.component.kind in ("system", "memory")
-    if is_system and made.name != other.name:
-        return  # told by `system-name-stable`, or by `memory-name-stable`
+    if case.kind.is_tested and made.name != other.name:
+        return  # told by `system-name-stable` and its like
     if before != twin:
         yield "two instances with the same parameters differ: keep what is random out of attributes"
         return
-    if case.component.kind == "memory":
-        try_fed(case, case.value)
-    elif is_system:
-        try_process(case, samples.example())
-    else:
-        try_score(case, samples.pairs()[0])
-    renamed = is_system and case.value.name != made.name
+    USES[case.component.kind](case)
+    renamed = case.kind.is_tested and case.value.name != made.name
     if not renamed and _identity(case, case.value) != before:
         yield "it is another after it was used: keep counters and caches in private attributes"
 
 
-@rule("identity-distinguishes", "system", "evaluator", "memory")
+@rule("identity-distinguishes", STORED)
 def distinguishes(case: Case) -> Iterator[str]:
     """Another value of a parameter gives another identity."""
     try:
@@ -75,10 +72,7 @@ def distinguishes(case: Case) -> Iterator[str]:
         yield Note(f"not varied, for want of another value: {refused}")
 
 
-@rule(
-    "secrets-hidden",
-    *("system", "evaluator", "dataset", "metric", "reporter", "executor", "memory"),
-)
+@rule("secrets-hidden", STORED, "dataset", "metric", "reporter", "executor")
 def hidden(case: Case) -> Iterator[str]:
     """A secret parameter shows neither in `repr` nor in what a result records."""
     names = [p.name for p in parameters_of(case.target) if is_secret_name(p.name)]

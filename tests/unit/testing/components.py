@@ -8,15 +8,12 @@ import pickle
 import random
 import socket
 import threading
-import weakref
 from html import escape
-from typing import ClassVar
 
 import attrs
 
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.builtin.processes import Processes
-from cbcore.memory import IngestResult, QueryResult, Retrieved
 from cbcore.plain import json_safe
 from cbcore.testing._benches import TrialBench, TrialKit
 from cbcore.workers import Reply
@@ -704,125 +701,7 @@ class AlwaysOne(Tokenizer):
 # -- the table -----------------------------------------------------------------------------------
 
 
-class Memory:
-    """Gives back the last of what it was told that fits."""
-
-    name = "memory"
-
-    def __init__(self, most: int = 10):
-        self.most = most
-        self._items = []
-
-    def reset(self):
-        self._items = []
-
-    def ingest(self, items):
-        self._items += items
-
-    def query(self, question, budget=None):
-        found, left = [], 10**6 if budget is None else budget
-        for item in reversed(self._items[-self.most :]):
-            left -= len(item.text.split())
-            if left < 0:
-                break
-            found.append(Retrieved(item.text, id=item.id))
-        return QueryResult(contexts=found)
-
-    def save(self, folder):
-        (folder / "items").write_bytes(pickle.dumps(self._items))
-
-    def load(self, folder):
-        self._items = pickle.loads((folder / "items").read_bytes())
-
-
-class AsyncMemory:
-    """Waits for what it does, and answers by itself."""
-
-    name = "async-memory"
-
-    def __init__(self):
-        self._said = ""
-
-    async def reset(self):
-        self._said = ""
-
-    async def ingest(self, items):
-        self._said += " ".join(item.text for item in items)
-        return IngestResult(usage={"prompt_tokens": 3, "completion_tokens": 1})
-
-    async def query(self, question, budget=None):
-        return self._said
-
-
-class Numbers(Memory):
-    """Returns what is no answer."""
-
-    def query(self, question, budget=None):
-        return 42
-
-
-class Leaks(Memory):
-    """Keeps what every instance was told in one place, but forgets its own."""
-
-    _all: ClassVar = {}
-
-    def reset(self):
-        Leaks._all = {key: v for key, v in Leaks._all.items() if v[0]() not in (None, self)}
-        super().reset()
-
-    def ingest(self, items):
-        super().ingest(items)
-        Leaks._all[id(self)] = (weakref.ref(self), self._items)
-
-    def query(self, question, budget=None):
-        if budget is not None:
-            return super().query(question, budget)
-        told = " ".join(item.text for _, items in Leaks._all.values() for item in items)
-        return QueryResult(answer=told)
-
-
-class Remembers(Memory):
-    """Does not forget."""
-
-    def reset(self):
-        pass
-
-
-class Lavish(Memory):
-    """Has no eye for budgets."""
-
-    def query(self, question, budget=None):
-        return super().query(question, None)
-
-
-class LoadsNothing(Memory):
-    """Writes a snapshot that it cannot use."""
-
-    def load(self, folder):
-        self._items = []
-
-
-class OnlySaves(Memory):
-    """Has one half of a snapshot."""
-
-    @property
-    def load(self):
-        raise AttributeError("load")
-
-
-class CountedMemory(Memory):
-    """Is called otherwise each time."""
-
-    _made = itertools.count()
-
-    def __init__(self):
-        super().__init__()
-        self.name = f"memory-{next(self._made)}"
-
-
 GOOD = [
-    ("memory", Memory),
-    ("memory", AsyncMemory),
     ("evaluator", Evaluator),
     ("evaluator", GoodBatch),
     ("evaluator", AsyncEvaluator),
@@ -844,13 +723,6 @@ GOOD = [
 ]
 
 WRONG = [
-    ("memory-answers", "memory", Numbers, "a QueryResult or a text from query(), not a int"),
-    ("memory-isolated", "memory", Leaks, "a memory knows what only another was told"),
-    ("memory-forgets", "memory", Remembers, "it still knows what it was told before"),
-    ("memory-budget", "memory", Lavish, "words for 12 tokens"),
-    ("memory-snapshot", "memory", LoadsNothing, "answer alike before save() and after load()"),
-    ("memory-snapshot", "memory", OnlySaves, "it has only save()"),
-    ("memory-name-stable", "memory", CountedMemory, "are called 'memory-"),
     ("evaluator-emits", "evaluator", UndeclaredScore, "add 'extra' to `emits`"),
     ("evaluator-emits", "evaluator", NeverReturned, "never returned 'never'"),
     ("evaluator-emits", "evaluator", EmitsNothing, "declare `emits`, the names of its scores: exact"),

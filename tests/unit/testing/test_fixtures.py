@@ -138,6 +138,7 @@ def test_the_public_names():
     assert cbcore.testing.__all__ == [
         "AsyncFakeSystem",
         "BrokenDataset",
+        "Case",
         "FakeDataset",
         "FakeEvaluator",
         "FakeSystem",
@@ -147,10 +148,12 @@ def test_the_public_names():
         "MutatingSystem",
         "Report",
         "SlowSystem",
+        "Unchecked",
         "Verdict",
         "WrongSystem",
         "check_plugin",
         "host_from",
+        "rule",
     ]
     for name in cbcore.testing.__all__:
         assert hasattr(cbcore.testing, name)

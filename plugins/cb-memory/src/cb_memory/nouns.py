@@ -1,6 +1,6 @@
 """What a memory system is fed with, asked, and answers: the nouns of `MemorySystem`.
 
-    from cbcore.memory import QueryResult, Retrieved
+    from cb_memory import QueryResult, Retrieved
 
     class Last:
         name = "last"
@@ -21,7 +21,7 @@ import functools
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
@@ -36,6 +36,7 @@ __all__ = (
     "History",
     "IngestResult",
     "Item",
+    "MemorySystem",
     "QueryResult",
     "Question",
     "Retrieved",
@@ -268,3 +269,33 @@ def by_session(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         if position == len(items) or items[position].session != items[begin].session:
             yield items[begin:position]
             begin = position
+
+
+@runtime_checkable
+class MemorySystem(Protocol):
+    """A system that is fed with a history and then asked about it.
+
+    One instance serves one history: `reset`, then `ingest` session by session in their order,
+    then `query`. Histories run beside each other, each with an instance of its own. Any of the
+    methods may be `async`.
+
+    With `save(folder)` and `load(folder)` it writes what it knows into an empty folder and reads
+    it back, so that a run that was interrupted does not feed it twice. With `warm_up()` it loads
+    what only its first call would, and with `close()` it lets go of what it holds.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def reset(self) -> Any:
+        """Forget everything."""
+
+    def ingest(self, items: Sequence[Item]) -> Any:
+        """Take in turns, documents, events or declarations. Returns an `IngestResult` or None."""
+
+    def query(self, question: str, budget: int | None = None) -> Any:
+        """Answer from what was taken in, from at most `budget` tokens of it.
+
+        Returns a `QueryResult`, or just the answer. The question is a `Question`, which knows
+        when it is asked.
+        """

@@ -1,4 +1,4 @@
-"""Memories: what they return, that they forget, and that none knows what another was told."""
+"""Rules for memories: what they return, that they forget, and that no instance knows another's items."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Question, Retrieved
 from cbcore.boundary import contained
 from cbcore.exceptions import RunError, UsageError
-from cbcore.memory import ConversationTurn, IngestResult, Item, QueryResult, Question, Retrieved
-from cbcore.testing._cases import Case
-from cbcore.testing._rule import Unchecked, rule
+from cbcore.testing import Case, Unchecked, rule
 
 _CODE_WORDS = ("quillfeather", "ottermarsh")
 """Words that no model and no other history would come up with, one for each of two histories."""
@@ -64,11 +63,11 @@ def _asked(case: Case, memory: Any, budget: int | None = None) -> Any:
     return case.outcome(memory.query, Question(_QUESTION, "2024-05-02T10:00"), budget)
 
 
-def try_fed(case: Case, memory: Any) -> Any:
-    """What comes of feeding it and asking it, or the exception in its place."""
+def use(case: Case) -> BaseException | None:
+    """Feed it and query it once. Returns the exception that it raised."""
     with contained() as tried:
-        _fed(case, memory, _CODE_WORDS[0])
-        return _asked(case, memory)
+        _fed(case, case.value, _CODE_WORDS[0])
+        _asked(case, case.value)
     return tried.error
 
 
@@ -170,7 +169,7 @@ def snapshot(case: Case) -> Iterator[str]:
         case.outcome(other.load, Path(folder))
         after = _texts(_asked(case, other))
     if tried.error is not None:
-        if not isinstance(try_fed(case, case.value), BaseException):
+        if use(case) is None:
             yield f"save into an empty folder and load from it: it raised {tried.reason}"
     elif before != after:
         yield "answer alike before save() and after load()"
@@ -184,6 +183,6 @@ def name_stable(case: Case) -> Iterator[str]:
     if one != other:
         yield f"two instances with the same parameters are called {one!r} and {other!r}"
         return
-    try_fed(case, case.value)
+    use(case)
     if case.value.name != one:
         yield f"its name changed from {one!r} to {case.value.name!r} by being used"

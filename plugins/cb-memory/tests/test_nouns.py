@@ -7,20 +7,20 @@ import pickle
 
 import pytest
 
-from cbcore.exceptions import DataError
-from cbcore.memory import (
+from cb_memory.nouns import (
     ConversationTurn,
     Declaration,
     DocumentChunk,
     Event,
     History,
+    MemorySystem,
     Question,
     Retrieved,
     by_session,
     item_from,
 )
+from cbcore.exceptions import DataError
 from cbcore.plain import canonical_bytes
-from cbcore.protocols import MemorySystem
 
 
 def turns(n, session=""):
