@@ -39,7 +39,7 @@ class Kind:
       `test_component.py.jinja` and `usage.md`, as in the template of the core. None where there is
       nothing to start from.
     - `rules`: a module that the conformance kit imports before it checks such a component. It
-      registers rules with `cbcore.testing.rule`; its function `use(case)` uses a component once,
+      registers rules with `cb_testing.rule`; its function `use(case)` uses a component once,
       for the rules about identity.
     - `is_tested`: a run tests these components, so `name=` renames them in results and a run
       needs data besides them.

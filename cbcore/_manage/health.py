@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import cbcore
+from cb_testing.inspection import Report
+from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
 from cbcore import names
-from cbcore._manage.rules import Finding, check_distribution
-from cbcore.plugins._inspection import Report
-from cbcore.plugins.catalog import Catalog, Plugin, find_conflicts
+from cbcore.plugins.catalog import Catalog, Plugin
 from cbcore.plugins.descriptions import cache_file
 from cbcore.plugins.installed import CORE, Distribution, installed_version, iter_distributions
 
@@ -60,7 +60,7 @@ def diagnose(
     ]
     told = {(f.subject, f.problem) for f in found}
     found += [f for f in _plugins(host.plugins, reports) if (f.subject, f.problem) not in told]
-    found += name_conflicts(host)
+    found += find_name_conflicts(host.plugins)
     found += _copies(ours)
     found += _leftovers(distributions)
     found += _unwritable([cache_file().parent, *folders])
@@ -82,19 +82,6 @@ def _plugins(plugins: Sequence[Plugin], reports: Mapping[str, Report]) -> Iterat
                 f"importing it took {import_ms / 1000:.1f} s",
                 "its author should import what is heavy where it is used",
             )
-
-
-def name_conflicts(host: Catalog) -> Iterator[Finding]:
-    """Names that more than one plugin claims, of which the subject names all."""
-    for (kind, name), owners in find_conflicts(host.plugins).items():
-        choices = " or ".join(f"{owner}/{name}" for owner in owners)
-        yield Finding(
-            "name-conflict",
-            "error",
-            ", ".join(owners),
-            f"both offer {names.with_article(kind)} called {name!r}",
-            f"write {choices}, or disable one of them with --no-plugin",
-        )
 
 
 def _copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:

@@ -25,9 +25,9 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     """
     from pathlib import Path
 
+    from cb_testing.inspection import Report, try_plugins
     from cbcore._manage.health import diagnose, environment
     from cbcore.cli._text import echo_json
-    from cbcore.plugins._inspection import Report, try_plugins
     from cbcore.request import DEFAULT_CACHE_DIR
 
     host = settings.host()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cbcore.cli import CommandGroup
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
-from cbcore.cli.check_plugins import check
 from cbcore.cli.lock_plugins import lock, sync
 
 if TYPE_CHECKING:
@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from cbcore.plugins.catalog import Catalog, Plugin
 
 
-@click.group("plugins", short_help="Find, show, check, explain and lock plugins.")
+@click.group(
+    "plugins",
+    cls=CommandGroup,
+    prefix="plugins-",
+    short_help="Find, show, explain and lock plugins.",
+)
 @shared_options
 def command() -> None:
     """Find, show, check, explain and lock plugins. `cb list-plugins` lists those installed."""
 
 
-command.add_command(check)
 command.add_command(lock)
 command.add_command(sync)
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 import pytest
 
 from cb_memory import IngestResult, QueryResult, Retrieved, conformance
+from cb_testing import check_plugin
 from cbcore import Component
-from cbcore.testing import check_plugin
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "conformance.md"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Question, Retrieved
+from cb_testing import Case, Unchecked, rule
 from cbcore.boundary import contained
 from cbcore.exceptions import RunError, UsageError
-from cbcore.testing import Case, Unchecked, rule
 
 _CODE_WORDS = ("quillfeather", "ottermarsh")
 """Words that no model and no other history would come up with, one for each of two histories."""
