@@ -63,25 +63,23 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
 
 def _check_system(text: str, host: Catalog) -> None:
     """Refuse what could not be run. Own code is not looked at: it may not be written yet."""
-    from cbcore.registry import registry
     from cbcore.specs import parse_chain
 
     for stage in parse_chain(text):
         if stage.name != "py":
-            registry.get("system", stage.name, host=host)
+            host.find("system", stage.name)
 
 
 def _check_dataset(text: str, host: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
-    from cbcore.registry import registry
     from cbcore.specs import parse_dataset
 
     spec = parse_dataset(text)
     if spec.name == "py":
         return
     if spec.name != "file":
-        registry.get("dataset", spec.name, host=host)
+        host.find("dataset", spec.name)
     elif not Path(file := spec.config or "").expanduser().is_file():
         beside = [str(path) for path in sorted(Path(file).parent.glob("*")) if path.is_file()]
         raise UsageError(
@@ -92,11 +90,10 @@ def _check_dataset(text: str, host: Catalog) -> None:
 def _benchmark(host: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
     from cbcore._manage.starting import Benchmark
     from cbcore.exceptions import CBError
-    from cbcore.registry import registry
 
     def installed(kind: str, name: str) -> bool:
         try:
-            registry.get(kind, name, host=host)
+            host.find(kind, name)
         except CBError:  # broken or absent: nothing to start with
             return False
         return True

@@ -69,7 +69,7 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
     yield RULES["hooks-match"].apply(subject, "plugin")
     if not subject.plugin.is_usable:
         return
-    components = subject.host.components()
+    components = subject.plugin.components
     for name in dict.fromkeys(component.kind for component in components):
         load_rules(subject.host.kind(name))
     check_given(examples, components, RULES)
