@@ -18,8 +18,8 @@ from cb_testing import (
     MutatingSystem,
     SlowSystem,
     WrongSystem,
-    _fakes,
     check_plugin,
+    fakes,
 )
 from cbcore import evaluate
 from cbcore.exceptions import MissingScoreError, RunStoppedError
@@ -102,7 +102,7 @@ def test_a_slow_system_takes_as_long_as_the_test_wants():
 
 def test_a_slow_system_that_nobody_releases_fails_instead_of_hanging(monkeypatch):
     """A test with a mistake ends."""
-    monkeypatch.setattr(_fakes, "_WAIT_S", 0.01)
+    monkeypatch.setattr(fakes, "_WAIT_S", 0.01)
     with pytest.raises(TimeoutError, match="no test released"):
         SlowSystem().process({})
     with pytest.raises(TimeoutError, match="2 calls never waited"):

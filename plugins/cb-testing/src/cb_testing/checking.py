@@ -58,7 +58,7 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
         if not found.ok:
             return
     if subject.modules:
-        imports = import_each(subject.modules, before=("cb_testing",))
+        imports = import_each(subject.modules, before=(__name__,))
         unimportable = {done.name for done in imports if done.problem}
         for rule_id in ("import-works", "import-light", "import-silent"):
             yield RULES[rule_id].apply(imports, "plugin")
