@@ -135,7 +135,7 @@ def test_all_plugins_are_checked_without_a_name(workplace: Workplace) -> None:
     """Not those that are off, and not the core; one failure is enough for CI."""
     write_system(workplace.site, "cb-off", "off")
     workplace.install("cb-raises-on-import")
-    only = ("cb-metrics", "cb-raises-on-import")
+    only = ("cb-metrics", "cb-raises-on-import", "cb-testing")
 
     code, reports = checked(workplace, *(f"--only-plugin={name}" for name in only))
 
@@ -143,6 +143,7 @@ def test_all_plugins_are_checked_without_a_name(workplace: Workplace) -> None:
     assert {name: report["ok"] for name, report in reports.items()} == {
         "cb-metrics": True,
         "cb-raises-on-import": False,
+        "cb-testing": True,
     }
 
 
