@@ -13,8 +13,9 @@ from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
 
 if TYPE_CHECKING:
+    import pluggy
+
     from cbcore.memory import Item
-    from cbcore.plugins.manager import HookManager
     from cbcore.runconfig import RunConfig
     from cbcore.workers import Batch, Recipe, Reply
 
@@ -319,7 +320,7 @@ class Run(Protocol):
 
     run_id: str
     config: RunConfig
-    hooks: HookManager
+    hooks: pluggy.PluginManager
     show_progress: bool
 
     @property

@@ -63,9 +63,8 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
         unimportable = {done.name for done in imports if done.problem}
         for rule_id in ("import-works", "import-light", "import-silent"):
             yield RULES[rule_id].apply(imports, "plugin")
-        if unimportable & {
-            target.partition(":")[0] for target in subject.plugin.hook_modules.values()
-        }:
+        targets = map(str, subject.plugin.hook_modules.values())
+        if unimportable & {target.partition(":")[0] for target in targets}:
             return  # what it offers cannot be known
     yield RULES["hooks-match"].apply(subject, "plugin")
     if not subject.plugin.is_usable:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cbcore._manage import scaffold
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
-from cbcore.plugins.catalog import Plugin, State, set_aside
+from cbcore.plugins.catalog import Plugin, State
 from cbcore.plugins.versions import satisfies
 from tests.tables import check_each
 
@@ -166,7 +166,7 @@ def test_a_component_of_another_kind_may_have_the_name(tmp_path):
 def test_a_component_of_a_plugin_that_is_switched_off_counts(tmp_path):
     """It may be switched on again."""
     disabled = plugin("evaluator", "my-toxicity")
-    set_aside(disabled, State.DISABLED, "switched off")
+    disabled.set_aside(State.DISABLED, "switched off")
     with pytest.raises(UsageError, match="taken"):
         scaffold.check_possible(project(), tmp_path, [disabled])
 

@@ -149,8 +149,8 @@ def test_the_public_names():
         "SlowSystem",
         "Verdict",
         "WrongSystem",
+        "catalog_from",
         "check_plugin",
-        "host_from",
     ]
     for name in cbcore.testing.__all__:
         assert hasattr(cbcore.testing, name)

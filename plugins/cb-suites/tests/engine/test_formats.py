@@ -17,7 +17,7 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.testing import host_from
+from cbcore.testing import catalog_from
 
 CITIES = ("Rome", "Paris", "New York", "York")
 DOC = Document({}, "Capital of France?", CITIES, ("Paris",))
@@ -166,7 +166,7 @@ def test_a_format_takes_parameters_and_refuses_others():
 
 def offering(**formats):
     """A host with a plugin for each list of formats."""
-    return host_from(*([format_component(n, t) for n, t in named] for named in formats.values()))
+    return catalog_from(*([format_component(n, t) for n, t in named] for named in formats.values()))
 
 
 def format_component(name, target):
