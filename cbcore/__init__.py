@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from cbcore.api import render as render
     from cbcore.components import Component as Component
     from cbcore.components import Owner as Owner
-    from cbcore.events import RowFinished as RowFinished
-    from cbcore.events import RunFinished as RunFinished
-    from cbcore.events import RunStarted as RunStarted
     from cbcore.exceptions import CBError as CBError
     from cbcore.exceptions import DataError as DataError
     from cbcore.exceptions import MissingScoreError as MissingScoreError
-    from cbcore.hookspecs import PLUGIN_API as PLUGIN_API
     from cbcore.hookspecs import hookimpl as hookimpl
     from cbcore.results import EvalResult as EvalResult
     from cbcore.results import EvalRow as EvalRow
@@ -38,13 +34,9 @@ _HOMES = {
     "evaluate": "api",
     "Component": "components",
     "Owner": "components",
-    "RowFinished": "events",
-    "RunFinished": "events",
-    "RunStarted": "events",
     "CBError": "exceptions",
     "DataError": "exceptions",
     "MissingScoreError": "exceptions",
-    "PLUGIN_API": "hookspecs",
     "hookimpl": "hookspecs",
     "EvalResult": "results",
     "EvalRow": "results",

@@ -15,7 +15,7 @@ from cbcore._build.remaking import remade_metric
 from cbcore._run.parts import StoredSystem
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
-from cbcore.plugins._host import default_host
+from cbcore.plugins.catalog import default_catalog
 from cbcore.request import Request
 from cbcore.request._compose import compose
 from cbcore.request._options import options_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from cbcore._store.records import RunRecord
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
     from cbcore.results import EvalResult
     from cbcore.runconfig import RunConfig
 
@@ -142,10 +142,7 @@ async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
 
 def execute(request: Request, *, progress: bool = True) -> EvalResult:
     """Compose and run a request, with a live display when there is a terminal to show it on."""
-    from cbcore._run.progress import live
-
-    with live(enabled=progress) as observers:
-        return compose(request, observers=observers).execute()
+    return compose(request, progress=progress).execute()
 
 
 def rescore(
@@ -153,7 +150,7 @@ def rescore(
     evaluators: Sequence[Any],
     *,
     cache_dir: str | Path,
-    host: PluginHost,
+    host: Catalog,
     argv: Sequence[str] | None = None,
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called.
@@ -218,7 +215,7 @@ def _settings_of_plugins(settings: Any) -> dict[str, Any]:
         return {}
     from cbcore._build.extending import by_word, settings_of
 
-    brought = by_word(settings_of(default_host().plugins))
+    brought = by_word(settings_of(default_catalog().plugins))
     for name in unknown:
         if name not in brought:
             suggestion = hint(name, [*known, *brought], "", lead=". ", shown=repr)
@@ -236,17 +233,17 @@ def _datasets(dataset: Any) -> list[Any]:
 
 def render(result: EvalResult, reporter: str = "html") -> str:
     """A result as the text of an installed reporter, named as for `--output`."""
-    part = Builder(default_host()).build("reporter", reporter)
+    part = Builder(default_catalog()).build("reporter", reporter)
     if not hasattr(part.value, "render"):
         raise ResultError(f"the format {part.name!r} is not text: it can only write a file")
     document: str = part.value.render(result)
     return blot(document)
 
 
-def metrics_of(config: RunConfig, host: PluginHost | None = None) -> list[Any]:
+def metrics_of(config: RunConfig, host: Catalog | None = None) -> list[Any]:
     """The metrics that a result records, made again by the plugins that are installed.
 
     Raises `ResultError` where one cannot be made.
     """
-    builder = Builder(host or default_host())
+    builder = Builder(host or default_catalog())
     return [remade_metric(builder, record) for record in config.get("metrics") or ()]

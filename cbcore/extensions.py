@@ -27,15 +27,14 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._run.work import UnusableExample, readable
-from cbcore.plugins._known import packages_offering
-from cbcore.plugins._memory import cache_folder
+from cbcore.plugins.descriptions import cache_folder
 from cbcore.request._options import INTEGER, NUMBER, PATH, TEXT, Option
 from cbcore.results import EvalRow, Section
 
 if TYPE_CHECKING:
     from cbcore._build.builder import Builder
     from cbcore.components import Component
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
     from cbcore.request import Request
     from cbcore.trust import Stranger
 
@@ -54,7 +53,6 @@ __all__ = [
     "Source",
     "UnusableExample",
     "cache_folder",
-    "packages_offering",
     "readable",
 ]
 
@@ -115,7 +113,7 @@ class Setup:
     _stranger: Stranger | None = None
 
     @property
-    def host(self) -> PluginHost:
+    def host(self) -> Catalog:
         """The plugins of the run."""
         return self._builder.host
 

@@ -24,9 +24,8 @@ _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 class Kind:
     """A kind of component.
 
-    The entry-point group `cb.<names>` offers components of it, and so does the hook
-    `cb_<names>`, with the plural of its name, unless the kind is `static`: one whose components have to be known before any
-    code of a plugin runs.
+    The entry-point group `cb.<names>`, with the plural of its name, offers components of it.
+    Datasets, systems, evaluators, metrics and reporters can also be offered by a hook.
 
     - `offer`: what such components are, as the end of the sentence "Offer …".
     - `target`: what a component's target has to be or do, in one sentence.
@@ -36,8 +35,14 @@ class Kind:
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
-    - `template`: a folder with what `cb new` writes for it: `component.py`, `test_component.py`
-      and `usage.md`, as in the template of the core. None where there is nothing to start from.
+    - `template`: a folder with what `cb new` writes for it: `component.py.jinja`,
+      `test_component.py.jinja` and `usage.md`, as in the template of the core. None where there is
+      nothing to start from.
+    - `rules`: a module that the conformance kit imports before it checks such a component. It
+      registers rules with `cb_testing.rule`; its function `use(case)` uses a component once,
+      for the rules about identity.
+    - `is_tested`: a run tests these components, so `name=` renames them in results and a run
+      needs data besides them.
     - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
       bring, that is always `<name>_plugins`.
     """
@@ -48,10 +53,11 @@ class Kind:
     methods: tuple[str, ...] = ()
     is_named: bool = True
     problem: Callable[[Any], str | None] | None = None
-    static: bool = False
     is_value: bool = False
     example: str = ""
     template: Path | None = None
+    rules: str = ""
+    is_tested: bool = False
     recorded_as: str = attrs.field(
         default=attrs.Factory(lambda kind: f"{kind.name}_plugins", takes_self=True)
     )
@@ -78,11 +84,6 @@ def group_of(kind: str) -> str:
     return f"cb.{names.plural(kind)}"
 
 
-def hook_of(kind: str) -> str:
-    """The offering hook of a kind."""
-    return f"cb_{names.plural(kind).replace('-', '_')}"
-
-
 def _other_than(name: str) -> Callable[[Any], str | None]:
     """Say of everything but a value of that class what it should be."""
 
@@ -91,15 +92,6 @@ def _other_than(name: str) -> Callable[[Any], str | None]:
         return None if found == name else f"make it a value of the class {name}, not a {found}"
 
     return problem
-
-
-def _no_memory(value: Any) -> str | None:
-    """What a thing lacks to be a memory system; None if nothing."""
-    lacking = [m for m in ("reset", "ingest", "query") if not callable(getattr(value, m, None))]
-    if lacking:
-        return f"give it {' and '.join(f'{method}()' for method in lacking)}"
-    named = isinstance(getattr(value, "name", None), str)
-    return None if named else "give it a `name`, a text that is not empty"
 
 
 KINDS: dict[str, Kind] = {
@@ -120,6 +112,7 @@ KINDS: dict[str, Kind] = {
             offer="systems: context compressors, rerankers, readers, endpoints",
             target="It makes an object with `name` and `process` or `aprocess`.",
             methods=("process", "aprocess"),
+            is_tested=True,
             example="cb run --system {spec} --dataset hotpotqa:sample",
             recorded_as="systems",
         ),
@@ -166,17 +159,8 @@ KINDS: dict[str, Kind] = {
             name="command",
             offer="sub-commands of `cb`",
             target="It is a `click.Command`, or a function that returns one. A built-in command "
-            "cannot be replaced; one called `list-things` also answers `cb list things`. `cb --help` "
-            "imports no plugin, so it shows those of entry points.",
+            "cannot be replaced; one called `list-things` also answers `cb list things`.",
             example="cb {spec} --help",
-        ),
-        Kind(
-            name="memory",
-            offer="memory systems: fed with a history, then asked about it",
-            target="It makes an object with `name`, `reset`, `ingest` and `query`; see "
-            "`cbcore.memory`.",
-            problem=_no_memory,
-            example="cb run --memory {spec} --dataset locomo:sample",
         ),
         Kind(
             name="extension",
@@ -184,7 +168,6 @@ KINDS: dict[str, Kind] = {
             target="It makes a `cbcore.extensions.RunExtension` of the values that the flag was "
             "given.",
             methods=("set_up",),
-            static=True,
             example="cb run --system identity --{spec} VALUE",
         ),
         Kind(
@@ -192,7 +175,6 @@ KINDS: dict[str, Kind] = {
             offer="further flags of `cb run` for the extensions of the same plugin",
             target="It is a `cbcore.extensions.Option`.",
             problem=_other_than("Option"),
-            static=True,
             is_value=True,
             example="cb run --help",
         ),
@@ -201,16 +183,22 @@ KINDS: dict[str, Kind] = {
             offer="run files that `cb run NAME` finds without a path",
             target="It is a `cbcore.runfile.RunFile`.",
             problem=_other_than("RunFile"),
-            static=True,
             is_value=True,
             example="cb run {spec}",
+        ),
+        Kind(
+            name="directory",
+            offer="directories of packages, for the hint behind an unknown name",
+            target="It is a function that returns the packages which offer a component, called as "
+            "`target(kind, name)`.",
+            is_value=True,
+            is_named=False,
         ),
         Kind(
             name="kind",
             offer="kinds of components",
             target="It is a `cbcore.kinds.Kind`.",
             problem=_other_than("Kind"),
-            static=True,
             is_value=True,
         ),
     )

@@ -13,7 +13,9 @@ from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
 
 if TYPE_CHECKING:
-    from cbcore.memory import Item
+    import pluggy
+
+    from cbcore.runconfig import RunConfig
     from cbcore.workers import Batch, Recipe, Reply
 
 Example: TypeAlias = dict[str, Any]
@@ -277,31 +279,24 @@ class Executor(Protocol):
     def open(self, recipe: Recipe, *, workers: int | None) -> Crew: ...
 
 
-@runtime_checkable
-class MemorySystem(Protocol):
-    """A system that is fed with a history and then asked about it; `cbcore.memory` has the nouns.
+class Run(Protocol):
+    """A run that is under way, as the observing hooks get it.
 
-    One instance serves one history: `reset`, then `ingest` session by session in their order,
-    then `query`. Histories run beside each other, each with an instance of its own. Any of the
-    methods may be `async`.
-
-    With `save(folder)` and `load(folder)` it writes what it knows into an empty folder and reads
-    it back, so that a run that was interrupted does not feed it twice. With `warm_up()` it loads
-    what only its first call would, and with `close()` it lets go of what it holds.
+    `config` is the configuration that the result records, `total` the number of rows to come if
+    the datasets have a length, and `failures` maps datasets that ended early to their reason.
+    `hooks` are those of this run: register an object with hooks of its own to keep state.
     """
 
+    run_id: str
+    config: RunConfig
+    hooks: pluggy.PluginManager
+    show_progress: bool
+
     @property
-    def name(self) -> str: ...
+    def system_names(self) -> Sequence[str]: ...
 
-    def reset(self) -> Any:
-        """Forget everything."""
+    @property
+    def total(self) -> int | None: ...
 
-    def ingest(self, items: Sequence[Item]) -> Any:
-        """Take in turns, documents, events or declarations. Returns an `IngestResult` or None."""
-
-    def query(self, question: str, budget: int | None = None) -> Any:
-        """Answer from what was taken in, from at most `budget` tokens of it.
-
-        Returns a `QueryResult`, or just the answer. The question is a `Question`, which knows
-        when it is asked.
-        """
+    @property
+    def failures(self) -> Mapping[str, str]: ...

@@ -11,7 +11,7 @@ from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
 from cbcore.plain import json_safe
-from cbcore.plugins._origins import origin_of
+from cbcore.plugins.origins import origin_of
 from cbcore.secrets import blot, visible
 
 __all__ = ("describe",)
@@ -43,7 +43,7 @@ def describe(
     }
     described["digest"] = digest({k: v for k, v in described.items() if k != "name"})
     if owner is not None:
-        origin = origin_of(owner.distribution, owner.version)
+        origin = origin_of(owner.distribution)
         described["record_digest"] = origin.record_digest
         described["source_commit"] = origin.commit
     return described

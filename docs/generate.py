@@ -31,10 +31,10 @@ from cbcore.cli import cli
 from cbcore.cli._settings import Settings
 from cbcore.kinds import KINDS, Kind, hook_of
 from cbcore.names import canonical
-from cbcore.plugins import _metadata
+from cbcore.plugins import installed
 from cbcore.plugins._directory import directory
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.request._options import described
 from cbcore.runconfig import RunConfig
 from cbcore.runfile import run_file_options
@@ -49,21 +49,21 @@ KEYS_END = "<!-- End of the keys. -->"
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/runconfig.py by docs/generate.py; run `make docs`. -->"
 
 
-def repository_host() -> PluginHost:
+def repository_host() -> Catalog:
     """The plugins of this repository, whatever else is installed."""
     own = {canonical(folder.name) for folder in (FOLDER.parents[1] / "plugins").iterdir()}
-    found = [d for d in _metadata.scan() if canonical(d.name) in own]
-    return PluginHost(found, PluginPolicy())
+    found = [d for d in installed.read_distributions() if canonical(d.name) in own]
+    return Catalog(found, PluginPolicy())
 
 
 class GivenPlugins(Settings):
     """Settings of commands under which these plugins, and no others, are installed."""
 
-    def __init__(self, host: PluginHost) -> None:
+    def __init__(self, host: Catalog) -> None:
         super().__init__()
         self._given = host
 
-    def host(self) -> PluginHost:
+    def host(self) -> Catalog:
         """The plugins that were given."""
         return self._given
 
@@ -99,7 +99,7 @@ def hooks_page() -> str:
     return _page(parts)
 
 
-def _kinds_table(host: PluginHost) -> list[str]:
+def _kinds_table(host: Catalog) -> list[str]:
     """Every kind, with the doors it is offered by and who brings it."""
     rows = ["| kind | entry points | hook | brought by | offers |", "|---|---|---|---|---|"]
     for name in host.kinds:
@@ -119,7 +119,7 @@ def _kinds_table(host: PluginHost) -> list[str]:
 
 def cli_page() -> str:
     """The help of every command."""
-    alone, host = GivenPlugins(PluginHost([], PluginPolicy())), repository_host()
+    alone, host = GivenPlugins(Catalog([], PluginPolicy())), repository_host()
     parts = ["# Commands", "", NOTICE, ""]
     parts += ["What `--help` says, command by command. What plugins bring is named with them.", ""]
     core = click.Context(cli, info_name="cb", obj=alone, terminal_width=HELP_WIDTH)
@@ -131,7 +131,7 @@ def cli_page() -> str:
     return _page(parts)
 
 
-def _brought_commands(host: PluginHost) -> dict[str, list[str]]:
+def _brought_commands(host: Catalog) -> dict[str, list[str]]:
     """The commands of plugins, by the plugins that bring them."""
     found: dict[str, list[str]] = {}
     for component in host.components("command"):

@@ -17,8 +17,7 @@ from cbcore.components import Component, Owner
 from cbcore.exceptions import PluginContractError, SpecError, UsageError
 from cbcore.introspection import signature_of, type_path
 from cbcore.kinds import KINDS, lacking
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._plugin import Plugin
+from cbcore.plugins.catalog import Catalog, Plugin
 from cbcore.secrets import notice_parameters, visible
 from cbcore.trust import Stranger, may_set
 
@@ -111,9 +110,7 @@ class _NoParameters:
     """Stands for an extension where its values are told as they were given."""
 
 
-def extensions_of(
-    given: Mapping[str, Any], ready: Sequence[Any], host: PluginHost
-) -> list[Extending]:
+def extensions_of(given: Mapping[str, Any], ready: Sequence[Any], host: Catalog) -> list[Extending]:
     """The extensions that settings ask for, and those that came ready made."""
     notice_parameters(given)
     settings = settings_of(host.plugins)
@@ -145,7 +142,7 @@ def extensions_of(
 
 
 def remade_extension(
-    record: Mapping[str, Any], host: PluginHost, stranger: Stranger | None = None
+    record: Mapping[str, Any], host: Catalog, stranger: Stranger | None = None
 ) -> Extending:
     """An extension as a result records it, made by the plugin that is installed.
 

@@ -27,9 +27,9 @@ from cbcore.boundary import at_boundary, contained
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, UsageError
 from cbcore.names import canonical
-from cbcore.plugins import _metadata
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.secrets import Secret, is_shown_in, redact
 from cbcore.workers import Bench, Recipe, Refusal
 
@@ -125,7 +125,7 @@ def _versions_of_objects(parts: Iterable[Part]) -> dict[str, str]:
         if part.making is None and part.record.get("version") is None
     }
     found = {}
-    for dist in _metadata.scan() if packages - {"__main__"} else ():
+    for dist in read_distributions() if packages - {"__main__"} else ():
         offered = {entry.value.partition(":")[0].partition(".")[0] for entry in dist.declared}
         if packages & offered:
             found[dist.name] = dist.version
@@ -217,11 +217,11 @@ class Kit:
         from cbcore.secrets import notice_environment
 
         notice_environment()
-        installed = _metadata.scan()
-        self._check_versions({dist.name: dist.version for dist in reversed(installed)})
+        distributions = read_distributions()
+        self._check_versions({dist.name: dist.version for dist in reversed(distributions)})
         # Nothing else is looked at: whose each component is was found out by the run.
         policy = PluginPolicy(only=frozenset(map(canonical, self.versions)))
-        builder = Builder(PluginHost(installed, policy))
+        builder = Builder(Catalog(distributions, policy))
         sent, asked = pickle.loads(self.parts)  # noqa: S301 - of our own run
         before = after.evaluators if isinstance(after, WorkBench) else {}
         scorers: dict[int, Scorer] = {}

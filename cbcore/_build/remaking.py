@@ -8,7 +8,7 @@ from typing import Any
 from cbcore._build.builder import Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ResultError
-from cbcore.plugins._host import PluginHost, default_host
+from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.runconfig import RunConfig
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
@@ -17,13 +17,13 @@ _HINT = "set them by hand: result.metrics = [MeanScore(score_field='f1'), …]"
 
 
 def metrics_of(
-    config: RunConfig, host: PluginHost | None = None, *, trusted: bool = False
+    config: RunConfig, host: Catalog | None = None, *, trusted: bool = False
 ) -> tuple[list[Any], list[str]]:
     """The metrics that a run was made with, and what could not be made of them.
 
     Where the run is `trusted`, also those that name a program or an address.
     """
-    builder = Builder(host or default_host())
+    builder = Builder(host or default_catalog())
     made, problems = [], []
     for record in config.get("metrics") or ():
         try:

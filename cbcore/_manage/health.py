@@ -8,18 +8,17 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import cbcore
-from cbcore import hookspecs, names
-from cbcore._manage.rules import Finding, check_distribution
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._memory import memory_path
-from cbcore.plugins._metadata import Distribution, installed_distributions, installed_version
-from cbcore.plugins._plugin import Plugin, State, conflicts
-from cbcore.plugins._policy import CORE
+from cb_testing.inspection import Report
+from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
+from cbcore import names
+from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.plugins.descriptions import cache_file
+from cbcore.plugins.installed import CORE, Distribution, installed_version, iter_distributions
 
 SLOW_MS = 1000.0
 """An import that takes longer is worth a word."""
@@ -39,64 +38,50 @@ def environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "cbcore": cbcore.__version__,
         "location": str(Path(cbcore.__file__).parent),
-        "plugin_api": hookspecs.PLUGIN_API,
         **{name: installed_version(name) for name in ("pluggy", "click", "attrs")},
     }
 
 
-def diagnose(host: PluginHost, folders: Iterable[Path]) -> list[Finding]:
+def diagnose(
+    host: Catalog, reports: Mapping[str, Report], folders: Iterable[Path]
+) -> list[Finding]:
     """Everything that needs fixing or is worth knowing, worst first.
 
-    The plugins were looked at before, by `_inspection`. `folders` are those that must be
-    writable besides the memory of plugins.
+    `reports` are those of trying the plugins. `folders` are those that must be writable besides
+    the cache of descriptions.
     """
-    distributions = list(installed_distributions())
+    distributions = list(iter_distributions())
     installed: dict[str, str] = {}
     for distribution in distributions:
         installed.setdefault(names.canonical(distribution.name), distribution.version)
-    ours = [distribution for distribution in distributions if distribution.is_ours]
+    ours = [distribution for distribution in distributions if distribution.is_plugin]
     found = [
         finding for distribution in ours for finding in check_distribution(distribution, installed)
     ]
     told = {(f.subject, f.problem) for f in found}
-    found += [f for f in _plugins(host.plugins) if (f.subject, f.problem) not in told]
-    found += name_conflicts(host)
+    found += [f for f in _plugins(host.plugins, reports) if (f.subject, f.problem) not in told]
+    found += find_name_conflicts(host.plugins)
     found += _copies(ours)
     found += _leftovers(distributions)
-    found += _unwritable([memory_path().parent, *folders])
+    found += _unwritable([cache_file().parent, *folders])
     found += _missing_tools()
     order = ("error", "warning", "note")
     return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
-def _plugins(plugins: Sequence[Plugin]) -> Iterator[Finding]:
+def _plugins(plugins: Sequence[Plugin], reports: Mapping[str, Report]) -> Iterator[Finding]:
     for plugin in plugins:
-        if plugin.state is State.UNREADABLE:
-            # Whose it is and whether it matters to cb at all cannot be known.
-            yield Finding("unreadable", "warning", plugin.name, plugin.reason, plugin.remedy)
-        elif plugin.status == "broken":
+        import_ms = reports[plugin.name].import_ms if plugin.name in reports else None
+        if plugin.status == "broken":
             yield Finding(plugin.state, "error", plugin.name, plugin.reason, plugin.remedy)
-        elif plugin.import_ms is not None and plugin.import_ms > SLOW_MS:
+        elif import_ms is not None and import_ms > SLOW_MS:
             yield Finding(
                 "slow",
                 "warning",
                 plugin.name,
-                f"importing it took {plugin.import_ms / 1000:.1f} s",
+                f"importing it took {import_ms / 1000:.1f} s",
                 "its author should import what is heavy where it is used",
             )
-
-
-def name_conflicts(host: PluginHost) -> Iterator[Finding]:
-    """Names that more than one plugin claims, of which the subject names all."""
-    for (kind, name), owners in conflicts(host.plugins).items():
-        choices = " or ".join(f"{owner}/{name}" for owner in owners)
-        yield Finding(
-            "name-conflict",
-            "error",
-            ", ".join(owners),
-            f"both offer {names.with_article(kind)} called {name!r}",
-            f"write {choices}, or disable one of them with --no-plugin",
-        )
 
 
 def _copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:

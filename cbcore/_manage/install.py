@@ -23,12 +23,12 @@ from typing import Any
 
 import attrs
 
-from cbcore._manage.rules import unmet_requirements
+from cb_testing.metadata_rules import unmet_requirements
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, hint
-from cbcore.plugins._metadata import installed_distributions
-from cbcore.plugins._origins import Origin
+from cbcore.plugins.installed import Distribution, iter_distributions
+from cbcore.plugins.origins import Origin, read_origin
 
 _TIME_LIMIT_S = 600
 _POLICY = ("CB_DISABLE_PLUGINS", "CB_ONLY_PLUGINS", "CB_REQUIRE_PLUGINS", "CB_STRICT_PLUGINS")
@@ -251,12 +251,18 @@ def _find_uv(*, anywhere: bool) -> str | None:
 def snapshot() -> dict[str, Installed]:
     """Every installed distribution by canonical name."""
     found: dict[str, Installed] = {}
-    for one in installed_distributions():
+    for one in iter_distributions():
         with contained():  # what cannot be read cannot be put back either
-            state = Installed(one.name, one.version, one.origin, one.installed_ns)
+            state = Installed(one.name, one.version, read_origin(one.files), _find_time(one))
             if one.version:  # as above: without its headers nothing is known of it
                 found.setdefault(canonical(one.name), state)
     return found
+
+
+def _find_time(distribution: Distribution) -> int:
+    """The time at which the metadata were written; 0 if it is unknown."""
+    folder = distribution.folder
+    return 0 if folder is None else (folder / "METADATA").stat().st_mtime_ns
 
 
 def compare(before: Mapping[str, Installed], after: Mapping[str, Installed]) -> list[Change]:

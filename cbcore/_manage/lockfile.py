@@ -15,7 +15,7 @@ import attrs
 
 from cbcore.exceptions import ConfigError
 from cbcore.names import canonical, is_valid
-from cbcore.plugins._plugin import Plugin, State
+from cbcore.plugins.catalog import Plugin, State
 
 FILE_NAME = "cb-plugins.lock"
 FORMAT = 1
@@ -43,7 +43,7 @@ class Difference:
 
 def versions_of(plugins: Iterable[Plugin]) -> dict[str, str]:
     """What is locked of some plugins: those that may be used, the core among them."""
-    return {canonical(p.name): p.version for p in plugins if p.usable}
+    return {canonical(p.name): p.version for p in plugins if p.is_usable}
 
 
 def differences(locked: Mapping[str, str], plugins: Iterable[Plugin]) -> list[Difference]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
@@ -20,14 +20,12 @@ from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
-from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer, is_awaited
 from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.rows import GrowingRows
 from cbcore.boundary import contained
-from cbcore.events import RowFinished
 from cbcore.exceptions import DataError, RunError, UsageError
 from cbcore.results import EvalRow
 from cbcore.secrets import redact
@@ -48,11 +46,10 @@ class Execution:
     out (`failures`), the `fingerprints` of those that were read, and whom a search `skipped`.
     """
 
-    run_id: str
     systems: Sequence[Part]
     sources: Sequence[Source]
     context: RunContext
-    observers: Observers = attrs.Factory(Observers)
+    finish_row: Callable[[EvalRow], object]
     search: Search | None = None
     rows: dict[str, list[EvalRow] | DiskRows | GrowingRows] = attrs.Factory(dict)
     timing: dict[str, float] = attrs.Factory(dict)
@@ -168,12 +165,10 @@ class Execution:
 
     def _collect(self, system: Part, source: Source, seen: SeenIds) -> None:
         lane = Lane(self.context, system, source, seen)
-        rows = self.rows[system.name]
-        keep = self._keep if self.observers.row else rows.append
         limited = self._errors.limited
         try:
             for row in lane.rows():
-                keep(row)
+                self._keep(row)
                 if limited:
                     self._errors.count(row, lane.raised, lane.failed)
         except BaseException:  # an early end, however it comes
@@ -224,11 +219,8 @@ class Execution:
             self._stop_if_exhausted()
 
     def _keep(self, row: EvalRow) -> None:
-        rows = self.rows[row.system]
-        rows.append(row)
-        if self.observers.row:
-            event = RowFinished(self.run_id, row, len(rows) - 1)
-            self.observers.tell(event, self.context.warn)
+        self.rows[row.system].append(row)
+        self.finish_row(row)
 
     def _new_rows(self, system: str) -> list[EvalRow] | DiskRows | GrowingRows:
         if self.context.options.rows == "memory":

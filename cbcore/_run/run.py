@@ -13,15 +13,13 @@ from cbcore._run import process
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.execution import Execution
 from cbcore._run.executors import MORE_ROOM
-from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
-from cbcore._run.sections import made_sections
+from cbcore._run.sections import hook_sections, made_sections
 from cbcore._run.sources import Source
 from cbcore._store.reading import KeptTexts, Reader, kept_rows, row_shelves
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import GrowingRows, JoinedRows, StoredRows
 from cbcore.components import describe_exception
-from cbcore.events import RunFinished, RunStarted
 from cbcore.exceptions import (
     CBError,
     RunError,
@@ -29,6 +27,7 @@ from cbcore.exceptions import (
     RunStoppedError,
     StoreError,
 )
+from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
@@ -56,7 +55,8 @@ class Run:
     metrics: Sequence[Any]
     context: RunContext
     config: RunConfig
-    observers: Observers = attrs.Factory(Observers)
+    hooks: HookManager = attrs.Factory(HookManager)
+    show_progress: bool = False
     record: RunRecord | None = None
     contributions: Mapping[str, Any] = attrs.Factory(dict)
     search: Search | None = None
@@ -65,7 +65,7 @@ class Run:
 
     def __attrs_post_init__(self) -> None:
         self.execution = Execution(
-            self.run_id, self.systems, self.sources, self.context, self.observers, self.search
+            self.systems, self.sources, self.context, self._finish_row, self.search
         )
 
     def execute(self) -> EvalResult:
@@ -78,9 +78,7 @@ class Run:
         # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
         self._begin_record()
-        if self.observers.watched is not None:
-            self.observers.watched.rows = self.execution.rows
-        self._tell(self._started())
+        self.hooks.hook.cb_run_started(run=self)
         try:
             self.execution.collect()
         except (KeyboardInterrupt, CBError) as error:
@@ -95,7 +93,7 @@ class Run:
         self._note_shard()
         result = self._result(failure)
         failure = self._close_store(result, failure)
-        self._tell(RunFinished(self.run_id, result.config["state"], result))
+        self.hooks.hook.cb_run_finished(run=self, result=result)
         if failure is not None:
             raise _stopped(failure, result, self._n_stored()) from _cause(failure)
         return result
@@ -260,17 +258,20 @@ class Run:
         rows = {name: StoredRows(name, reader, shelves[name]) for name in self.execution.rows}
         return KeptTexts(reader, rows, record.manifest["places"])
 
-    def _started(self) -> RunStarted:
-        return RunStarted(
-            self.run_id,
-            self.config,
-            systems=tuple(system.name for system in self.systems),
-            datasets=tuple(source.tag for source in self.sources),
-            total=self.execution.expected,
-        )
+    @property
+    def system_names(self) -> list[str]:
+        return [system.name for system in self.systems]
 
-    def _tell(self, event: RunStarted | RunFinished) -> None:
-        self.observers.tell(event, self.context.warn)
+    @property
+    def total(self) -> int | None:
+        return self.execution.expected
+
+    @property
+    def failures(self) -> Mapping[str, str]:
+        return self.execution.failures
+
+    def _finish_row(self, row: EvalRow) -> None:
+        self.hooks.hook.cb_row_finished(run=self, row=row)
 
     def _learn_score(self) -> None:
         """Let quality mean the first score of the rows, where no evaluator declares its scores.
@@ -321,7 +322,7 @@ class Run:
         if self.context.options.rows == "memory":
             rows = [row for part in parts for row in part]
         config = with_idle(found.told(config, sections), "evaluators", self._idle_evaluators())
-        return EvalResult(
+        result = EvalResult(
             rows=rows,
             summary=hide(found.summary),
             timing=self.execution.timing,
@@ -340,6 +341,8 @@ class Run:
             verdicts=found.verdicts,
             texts=self._texts(),
         )
+        result.sections.update(hook_sections(self, result))
+        return result
 
     def _cached_latencies(self, summary: Summary) -> list[str]:
         """A remark where some latencies were measured now, and others in an earlier run."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.results import EvalRow, Section
+from cbcore.names import canonical
+from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.runconfig import RunConfig
 from cbcore.secrets import hide, redact
+
+if TYPE_CHECKING:
+    from cbcore._run.run import Run
 
 
 def made_sections(
@@ -47,3 +51,22 @@ def made_sections(
         if section is not None:
             sections[name] = attrs.evolve(section, **hide(attrs.asdict(section)))
     return sections, remarks
+
+
+def hook_sections(run: Run, result: EvalResult) -> dict[str, Section]:
+    """The sections that plugins return from `cb_summarize`, by their titles.
+
+    A value that is not a section is left out, and the result says so.
+    """
+    sections: dict[str, Section] = {}
+    for returned in run.hooks.hook.cb_summarize(run=run, result=result):
+        with contained() as attempt:
+            for section in [returned] if isinstance(returned, Section) else list(returned):
+                name = canonical("-".join(section.title.split()))
+                sections[name] = attrs.evolve(section, **hide(attrs.asdict(section)))
+        if attempt.error is not None:
+            kind = type(returned).__name__
+            result.problems.append(
+                f"cb_summarize returned a {kind}, not sections: {attempt.reason}"
+            )
+    return sections

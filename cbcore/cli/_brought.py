@@ -33,15 +33,16 @@ class BroughtOption(click.Option):
 
 
 def _described(component: Component, settings: Settings) -> Component:
-    """What is remembered of a component, or found by looking at its plugin in another process."""
-    from cbcore.plugins._inspection import enrich
+    """A component with its help, as far as its plugin can be loaded."""
+    from cbcore.exceptions import PluginError
 
     host = settings.host()
-    owners = [plugin for plugin in host.plugins if plugin.name == component.plugin]
-    enrich(host, [plugin for plugin in owners if plugin.usable])
-    key = (component.kind, component.name)
-    known = [c for plugin in owners for c in plugin.components if (c.kind, c.name) == key]
-    return known[0] if known else component
+    try:
+        return host.describe(component)
+    except PluginError:
+        return component
+    finally:
+        host.descriptions.save()
 
 
 def brought_settings(settings: Settings) -> list[Setting]:

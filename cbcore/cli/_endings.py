@@ -48,6 +48,6 @@ def _by_ending(builder: Builder, ending: str) -> dict[str, list[Component]]:
         if component.name == ending:
             return {ending: [component]}  # nothing has to be imported to know
         with contained():
-            if extension := builder.descriptions.of(component).extension:
+            if extension := builder.host.describe(component).extension:
                 found.setdefault(extension.lower(), []).append(component)
     return found

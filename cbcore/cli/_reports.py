@@ -54,7 +54,7 @@ def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
         except UnknownComponentError:
             if not outputs:
                 raise
-    builder.descriptions.remember()
+    builder.host.descriptions.save()
     return outputs
 
 

@@ -9,7 +9,7 @@ import attrs
 import click
 
 if TYPE_CHECKING:
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 
 @attrs.define(eq=False, repr=False)
@@ -22,14 +22,14 @@ class Settings:
     strict: bool = False
     verbosity: int = 0
     log_json: bool = False
-    _host: PluginHost | None = None
+    _host: Catalog | None = None
     _asked: tuple[Any, ...] | None = attrs.field(default=None, init=False)
     _distributions: list[Any] = attrs.field(factory=list, init=False)
     # `cb resume` writes it and `cb run` reads it: the id of the run that goes on, and how it was
     # asked for.
     _resumed: tuple[str, list[str]] | None = attrs.field(default=None, init=False)
 
-    def host(self) -> PluginHost:
+    def host(self) -> Catalog:
         """The installed plugins under the policy of flags, environment and `[tool.cb]`.
 
         Commands and flags of plugins are looked for before the flags behind them are read, so
@@ -38,15 +38,15 @@ class Settings:
         asked = (*self.disable, None, *self.only, None, *self.require, self.strict)
         was_given = self._host is not None and self._asked is None
         if self._host is None or (asked != self._asked and not was_given):
-            from cbcore.plugins._host import PluginHost
-            from cbcore.plugins._metadata import scan
-            from cbcore.plugins._policy import read_policy
+            from cbcore.plugins.catalog import Catalog
+            from cbcore.plugins.installed import read_distributions
+            from cbcore.plugins.policy import read_policy
 
             policy = read_policy(
                 disable=self.disable, only=self.only, require=self.require, strict=self.strict
             )
-            self._distributions = self._distributions or scan()
-            self._host, self._asked = PluginHost(self._distributions, policy), asked
+            self._distributions = self._distributions or read_distributions()
+            self._host, self._asked = Catalog(self._distributions, policy), asked
         return self._host
 
     def configure_logging(self) -> None:

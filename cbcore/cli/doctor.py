@@ -25,14 +25,14 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     """
     from pathlib import Path
 
+    from cb_testing.inspection import Report, try_plugins
     from cbcore._manage.health import diagnose, environment
     from cbcore.cli._text import echo_json
-    from cbcore.plugins._inspection import enrich
     from cbcore.request import DEFAULT_CACHE_DIR
 
     host = settings.host()
-    enrich(host)
-    findings = diagnose(host, [Path(DEFAULT_CACHE_DIR)])
+    reports = try_plugins(host.plugins)
+    findings = diagnose(host, reports, [Path(DEFAULT_CACHE_DIR)])
     healthy = not any(finding.severity == "error" for finding in findings)
     if as_json:
         echo_json(
@@ -44,7 +44,7 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
                         "name": plugin.name,
                         "version": plugin.version,
                         "status": plugin.status,
-                        "import_ms": plugin.import_ms,
+                        "import_ms": reports.get(plugin.name, Report(plugin.name)).import_ms,
                     }
                     for plugin in host.plugins
                 ],
@@ -61,7 +61,7 @@ def _echo(environment: dict[str, Any], plugins: Any, findings: Any) -> None:
 
     for label, value in environment.items():
         echo(f"{label:<11} {clean(value)}")
-    working = [f"{plugin.name} {plugin.version}" for plugin in plugins if plugin.usable]
+    working = [f"{plugin.name} {plugin.version}" for plugin in plugins if plugin.is_usable]
     echo_indented(f"{'plugins':<11} ", clean(", ".join(working)))
     echo()
     echo_findings(findings)

@@ -10,7 +10,7 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
-    from cbcore.plugins import PluginHost
+    from cbcore.plugins import Catalog
 
 
 @click.command("hooks", short_help="Show every hook, when it is called, and who implements it.")
@@ -18,18 +18,13 @@ if TYPE_CHECKING:
 @shared_options
 @pass_settings
 def command(settings: Settings, as_json: bool) -> None:
-    """Show every hook: signature, when it is called, since which release, who implements it.
+    """Show every hook: signature, when it is called, and which plugins implement it.
 
-    Hooks of kinds that plugins bring are among them. A static entry point counts as an
-    implementation of its kind's hook. No plugin is imported here. To see hooks being called, set
-    CB_TRACE=1 for any command.
+    Hook modules are imported. To see hooks being called, set CB_TRACE=1 for any command.
     """
     from cbcore.cli._text import clean, echo_json
-    from cbcore.plugins._inspection import enrich
 
-    host = settings.host()
-    enrich(host)
-    records = _records(host)
+    records = _records(settings.host())
     if as_json:
         echo_json(records)
         return
@@ -38,40 +33,27 @@ def command(settings: Settings, as_json: bool) -> None:
             echo()
         echo(f"{record['hook']}{record['signature']}")
         echo(f"  {record['summary']} {record['called']}")
-        came = f"since {record['since']}" if record["since"] else f"of {record['brought_by']}"
-        plugins = clean(", ".join(record["plugins"]) or "nobody")
-        echo(f"  {came}; implemented by: {plugins}")
-        if record["deprecated"]:
-            echo(f"  deprecated: {record['deprecated']}")
+        echo(f"  implemented by: {clean(', '.join(record['plugins']) or 'nobody')}")
 
 
-def _records(host: PluginHost) -> list[dict[str, Any]]:
+def _records(catalog: Catalog) -> list[dict[str, Any]]:
     import inspect
 
-    from cbcore.deprecations import REMOVALS
-    from cbcore.hookspecs import SINCE
-    from cbcore.kinds import hook_of
+    from cbcore import hookspecs
 
-    kinds = (c for plugin in host.plugins for c in plugin.components if c.kind == "kind")
-    brought = {hook_of(kind.name): kind for kind in kinds}
+    implemented = {plugin.name: catalog.hooks_of(plugin) for plugin in catalog.plugins}
     records = []
-    for name, spec in host.hooks.items():
+    for name, spec in vars(hookspecs).items():
+        if not name.startswith("cb_"):
+            continue
         summary, _, rest = (inspect.getdoc(spec) or "").partition("\n\n")
-        kind = brought.get(name)
-        if kind and kind.summary:
-            summary = f"Offer {kind.summary}."
-        removal = REMOVALS.get(name)
         records.append(
             {
                 "hook": name,
                 "signature": str(inspect.signature(spec)).replace("'", ""),
                 "summary": " ".join(summary.split()),
-                "called": " ".join(rest.split()).partition(". ")[0].rstrip(".") + ".",
-                "since": SINCE.get(name),
-                "brought_by": kind and kind.plugin,
-                "deprecated": removal
-                and f"removed in {removal.removed_in}; use {removal.replacement}",
-                "plugins": [plugin.name for plugin in host.plugins if name in plugin.hooks],
+                "called": " ".join(rest.split()),
+                "plugins": [plugin for plugin, hooks in implemented.items() if name in hooks],
             }
         )
     return records

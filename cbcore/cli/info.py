@@ -14,7 +14,7 @@ from cbcore.names import plural
 if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.introspection import Parameter
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 
 _WITH_A_MODEL = "cb run --proxy http://localhost:8000/v1 --model NAME --dataset {spec}"
@@ -58,29 +58,28 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
         echo(f"  example     {record['example']}")
 
 
-def _found(host: PluginHost, name: str, kind: str | None) -> list[Component]:
+def _found(host: Catalog, name: str, kind: str | None) -> list[Component]:
     """Components of that name; several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
     from cbcore.kinds import kind_of
     from cbcore.names import asking, near_matches
-    from cbcore.registry import registry
 
+    if kind:
+        return [host.find(kind_of(kind, host.kinds), name).described()]
     found = []
-    for candidate in [kind_of(kind, host.kinds)] if kind else host.kinds:
+    for candidate in host.kinds:
         try:
-            found.append(registry.get(candidate, name, host=host).described())
+            found.append(host.find(candidate, name).described())
         except UnknownComponentError:
             continue
     if not found:
-        if kind:
-            raise host.unknown(kind_of(kind, host.kinds), name)
         near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
         told = asking(near, then="`cb list` shows what is installed")
         raise UnknownComponentError("component", name, near, hint=told)
     return found
 
 
-def _own_code(host: PluginHost, name: str, kind: str | None) -> dict[str, Any]:
+def _own_code(host: Catalog, name: str, kind: str | None) -> dict[str, Any]:
     """What is known of the user's own code: its kind is told by what it can do."""
     from cbcore import specs
     from cbcore._build.own import likely_kind
@@ -104,7 +103,7 @@ def _own_code(host: PluginHost, name: str, kind: str | None) -> dict[str, Any]:
     return {**_record(host, component, f"py:{path}"), "name": f"py:{path}", "plugin": "own code"}
 
 
-def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, Any]:
+def _record(host: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore._build.own import handed_arguments
     from cbcore.introspection import parameters_of
     from cbcore.plain import json_safe
@@ -139,7 +138,7 @@ def _record(host: PluginHost, component: Component, asked_as: str) -> dict[str, 
 
 
 def _example(
-    host: PluginHost, component: Component, asked_as: str, parameters: list[Parameter]
+    host: Catalog, component: Component, asked_as: str, parameters: list[Parameter]
 ) -> str:
     """A command that uses the component and shows something: offline where it can be."""
     kind = host.kind(component.kind)
@@ -148,7 +147,7 @@ def _example(
     own = getattr(component.load(), "example", None)
     if isinstance(own, str):
         spec = shlex.quote(own)
-    elif parameters and parameters[0].required and not kind.static:  # the others take no spec
+    elif parameters and parameters[0].required and not kind.is_value and kind.name != "extension":
         spec += f":{parameters[0].name.upper()}"
     elif kind.name == "dataset" and "sample" in component.configs:
         spec += ":sample"

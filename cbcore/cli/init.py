@@ -17,7 +17,7 @@ from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore._manage.starting import Benchmark
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*\Z", re.IGNORECASE)
 
@@ -61,27 +61,25 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
     echo(f"\n  cb run {shlex.quote(str(folder))}")
 
 
-def _check_system(text: str, host: PluginHost) -> None:
+def _check_system(text: str, host: Catalog) -> None:
     """Refuse what could not be run. Own code is not looked at: it may not be written yet."""
-    from cbcore.registry import registry
     from cbcore.specs import parse_chain
 
     for stage in parse_chain(text):
         if stage.name != "py":
-            registry.get("system", stage.name, host=host)
+            host.find("system", stage.name)
 
 
-def _check_dataset(text: str, host: PluginHost) -> None:
+def _check_dataset(text: str, host: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
-    from cbcore.registry import registry
     from cbcore.specs import parse_dataset
 
     spec = parse_dataset(text)
     if spec.name == "py":
         return
     if spec.name != "file":
-        registry.get("dataset", spec.name, host=host)
+        host.find("dataset", spec.name)
     elif not Path(file := spec.config or "").expanduser().is_file():
         beside = [str(path) for path in sorted(Path(file).parent.glob("*")) if path.is_file()]
         raise UsageError(
@@ -89,14 +87,13 @@ def _check_dataset(text: str, host: PluginHost) -> None:
         )
 
 
-def _benchmark(host: PluginHost, given: dict[str, Any], interactive: bool) -> Benchmark:
+def _benchmark(host: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
     from cbcore._manage.starting import Benchmark
     from cbcore.exceptions import CBError
-    from cbcore.registry import registry
 
     def installed(kind: str, name: str) -> bool:
         try:
-            registry.get(kind, name, host=host)
+            host.find(kind, name)
         except CBError:  # broken or absent: nothing to start with
             return False
         return True
@@ -113,7 +110,7 @@ def _benchmark(host: PluginHost, given: dict[str, Any], interactive: bool) -> Be
 
 
 def _asked(
-    given: dict[str, Any], host: PluginHost, installed: Callable[[str, str], bool]
+    given: dict[str, Any], host: Catalog, installed: Callable[[str, str], bool]
 ) -> dict[str, Any]:
     """What the user answers to what was not given; an answer that will not do is asked for again."""
     answers: dict[str, Any] = {}
@@ -147,7 +144,7 @@ def _asked(
     return answers
 
 
-def _address(host: PluginHost, answer: str) -> str:
+def _address(host: Catalog, answer: str) -> str:
     url = answer.strip()
     if url and not _URL.match(url):
         raise click.BadParameter(f"{url!r} is no URL: write one such as http://localhost:8000")

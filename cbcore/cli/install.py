@@ -34,7 +34,7 @@ def command(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     """
     from cbcore._manage.install import install
     from cbcore.names import canonical
-    from cbcore.plugins._policy import CORE
+    from cbcore.plugins.installed import CORE
 
     changes, plugins = install(arguments, verbosity=settings.verbosity)
     if not changes:

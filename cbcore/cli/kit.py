@@ -15,7 +15,7 @@ from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import clean, echo, echo_columns, echo_json
 from cbcore.cli.list_components import offered_records
 from cbcore.cli.runs import cache_option
-from cbcore.plugins._policy import tool_table
+from cbcore.plugins.policy import tool_table
 
 __all__ = [
     "Output",

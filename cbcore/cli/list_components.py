@@ -12,8 +12,7 @@ from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore.components import Component
-    from cbcore.plugins._host import PluginHost
-    from cbcore.plugins._plugin import Plugin
+    from cbcore.plugins.catalog import Catalog, Plugin
 
 
 @click.command("list", short_help="Show components: datasets, systems, evaluators, …")
@@ -42,18 +41,15 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
     echo_columns(
         ("KIND", "NAME", "PLUGIN", "SUMMARY"),
         [
-            (c.kind, c.name, plugin.name, c.summary if plugin.usable else f"({plugin.state})")
+            (c.kind, c.name, plugin.name, c.summary if plugin.is_usable else f"({plugin.state})")
             for plugin, c in found
         ],
     )
 
 
-def offered(host: PluginHost, kinds: Iterable[str]) -> list[tuple[Plugin, Component]]:
+def offered(host: Catalog, kinds: Iterable[str]) -> list[tuple[Plugin, Component]]:
     """What plugins offer of these kinds; what broken ones would offer is among it."""
-    from cbcore.plugins._inspection import enrich
-    from cbcore.plugins._plugin import raise_if_insisted_on
-
-    enrich(host)
+    host.describe_all()
     found = [
         (plugin, component)
         for kind in kinds
@@ -62,11 +58,11 @@ def offered(host: PluginHost, kinds: Iterable[str]) -> list[tuple[Plugin, Compon
         for component in sorted(plugin.components, key=lambda c: c.name)
         if component.kind == kind
     ]
-    raise_if_insisted_on(host.plugins, host.policy)
+    host.check_required()
     return found
 
 
-def offered_records(host: PluginHost, kinds: Iterable[str]) -> list[dict[str, Any]]:
+def offered_records(host: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
     """What plugins offer of these kinds, for machines."""
     return [record_of(plugin, component) for plugin, component in offered(host, kinds)]
 

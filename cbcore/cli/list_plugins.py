@@ -12,51 +12,41 @@ from cbcore.cli._text import echo
 from cbcore.names import plural
 
 if TYPE_CHECKING:
-    from cbcore.plugins._origins import Origin
+    from cbcore.plugins.origins import Origin
 
 
 @click.command("list-plugins", short_help="Show installed plugins and their state.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON list, for machines.")
-@click.option(
-    "--no-check", is_flag=True, help="Read metadata only; do not look for broken plugins."
-)
-@click.option("--timings", is_flag=True, help="How long importing each plugin took, when tried.")
 @shared_options
 @pass_settings
-def command(settings: Settings, as_json: bool, no_check: bool, timings: bool) -> None:
+def command(settings: Settings, as_json: bool) -> None:
     """Show every installed plugin: version, state and what it offers.
 
-    No plugin is imported here. A plugin seen for the first time is tried in a separate
-    process, and the finding is remembered until the plugin changes. With -v, also where each
-    comes from.
+    No plugin is imported. A plugin is `ok` or `broken` as it was when its present version was
+    last loaded, else `not loaded yet`; `cb doctor` tries them all. With -v, also where each comes
+    from.
     """
     from cbcore.cli._text import clean, echo_json
-    from cbcore.plugins._plugin import conflicts as claimed_twice
-    from cbcore.plugins._plugin import raise_if_insisted_on
+    from cbcore.plugins.catalog import find_conflicts
 
-    if timings and no_check:
-        raise click.UsageError("--timings needs what --no-check leaves out")
-    host = settings.host()
-    if not no_check:
-        from cbcore.plugins._inspection import enrich
-
-        enrich(host)
-    conflicts = _conflict_notes(claimed_twice(host.plugins))
+    catalog = settings.host()
+    catalog.check_required()
+    catalog.recall_outcomes()
+    conflicts = _conflict_notes(find_conflicts(catalog.plugins))
     sources = settings.verbosity > 0
     if as_json:
-        echo_json([_record(p, conflicts, timings, sources) for p in host.plugins])
-    else:
-        _echo_table(host.plugins, timings, sources)
-        for plugin in host.plugins:
-            reason = plugin.reason or conflicts.get(plugin.name, "")
-            if reason and plugin.status != "disabled":
-                echo(f"\n{clean(plugin.name)}: {clean(reason)}")
-                if plugin.remedy:
-                    echo(f"  remedy: {clean(plugin.remedy)}")
-    raise_if_insisted_on(host.plugins, host.policy)
+        echo_json([_record(p, conflicts, sources) for p in catalog.plugins])
+        return
+    _echo_table(catalog.plugins, sources)
+    for plugin in catalog.plugins:
+        reason = plugin.reason or conflicts.get(plugin.name, "")
+        if reason and plugin.status != "disabled":
+            echo(f"\n{clean(plugin.name)}: {clean(reason)}")
+            if plugin.remedy:
+                echo(f"  remedy: {clean(plugin.remedy)}")
 
 
-def _echo_table(plugins: Any, timings: bool, sources: bool) -> None:
+def _echo_table(plugins: Any, sources: bool) -> None:
     from cbcore.cli._text import echo_columns
 
     columns: dict[str, Callable[[Any], str]] = {
@@ -64,23 +54,16 @@ def _echo_table(plugins: Any, timings: bool, sources: bool) -> None:
         "VERSION": lambda plugin: plugin.version or "?",
         "STATUS": _status,
     }
-    if timings:
-        columns["IMPORT"] = lambda plugin: milliseconds(plugin.import_ms)
     if sources:
         columns["FROM"] = lambda plugin: str(origin_of_plugin(plugin)) or plugin.location
     columns["OFFERS"] = _offers
     echo_columns(list(columns), [[cell(p) for cell in columns.values()] for p in plugins])
 
 
-def milliseconds(duration: float | None) -> str:
-    """A duration for people; a dash when it is not known."""
-    return "–" if duration is None else f"{duration:.1f} ms"
-
-
 def origin_of_plugin(plugin: Any) -> Origin:
     """Where a plugin comes from. A copy that is not in use is not asked: the name is another's."""
-    from cbcore.plugins._origins import Origin, origin_of
-    from cbcore.plugins._plugin import State
+    from cbcore.plugins.catalog import State
+    from cbcore.plugins.origins import Origin, origin_of
 
     return Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)
 
@@ -102,9 +85,7 @@ def _by_kind(plugin: Any) -> dict[str, list[str]]:
     return {kind: sorted(names) for kind, names in sorted(offered.items())}
 
 
-def _record(
-    plugin: Any, conflicts: dict[str, str], timings: bool = False, sources: bool = False
-) -> dict[str, Any]:
+def _record(plugin: Any, conflicts: dict[str, str], sources: bool) -> dict[str, Any]:
     record = {
         "name": plugin.name,
         "version": plugin.version,
@@ -116,16 +97,14 @@ def _record(
         "summary": plugin.summary,
         "location": plugin.location,
     }
-    if timings:
-        record["import_ms"] = plugin.import_ms
     if sources:
         record["source"] = origin_of_plugin(plugin).to_dict()
     return record
 
 
 def _status(plugin: Any) -> str:
-    if plugin.usable:
-        return "ok"
+    if plugin.is_usable:
+        return str(plugin.state)
     return plugin.status if plugin.state == plugin.status else f"{plugin.status} ({plugin.state})"
 
 

@@ -31,13 +31,13 @@ def lock(settings: Settings, lock_file: str) -> None:
     from pathlib import Path
 
     from cbcore._manage.lockfile import versions_of, write_lock
-    from cbcore.plugins._origins import origin_of
+    from cbcore.plugins.origins import origin_of
 
     plugins = settings.host().plugins
     versions = versions_of(plugins)
     write_lock(Path(lock_file), versions)
     echo(f"{len(versions)} plugins locked in {lock_file}")
-    own = [p.name for p in plugins if p.usable and origin_of(p.name).url]
+    own = [p.name for p in plugins if p.is_usable and origin_of(p.name).url]
     if own:
         note = "installed from a folder or a repository, which the lock does not name"
         echo(f"{note}: {', '.join(own)}", err=True)

@@ -6,24 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cbcore.cli import CommandGroup
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
-from cbcore.cli.check_plugins import check
 from cbcore.cli.lock_plugins import lock, sync
 
 if TYPE_CHECKING:
     from cbcore.plugins._explanation import Explanation
-    from cbcore.plugins._host import PluginHost
-    from cbcore.plugins._plugin import Plugin
+    from cbcore.plugins.catalog import Catalog, Plugin
 
 
-@click.group("plugins", short_help="Find, show, check, explain and lock plugins.")
+@click.group(
+    "plugins",
+    cls=CommandGroup,
+    prefix="plugins-",
+    short_help="Find, show, explain and lock plugins.",
+)
 @shared_options
 def command() -> None:
     """Find, show, check, explain and lock plugins. `cb list-plugins` lists those installed."""
 
 
-command.add_command(check)
 command.add_command(lock)
 command.add_command(sync)
 
@@ -36,13 +39,11 @@ command.add_command(sync)
 def show(settings: Settings, name: str, as_json: bool) -> None:
     """Show one plugin: state, source, requirement on the core, hooks, components."""
     from cbcore.cli._text import clean, echo_json
-    from cbcore.cli.list_plugins import milliseconds
-    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
     plugin = find_plugin(host, name)
-    enrich(host, [plugin])
-    record = _record(plugin)
+    host.describe_all([plugin])
+    record = _record(host, plugin)
     if as_json:
         echo_json(record)
         return
@@ -57,8 +58,7 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
         "commit": source["commit"],
         "digest": source["record_digest"],
         "core": plugin.core_specifier or "any",
-        "import": milliseconds(plugin.import_ms),
-        "hooks": ", ".join(plugin.hooks),
+        "hooks": ", ".join(record["hooks"]),
     }
     for label, text in lines.items():
         if text:
@@ -69,14 +69,13 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
             echo(f"    {clean(component['summary'])}")
 
 
-def find_plugin(host: PluginHost, name: str) -> Plugin:
+def find_plugin(host: Catalog, name: str) -> Plugin:
     """The plugin of that name, the copy in use first."""
     from cbcore.exceptions import UsageError
-    from cbcore.names import hint
-    from cbcore.plugins._metadata import same_name
+    from cbcore.names import canonical, hint
 
     for plugin in host.plugins:
-        if same_name(plugin.name, name):
+        if canonical(plugin.name) == canonical(name):
             return plugin
     known = [plugin.name for plugin in host.plugins]
     meant = hint(name, known, "`cb list-plugins` shows them")
@@ -86,7 +85,7 @@ def find_plugin(host: PluginHost, name: str) -> Plugin:
     )
 
 
-def _record(plugin: Plugin) -> dict[str, Any]:
+def _record(host: Catalog, plugin: Plugin) -> dict[str, Any]:
     from cbcore.cli.list_plugins import origin_of_plugin
 
     origin = origin_of_plugin(plugin)
@@ -102,8 +101,7 @@ def _record(plugin: Plugin) -> dict[str, Any]:
         "from": str(origin),
         "source": origin.to_dict(),
         "core": plugin.core_specifier,
-        "import_ms": plugin.import_ms,
-        "hooks": list(plugin.hooks),
+        "hooks": host.hooks_of(plugin),
         "components": [
             {"kind": c.kind, "name": c.name, "target": str(c.target), "summary": c.summary}
             for c in plugin.components
@@ -161,10 +159,9 @@ def why(settings: Settings, name: str, as_json: bool) -> None:
     """
     from cbcore.cli._text import echo_json
     from cbcore.plugins._explanation import explain
-    from cbcore.plugins._inspection import enrich
 
     host = settings.host()
-    enrich(host)
+    host.describe_all()
     explanation = explain(host, name)
     if as_json:
         echo_json(explanation.to_dict())

@@ -87,7 +87,6 @@ def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
     from cbcore._build.lacking import require_offered
-    from cbcore._run.progress import live
     from cbcore.cli._brought import brought_words
     from cbcore.exceptions import RunStoppedError
     from cbcore.request._compose import compose
@@ -116,10 +115,9 @@ def _run(
     progress = settings.verbosity >= 0
 
     def execute() -> EvalResult:
-        with live(enabled=progress) as observers:
-            run = compose(request, observers=observers)
-            ready()
-            return run.execute()
+        run = compose(request, progress=progress)
+        ready()
+        return run.execute()
 
     try:
         execute_and_report(execute, outputs)

@@ -36,7 +36,7 @@ from cbcore.merging._shards import (
     with_siblings,
 )
 from cbcore.merging._tables import Tables, tables_of
-from cbcore.plugins._host import PluginHost, default_host
+from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
 from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
@@ -54,7 +54,7 @@ def merge(
     siblings: bool = False,
     partial: bool = False,
     trusted: bool = False,
-    host: PluginHost | None = None,
+    host: Catalog | None = None,
     argv: Sequence[str] | None = None,
 ) -> EvalResult:
     """Join the shards of a run, given as runs of a store, exported runs, or saved results.
@@ -84,7 +84,7 @@ def merge(
         )
     store_file = Path(cache_dir).expanduser().absolute() / FILE_NAME
     trusted = trusted or all(one.is_own(store_file) for one in given)
-    joining = _Joining(given, lacking, host or default_host(), trusted)
+    joining = _Joining(given, lacking, host or default_catalog(), trusted)
     if all(one.kept is not None for one in given):
         return joining.kept(cache_dir, argv)
     return joining.in_memory()
@@ -94,7 +94,7 @@ class _Joining:
     """Shards that belong together, on the way to one result."""
 
     def __init__(
-        self, shards: Sequence[GivenShard], lacking: Sequence[str], host: PluginHost, trusted: bool
+        self, shards: Sequence[GivenShard], lacking: Sequence[str], host: Catalog, trusted: bool
     ) -> None:
         self._shards = shards
         self._lacking = lacking
@@ -177,7 +177,7 @@ class _Joining:
             "datasets": first.get("datasets"),
             "identities": first.get("identities", {}),
             "untrusted": not self._trusted,
-            **describe_environment({p.name: p.version for p in self._host.plugins if p.usable}),
+            **describe_environment({p.name: p.version for p in self._host.plugins if p.is_usable}),
         }
         # So that its rows are read as those of a run that is over.
         state = self._config["state"]

@@ -15,7 +15,7 @@ from cbcore._run.sections import made_sections
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.extensions import Contribution, Setup
-from cbcore.plugins._host import PluginHost
+from cbcore.plugins.catalog import Catalog
 from cbcore.request import Request
 from cbcore.results import EvalRow, Section, sum_up
 from cbcore.results._summary import SummedUp
@@ -42,7 +42,7 @@ def tables_of(
     *,
     sharding: Mapping[str, Any],
     failures: Mapping[str, str],
-    host: PluginHost,
+    host: Catalog,
     trusted: bool,
 ) -> Tables:
     """Sum rows up as the run itself would have done.
@@ -62,7 +62,7 @@ def tables_of(
 
 
 def _contributions(
-    config: RunConfig, sharding: Mapping[str, Any], host: PluginHost, *, trusted: bool
+    config: RunConfig, sharding: Mapping[str, Any], host: Catalog, *, trusted: bool
 ) -> tuple[dict[str, Contribution], list[str]]:
     """What each extension of the run had added to it, by its key; and what could not be made."""
     made: dict[str, Contribution] = {}
@@ -84,7 +84,7 @@ def _contributions(
 
 
 def _setup(
-    config: RunConfig, sharding: Mapping[str, Any], host: PluginHost, stranger: Stranger | None
+    config: RunConfig, sharding: Mapping[str, Any], host: Catalog, stranger: Stranger | None
 ) -> Setup:
     """As when the run was composed, but that a stranger's files run no code."""
     seed = config.get("seed")

@@ -1,13 +1,11 @@
-"""Plugins: who is installed, in what state, offering what.
+"""Plugins: which are installed, in which state, and what they offer.
 
-`default_host()` knows the plugins of this environment, as the user's policy allows them:
+`default_catalog()` knows the plugins of this environment, as the user's policy allows them:
 
-    from cbcore.plugins import default_host
+    from cbcore.plugins import default_catalog
 
-    for plugin in default_host().plugins:
+    for plugin in default_catalog().plugins:
         print(plugin.name, plugin.version, plugin.state)
-
-The names below are the public interface; each is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -17,18 +15,18 @@ from typing import TYPE_CHECKING
 from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cbcore.plugins._host import PluginHost as PluginHost
-    from cbcore.plugins._host import default_host as default_host
-    from cbcore.plugins._plugin import Plugin as Plugin
-    from cbcore.plugins._plugin import State as State
-    from cbcore.plugins._policy import PluginPolicy as PluginPolicy
+    from cbcore.plugins.catalog import Catalog as Catalog
+    from cbcore.plugins.catalog import Plugin as Plugin
+    from cbcore.plugins.catalog import State as State
+    from cbcore.plugins.catalog import default_catalog as default_catalog
+    from cbcore.plugins.policy import PluginPolicy as PluginPolicy
 
 _HOMES = {
-    "PluginHost": "_host",
-    "default_host": "_host",
-    "Plugin": "_plugin",
-    "State": "_plugin",
-    "PluginPolicy": "_policy",
+    "Catalog": "catalog",
+    "Plugin": "catalog",
+    "State": "catalog",
+    "default_catalog": "catalog",
+    "PluginPolicy": "policy",
 }
 
 __all__ = [*sorted(_HOMES)]  # noqa: PLE0604

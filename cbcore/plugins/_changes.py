@@ -10,9 +10,9 @@ import attrs
 from cbcore.exceptions import ResultError
 from cbcore.kinds import KINDS
 from cbcore.names import canonical
-from cbcore.plugins._origins import Origin, origin_of
-from cbcore.plugins._plugin import Plugin, State
-from cbcore.plugins._policy import CORE
+from cbcore.plugins.catalog import Plugin, State
+from cbcore.plugins.installed import CORE
+from cbcore.plugins.origins import Origin, origin_of
 
 _PLUGINS = "_plugins"
 """How the keys end under which a result keeps the components of kinds that plugins bring."""
@@ -86,7 +86,7 @@ def _compared(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Ite
     if plugin is None:
         yield PluginChange(name, "missing", then, None)
         return
-    if not plugin.usable:
+    if not plugin.is_usable:
         yield PluginChange(name, "state", None, plugin.state)
     if then is not None and then != plugin.version:
         yield PluginChange(name, "version", then, plugin.version)

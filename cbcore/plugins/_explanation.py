@@ -8,9 +8,8 @@ from typing import Any
 import attrs
 
 from cbcore import names
-from cbcore.plugins._host import PluginHost
 from cbcore.plugins._known import known_offers
-from cbcore.plugins._plugin import USABLE, Plugin, State
+from cbcore.plugins.catalog import Catalog, Plugin, State
 
 
 @attrs.frozen
@@ -27,7 +26,7 @@ class Candidate:
 
     @property
     def usable(self) -> bool:
-        return self.state in USABLE
+        return self.state in (State.NOT_LOADED, State.OK)
 
 
 @attrs.frozen
@@ -60,7 +59,7 @@ class Explanation:
         }
 
 
-def explain(host: PluginHost, name: str) -> Explanation:
+def explain(host: Catalog, name: str) -> Explanation:
     """Explain a component's name, or `plugin/name`. Plugins were looked at before."""
     owner, _, bare = name.rpartition("/")
     wanted, owner = names.canonical(bare), names.canonical(owner)
@@ -89,7 +88,7 @@ def explain(host: PluginHost, name: str) -> Explanation:
     )
 
 
-def _offers(host: PluginHost) -> Iterator[tuple[Plugin, str, str]]:
+def _offers(host: Catalog) -> Iterator[tuple[Plugin, str, str]]:
     for plugin in host.plugins:
         for component in plugin.components:
             yield plugin, component.kind, component.name

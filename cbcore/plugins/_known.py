@@ -24,7 +24,13 @@ def known_offers() -> list[tuple[str, str, str]]:
 
 
 def packages_offering(kind: str, name: str) -> list[str]:
-    """The first-party packages that offer a component of that name, or of `package/name`."""
+    """The first-party packages that offer a component of that name, or of `package/name`.
+
+    Of the kind `plugin`, the package of that name.
+    """
+    if kind == "plugin":
+        packages = dict.fromkeys(package for _, _, package in known_offers())
+        return [package for package in packages if canonical(package) == canonical(name)]
     owner, _, bare = name.rpartition("/")
     return [
         package

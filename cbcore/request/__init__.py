@@ -34,7 +34,7 @@ from cbcore.secrets import visible
 from cbcore.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 __all__ = ("Request",)
 
@@ -296,7 +296,7 @@ class Request:
     settings: Mapping[str, Any] = attrs.Factory(dict)
     added_evaluators: Sequence[Any] = ()
     added_metrics: Sequence[Any] = ()
-    host: PluginHost | None = None
+    host: Catalog | None = None
     run_id: str | None = None
     rescored_from: str | None = None
     argv: Sequence[str] | None = None

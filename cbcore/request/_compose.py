@@ -28,15 +28,13 @@ from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
-from cbcore._run.observers import Observers
 from cbcore._run.parts import Part, StoredData
 from cbcore._run.run import Run, RunOptions, Source
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.kinds import KINDS
-from cbcore.plugins._host import PluginHost, default_host
+from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
 from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
@@ -68,7 +66,7 @@ class _Parts(NamedTuple):
 def compose(
     request: Request,
     *,
-    observers: Observers | None = None,
+    progress: bool = False,
     warn: Callable[[str], None] | None = None,
     dry_run: bool = False,
 ) -> Run:
@@ -80,12 +78,12 @@ def compose(
     """
     notice_environment()
     warn = _once(warn or _log_warning)
-    host = request.host or default_host()
+    host = request.host or default_catalog()
     require_offered(host, request.components())
     sharding = _sharding(request)
     builder = Builder(host, offered=_offered(request), warn=warn)
     parts = _parts(request, builder, host, dry_run)
-    builder.descriptions.remember()
+    host.descriptions.save()
     config = _config(request, parts, host)
     options = _run_options(request)
     folder = request.cache_dir
@@ -106,7 +104,8 @@ def compose(
             sharding=sharding,
         ),
         config=config,
-        observers=_with_plugins(observers or Observers(), host),
+        hooks=host.new_hooks(),
+        show_progress=progress,
         record=_record(request, config, host) if request.cache_dir is not None else None,
         search=_search(request, parts.score_field),
     )
@@ -163,7 +162,7 @@ def _check_turns(request: Request) -> None:
             )
 
 
-def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) -> _Parts:
+def _parts(request: Request, builder: Builder, host: Catalog, dry_run: bool) -> _Parts:
     _check_turns(request)
     systems = _systems(request, builder)
     if systems or not (request.settings or request.extensions):
@@ -177,12 +176,10 @@ def _parts(request: Request, builder: Builder, host: PluginHost, dry_run: bool) 
     datasets = swept_datasets(builder, request.datasets, offered, layout)
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
-        # Those that are called like a kind of the core bring what is tested, not what it is
-        # tested on.
         raise _no_data(
             setting.flag
             for setting in settings_of(host.plugins)
-            if setting.is_extension and setting.component.name not in KINDS
+            if setting.is_extension and not _is_tested(host, setting.component.name)
         )
     evaluators: list[Part] = []
     sources = [
@@ -250,6 +247,11 @@ def _of_main_scores(
     return found
 
 
+def _is_tested(host: Catalog, name: str) -> bool:
+    """Whether an extension is called like a kind that runs test: it brings no data."""
+    return name in host.kinds and host.kind(name).is_tested
+
+
 def _no_data(others: Iterable[str] = ()) -> UsageError:
     """The error of a run without data; `others` are flags that bring some, beside `--dataset`."""
     return UsageError(
@@ -283,7 +285,7 @@ def _main_of_systems(
     return next((score for score in named if score in Emitted.by(evaluators).scores), None)
 
 
-def _config(request: Request, parts: _Parts, host: PluginHost) -> RunConfig:
+def _config(request: Request, parts: _Parts, host: Catalog) -> RunConfig:
     """What the result says of how it came about."""
     own: RunConfig = {
         "run_id": request.run_id or _new_run_id(),
@@ -398,7 +400,7 @@ def _metrics(
     return builder.automatic_metrics(due, extra) + added
 
 
-def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
+def _record(request: Request, config: RunConfig, host: Catalog) -> RunRecord:
     """What the store writes down of a run before it begins."""
     asked = [
         dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
@@ -409,7 +411,7 @@ def _record(request: Request, config: RunConfig, host: PluginHost) -> RunRecord:
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
         "datasets": ([redact_assignments(str(dataset)) for dataset in asked] if by_spec else None),
-        **describe_environment({p.name: p.version for p in host.plugins if p.usable}),
+        **describe_environment({p.name: p.version for p in host.plugins if p.is_usable}),
     }
     return RunRecord(config["run_id"], config["started"], manifest)
 
@@ -472,15 +474,6 @@ def _check_tags(sources: Sequence[Source], n_datasets: int) -> None:
                 f"{source.tag!r} is asked for twice{where}", hint="leave one of them out"
             )
         seen.add(source.tag)
-
-
-def _with_plugins(observers: Observers, host: PluginHost) -> Observers:
-    return Observers(
-        started=[*observers.started, *host.observers("cb_run_started")],
-        row=[*observers.row, *host.observers("cb_row_finished")],
-        finished=[*observers.finished, *host.observers("cb_run_finished")],
-        watched=observers.watched,
-    )
 
 
 def _log_warning(message: str) -> None:

@@ -17,11 +17,11 @@ from cbcore.exceptions import CBError, DataError
 from cbcore.kept import KeptRun
 
 if TYPE_CHECKING:
-    from cbcore.plugins._host import PluginHost
+    from cbcore.plugins.catalog import Catalog
 
 
 def data_of(
-    record: RunRecord, specs: Sequence[str], path: Path, host: PluginHost
+    record: RunRecord, specs: Sequence[str], path: Path, host: Catalog
 ) -> tuple[Sequence[Any], bool]:
     """The datasets to ask for, and whether they are those of the store, in the file `path`.
 

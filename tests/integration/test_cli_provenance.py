@@ -185,7 +185,7 @@ def unused():
     '''Another.'''
     return Path(__file__).parent / "elsewhere"
 
-from cbcore.processes import Processes
+from cbcore.builtin.processes import Processes
 
 class InOrder(Processes):
     '''One by one.'''

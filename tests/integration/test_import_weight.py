@@ -169,7 +169,11 @@ def test_a_small_run_imports_no_more_than_it_uses(
     used = {f"cb_{name}" for name in (*plugins, "reporters")}
     assert {top for top in tops if top.startswith("cb_")} == used
     assert tops & (HEAVY | SELDOM) == set()
-    assert not modules & {"cbcore.processes", "cbcore._run.dispatch", "cbcore._build.recipes"}
+    assert not modules & {
+        "cbcore.builtin.processes",
+        "cbcore._run.dispatch",
+        "cbcore._build.recipes",
+    }
     assert not modules & {"cbcore.extensions", "cbcore.hf", "cbcore.results.verdicts"}
     assert not modules & {"cb_baselines.reading.comparison", "cb_metrics.loss.attribution"}
     assert f"cb_reporters.{own}" in modules

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cbcore.exceptions import UsageError
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.request import Request
 from cbcore.request._compose import compose
 from tests.fake_distributions import SYSTEM, Workplace, write_distribution
@@ -72,14 +72,14 @@ def install(
     )
 
 
-def host_of(site: Path, *first_party: str) -> PluginHost:
+def host_of(site: Path, *first_party: str) -> Catalog:
     """The core, the plugins of a folder, and those of the environment that are named."""
     wanted = {"cbcore", *first_party}
-    installed = [found for found in scan() if found.name in wanted]
-    return PluginHost([*scan([str(site)]), *installed], PluginPolicy())
+    installed = [found for found in read_distributions() if found.name in wanted]
+    return Catalog([*read_distributions([str(site)]), *installed], PluginPolicy())
 
 
-def chosen(host: PluginHost, *datasets: Any, warn: Any = None, **asked: Any) -> str:
+def chosen(host: Catalog, *datasets: Any, warn: Any = None, **asked: Any) -> str:
     request = Request(systems=[Says()], datasets=list(datasets), host=host, **asked)
     field: str = compose(request, warn=warn or (lambda text: None)).config["score_field"]
     return field

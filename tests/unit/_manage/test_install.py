@@ -12,7 +12,7 @@ import pytest
 from cbcore._manage import install
 from cbcore._manage.install import Change, Installed, compare, find_installer, split
 from cbcore.exceptions import UsageError
-from cbcore.plugins._origins import Origin
+from cbcore.plugins.origins import Origin
 
 
 @pytest.mark.parametrize(

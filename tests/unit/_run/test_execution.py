@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import BrokenDataset, FakeDataset, FakeSystem, FaultySystem
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.execution import Execution
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source
-from cbcore.testing import BrokenDataset, FakeDataset, FakeSystem, FaultySystem
 from cbcore.tokens import TokenCounter, Words
 
 
 def of(systems, sources, **options):
     context = RunContext(TokenCounter(Words()), RunOptions(**options))
-    return Execution("r", [Part(system) for system in systems], sources, context)
+    parts = [Part(system) for system in systems]
+    return Execution(parts, sources, context, finish_row=lambda row: None)
 
 
 def source(examples, **fields):

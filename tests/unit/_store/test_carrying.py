@@ -18,7 +18,7 @@ from cbcore._store.sweeping import remove_runs
 from cbcore.api import rescore
 from cbcore.exceptions import UsageError
 from cbcore.kept import exported_run, find_kept, kept_runs
-from cbcore.plugins._host import default_host
+from cbcore.plugins.catalog import default_catalog
 
 
 class Echo:
@@ -125,7 +125,7 @@ def test_what_an_imported_run_names_is_not_read(tmp_path):
     import_run(run.path, run.record, here)
     kept = find_kept(run.run_id, here)
     with pytest.raises(UsageError, match="not read unseen"):
-        rescore(kept.record, ["answer_quality"], cache_dir=here, host=default_host())
+        rescore(kept.record, ["answer_quality"], cache_dir=here, host=default_catalog())
 
 
 def test_rows_that_were_damaged_are_carried_as_such(tmp_path):

@@ -12,7 +12,6 @@ from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_reporters.data import Csv as Csv
-    from cb_reporters.data import Json as Json
     from cb_reporters.data import JsonLines as JsonLines
     from cb_reporters.html import Html as Html
     from cb_reporters.markdown import Markdown as Markdown
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "Csv": "data",
     "Html": "html",
-    "Json": "data",
     "JsonLines": "data",
     "Markdown": "markdown",
     "Parquet": "parquet",

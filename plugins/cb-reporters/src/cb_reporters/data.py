@@ -1,4 +1,4 @@
-"""The result for other programs: JSON, JSON lines and CSV."""
+"""The rows of a result for other programs: JSON lines and CSV."""
 
 from __future__ import annotations
 
@@ -19,18 +19,6 @@ from cbcore.texts import visible
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
 _AFTER_SEMICOLON = re.compile(r";(?=\s*[=@＝＠]|[+-]\w)")
 """Where a spreadsheet that splits lines at `;` would find a formula."""
-
-
-@attrs.frozen
-class Json:
-    """Whole result as one JSON document that cb can read back."""
-
-    name = "json"
-    extension = "json"
-
-    def render(self, result: EvalResult) -> str:
-        """Rows, summary, timing, problems and configuration."""
-        return result.to_json()
 
 
 @attrs.frozen

@@ -25,7 +25,7 @@ from cbcore.exceptions import CBError, UnknownComponentError
 
 if TYPE_CHECKING:
     from cb_suites.engine.index import Entry
-    from cbcore.plugins import PluginHost
+    from cbcore.plugins import Catalog
 
 _DEFINES_INSIDE = re.compile(r"^\s*-\s*(?:task|group|\{)|^task:\s*\[.*\{", re.MULTILINE)
 """What a group's file looks like when it may define members in place; most only name them."""
@@ -120,9 +120,7 @@ def tags(settings: Settings, include_paths: tuple[str, ...], as_json: bool) -> N
     _list_defined(settings.host(), "tag", include_paths, as_json=as_json)
 
 
-def _list_defined(
-    host: PluginHost, kind: str, include_paths: Sequence[str], *, as_json: bool
-) -> None:
+def _list_defined(host: Catalog, kind: str, include_paths: Sequence[str], *, as_json: bool) -> None:
     """Print the tasks, groups or tags there are."""
     manager = SuiteManager(include_paths, host=host)
     rows: list[tuple[str, ...]]

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from cb_suites.engine import SuiteManager
-from cbcore.plugins import PluginHost, PluginPolicy
+from cbcore.plugins import Catalog, PluginPolicy
 
 
 class SuiteFolder:
     """Writes suite files and loads what they define."""
 
-    def __init__(self, root: Path, host: PluginHost) -> None:
+    def __init__(self, root: Path, host: Catalog) -> None:
         self.root = root
         self.host = host
 
@@ -65,4 +65,4 @@ def suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SuiteFolder:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "suites"
     root.mkdir()
-    return SuiteFolder(root, PluginHost([], PluginPolicy()))
+    return SuiteFolder(root, Catalog([], PluginPolicy()))

@@ -8,9 +8,9 @@ import pytest
 
 from cb_suites.engine import SuiteManager
 from cbcore.exceptions import ConfigError, PluginContractError, UnknownComponentError, UsageError
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
 from tests.fake_distributions import write_distribution
 
@@ -255,7 +255,8 @@ def ship(site: Path, distribution: str, files: dict[str, str], returns: str, nam
 
 def manager_of(site: Path, *include_paths: Path) -> SuiteManager:
     return SuiteManager(
-        include_paths, host=PluginHost(scan([str(site)]), PluginPolicy(), beside=scan())
+        include_paths,
+        host=Catalog(read_distributions([str(site)]), PluginPolicy(), beside=read_distributions()),
     )
 
 

@@ -8,9 +8,9 @@ from cb_suites.engine import SuiteManager
 from cb_suites.engine.availability import Catalogue
 from cb_suites.engine.validation import validate
 from cbcore.exceptions import UsageError
-from cbcore.plugins._host import PluginHost
-from cbcore.plugins._metadata import scan
-from cbcore.plugins._policy import PluginPolicy
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.policy import PluginPolicy
 from tests.fake_distributions import write_hooks
 
 PLUGIN = '''
@@ -49,7 +49,9 @@ def cb_evaluators():
 def checked(suites, site):
     """Validate the folder, with a plugin that offers a dataset and two evaluators."""
     write_hooks(site, "cb-small", PLUGIN)
-    suites.host = PluginHost(scan([str(site)]), PluginPolicy(), beside=scan())
+    suites.host = Catalog(
+        read_distributions([str(site)]), PluginPolicy(), beside=read_distributions()
+    )
 
     def check(*paths):
         return validate(paths or [suites.root], SuiteManager(host=suites.host))

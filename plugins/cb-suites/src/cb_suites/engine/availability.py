@@ -17,10 +17,8 @@ from cb_suites.harness.metrics import BY_DEFAULT
 from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
-from cbcore.extensions import packages_offering
 from cbcore.names import asking
-from cbcore.plugins import PluginHost, default_host
-from cbcore.registry import registry
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
 
 
@@ -66,8 +64,8 @@ def told(needs: Iterable[Need]) -> list[str]:
 class Catalogue:
     """What is installed, asked about tasks. Answers are kept for the life of the object."""
 
-    def __init__(self, host: PluginHost | None = None) -> None:
-        self.host = host or default_host()
+    def __init__(self, host: Catalog | None = None) -> None:
+        self.host = host or default_catalog()
         self._found: dict[tuple[str, str], Component | Need] = {}
 
     def needs(self, config: TaskConfig) -> list[Need]:
@@ -130,7 +128,7 @@ class Catalogue:
         if config.dataset is not None:
             dataset = self._component("dataset", specs.parse_dataset(config.dataset))
         tasks = getattr(dataset, "tasks", None) or ("qa",)
-        known = [*self.host.components("evaluator"), *registry.registered("evaluator")]
+        known = self.host.components("evaluator")
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
         joins = functools.partial(
             Component.joins,
@@ -153,9 +151,9 @@ class Catalogue:
         key = (kind, spec.name)
         if key not in self._found:
             try:
-                self._found[key] = registry.get(kind, spec.name, host=self.host).described()
+                self._found[key] = self.host.find(kind, spec.name).described()
             except UnknownComponentError as error:
-                package = next(iter(packages_offering(kind, spec.name)), "")
+                package = next(iter(self.host.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)

@@ -35,7 +35,6 @@ from cbcore.exceptions import (
     CBError,
     ConfigError,
     PluginError,
-    UnknownComponentError,
     UsageError,
 )
 from cbcore.extensions import (
@@ -45,9 +44,8 @@ from cbcore.extensions import (
     Section,
     Setup,
     Source,
-    packages_offering,
 )
-from cbcore.plugins import PluginHost
+from cbcore.plugins import Catalog
 from cbcore.results import EvalRow, sum_up
 from cbcore.specs import Spec
 from cbcore.stats import Units
@@ -68,7 +66,7 @@ class SuiteContribution(Contribution):
     """The suites of one run: what is to be run, and what becomes of it."""
 
     selection: Selection = attrs.field(kw_only=True)
-    host: PluginHost = attrs.field(kw_only=True)
+    host: Catalog = attrs.field(kw_only=True)
     setups: dict[str, TaskSetup] = attrs.Factory(dict)
     outcomes: dict[str, TaskOutcome] = attrs.Factory(dict)
 
@@ -222,13 +220,13 @@ def set_up(
                 first_error, place = error, _place_of(error, leaf.config)
                 place = "" if error.message.startswith(place) else place
             outcome.state = "unavailable"
-            remedy = _remedy(error)
+            remedy = error.hint
             outcome.reason = f"{error.message} ({remedy})" if remedy else error.message
     if first_error is not None and not run.setups:
         raise UsageError(
             f"none of the {len(run.outcomes)} tasks can run; the first: "
             f"{place}{first_error.message}",
-            hint=_remedy(first_error),
+            hint=first_error.hint,
         ) from first_error
     run.take_up()
     return run
@@ -240,14 +238,6 @@ def _names_code(leaf: Leaf, warn: Callable[[str], None]) -> bool:
     if named:
         warn(f"{leaf.path} is not counted: a dry run does not run {named[0]}")
     return bool(named)
-
-
-def _remedy(error: CBError) -> str | None:
-    """What to do: install the package that would supply it, where one is known."""
-    if isinstance(error, UnknownComponentError):
-        for package in packages_offering(error.kind, error.name):
-            return f"pip install {package}"
-    return error.hint
 
 
 def _place_of(error: CBError, config: TaskConfig) -> str:

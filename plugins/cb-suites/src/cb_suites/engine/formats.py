@@ -22,8 +22,8 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.plugins import PluginHost, default_host
-from cbcore.registry import registry
+from cbcore.names import near_matches
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
 
@@ -166,14 +166,14 @@ _OWN = "cb-suites"
 def make_format(
     name: str,
     params: Mapping[str, Any] | None = None,
-    host: PluginHost | None = None,
+    host: Catalog | None = None,
     stranger: Stranger | None = None,
 ) -> Format:
     """A format by name, with its parameters: one of those above, or one that a plugin offers.
 
     Parameters that a `stranger` wrote are values only.
     """
-    owner, factory = _found(name, host or default_host())
+    owner, factory = _found(name, host or default_catalog())
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
@@ -185,12 +185,13 @@ def make_format(
     return made
 
 
-def _found(name: str, host: PluginHost) -> tuple[str, Callable[..., Format]]:
+def _found(name: str, host: Catalog) -> tuple[str, Callable[..., Format]]:
     if name not in BUILT_IN:
         try:
-            component = registry.get("format", name, host=host)
-        except UnknownComponentError:
-            raise host.unknown("format", name, also=BUILT_IN) from None
+            component = host.find("format", name)
+        except UnknownComponentError as error:
+            near = near_matches(name, [*BUILT_IN, *error.near])
+            raise UnknownComponentError("format", name, near) if near else error from None
         return component.plugin, component.load()
     rivals = [c.plugin for c in host.components("format") if c.name == name and c.plugin != _OWN]
     if rivals:

@@ -23,8 +23,7 @@ from cbcore.exceptions import (
     UnknownComponentError,
     UsageError,
 )
-from cbcore.plugins import PluginHost, default_host
-from cbcore.registry import registry
+from cbcore.plugins import Catalog, default_catalog
 
 
 class SuiteManager:
@@ -46,7 +45,7 @@ class SuiteManager:
     def __init__(
         self,
         include_paths: Iterable[str | Path] = (),
-        host: PluginHost | None = None,
+        host: Catalog | None = None,
         *,
         trust: Iterable[str | Path] = (),
     ) -> None:
@@ -83,8 +82,8 @@ class SuiteManager:
     def _shipped(self) -> list[Root]:
         """The suites of plugins. One that fails is set aside, with its error in `problems`."""
         self.problems, self._places = {}, {}
-        host = self.host or default_host()
-        for component in [*host.components("suite"), *registry.registered("suite")]:
+        host = self.host or default_catalog()
+        for component in host.components("suite"):
             try:
                 self._places[component.name] = Root(shipped_path(component), component.plugin)
             except CBError as error:

@@ -13,13 +13,13 @@ from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import GroupNode, Leaf, Node, Selection
 from cb_suites.engine.paths import with_keys
 from cbcore.exceptions import UsageError
-from cbcore.plugins import PluginHost
+from cbcore.plugins import Catalog
 
 
 def select(
     wanted: Sequence[Any],
     include_paths: Sequence[str | Path] = (),
-    host: PluginHost | None = None,
+    host: Catalog | None = None,
     num_fewshot: int | None = None,
     *,
     trust: Sequence[str | Path] = (),

@@ -18,7 +18,7 @@ from cb_suites.engine.remembering import digest_of, recalled, remember
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
 from cbcore.names import asking, near_matches
-from cbcore.plugins import default_host
+from cbcore.plugins import default_catalog
 
 
 @attrs.frozen
@@ -117,7 +117,7 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
 
 def _digest(wanted: list[Path], manager: SuiteManager) -> str:
     """A name for all that a report depends on."""
-    host = manager.host or default_host()
+    host = manager.host or default_catalog()
     offered = [
         f"{kind}:{component.qualified_name}"
         for kind in ("dataset", "evaluator", "metric", "format", "suite")

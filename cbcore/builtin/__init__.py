@@ -1,0 +1,1 @@
+"""Plugins that ship with the core: progress display, table, JSON report, process executor."""

@@ -1,0 +1,479 @@
+"""Installed plugins under one policy, and the components that they offer."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import attrs
+
+import cbcore
+from cbcore import names
+from cbcore.boundary import contained
+from cbcore.components import Component, Owner, registered
+from cbcore.exceptions import (
+    DuplicateNameError,
+    PluginContractError,
+    PluginError,
+    PluginLoadError,
+    UnknownComponentError,
+)
+from cbcore.hookspecs import OFFERING
+from cbcore.kinds import KINDS, Kind, group_of
+from cbcore.plugins.descriptions import Descriptions
+from cbcore.plugins.installed import CORE, HOOK_GROUP, Distribution, read_distributions
+from cbcore.plugins.manager import HookManager, collect_offers, load_hook_module
+from cbcore.plugins.policy import PluginPolicy, check_names, read_policy
+from cbcore.plugins.versions import satisfies
+
+
+class State(str, enum.Enum):
+    """Whether a plugin can be used, and if not, why."""
+
+    NOT_LOADED = "not loaded yet"
+    """No code of this version was imported so far."""
+    OK = "ok"
+    """Its code was imported without a problem."""
+    DISABLED = "disabled"
+    """The user switched it off."""
+    SHADOWED = "shadowed"
+    """Another copy of it comes first on the import path."""
+    INCOMPATIBLE = "incompatible"
+    """It requires another version of the core."""
+    BROKEN = "broken"
+    """It cannot be imported or read, or it violates the contract of a hook."""
+
+    __str__ = str.__str__
+
+
+@attrs.define(eq=False)
+class Plugin:
+    """One installed plugin.
+
+    `entries` are the components that its entry points name; `components` adds those that its hook
+    modules offer, once they are loaded. `hook_modules` maps entry points to import targets.
+    """
+
+    name: str
+    version: str = ""
+    summary: str = ""
+    location: str = ""
+    core_specifier: str = ""
+    entries: list[Component] = attrs.Factory(list)
+    components: list[Component] = attrs.Factory(list)
+    hook_modules: dict[str, Any] = attrs.Factory(dict)
+    state: State = State.NOT_LOADED
+    reason: str = ""
+    remedy: str = ""
+    error: PluginError | None = None
+    find_stamp: Callable[[], str] = attrs.field(default=lambda: "", repr=False)
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state in (State.NOT_LOADED, State.OK)
+
+    @property
+    def status(self) -> str:
+        """The state in a word for tables: ok, not loaded yet, broken or disabled."""
+        if self.state in (State.DISABLED, State.SHADOWED):
+            return "disabled"
+        return self.state if self.is_usable else "broken"
+
+    def set_aside(self, state: State, reason: str, remedy: str = "") -> None:
+        """Do not use the plugin any more."""
+        self.state, self.reason, self.remedy = state, reason, remedy
+
+    def mark_broken(self, error: PluginError) -> None:
+        """Do not use the plugin any more; whoever needs it gets this error."""
+        self.set_aside(State.BROKEN, error.reason, error.hint or f"update or uninstall {self.name}")
+        self.error = error
+
+
+class Catalog:
+    """Every installed plugin under one policy, with the components that they offer.
+
+    Entry points are read when the catalog is made, and nothing is imported. Hook modules are
+    imported when components of a kind are asked for that hooks can offer, and for the hooks of a
+    run. A plugin that fails is disabled with its reason; it is an error only for who needs it.
+    """
+
+    def __init__(
+        self,
+        distributions: Iterable[Distribution],
+        policy: PluginPolicy | None = None,
+        *,
+        kinds_from: Iterable[Distribution] = (),
+    ) -> None:
+        """The kinds of the distributions in `kinds_from` are known, too."""
+        distributions = list(distributions)
+        self.policy = policy or PluginPolicy()
+        self._kinds = _find_kinds([*distributions, *kinds_from])
+        self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
+        self.plugins = _make_plugins(distributions, self.policy, self.kinds)
+        self.descriptions = Descriptions()
+        self._hook_modules: list[tuple[str, object]] | None = None
+        self._is_checked = False
+
+    # -- components --------------------------------------------------------------------------
+
+    def kind(self, name: str) -> Kind:
+        """A kind by its name; the kind of a plugin is imported."""
+        if name in KINDS:
+            return KINDS[name]
+        component = self._kinds[name]
+        kind: Any = component.load()
+        if not isinstance(kind, Kind) or kind.name != component.name:
+            raise PluginContractError(
+                component.plugin, f"{component.target} is not the Kind called {name!r}"
+            )
+        return kind
+
+    def components(self, kind: str | None = None) -> list[Component]:
+        """Registered components, then those of all usable plugins by the plugins' names.
+
+        Raises `PluginError` for a plugin that the policy requires and that does not work.
+        """
+        if kind is None or kind in OFFERING.values():
+            self.load_hook_modules()
+        self.check_required()
+        usable = (plugin.components for plugin in self.plugins if plugin.is_usable)
+        return [
+            component
+            for components in (registered.values(), *usable)
+            for component in components
+            if kind in (None, component.kind)
+        ]
+
+    def find(self, kind: str, name: str) -> Component:
+        """The component called `name` or `plugin/name`; `python/name` for a registered one.
+
+        A plugin may replace a component of the core by offering the same name. Raises
+        `DuplicateNameError` if two plugins offer the name, or one that is registered too,
+        `PluginLoadError` if only a plugin offers it that cannot be used, and
+        `UnknownComponentError` if nobody offers it.
+        """
+        plugin, slash, bare = name.rpartition("/")
+        matches = [
+            component
+            for component in self.components(kind)
+            if names.canonical(component.name) == names.canonical(bare)
+            and (not slash or names.canonical(component.plugin) == names.canonical(plugin))
+        ]
+        if len(matches) > 1:  # a plugin may replace a component of the core
+            matches = [c for c in matches if c.plugin != CORE]
+        if len(matches) > 1:
+            raise DuplicateNameError(kind, bare, sorted({c.plugin for c in matches}))
+        if matches:
+            return matches[0]
+        self._raise_if_set_aside(kind, bare, plugin)
+        raise self._describe_unknown(kind, name)
+
+    def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
+        """The error for a name that nobody offers, with suggestions."""
+        known = [component.name for component in self.components(kind)]
+        near = names.near_matches(name.rpartition("/")[2], known)
+        error = UnknownComponentError(kind, name, near)
+        if not near and (guess := self._guess_mistake(kind, name)):
+            error.hint = f"{guess}; {error.hint}"
+        if packages := self.packages_offering(kind, name):
+            error.hint = f"{packages[0]} offers it: cb install {packages[0]}"
+        suspects = [p for p in self.plugins if p.status == "broken" and p.hook_modules]
+        if suspects:  # the offers of a hook module are known only when it works
+            listed = "; ".join(f"{p.name} ({p.reason})" for p in suspects)
+            error.hint = f"{error.hint}\nit may belong to a plugin that is broken: {listed}"
+        return error
+
+    def packages_offering(self, kind: str, name: str) -> list[str]:
+        """Packages that are not installed and offer a component, by the installed directories."""
+        installed = {names.canonical(plugin.name) for plugin in self.plugins}
+        packages: list[str] = []
+        for component in self.components("directory"):
+            with contained():  # without a hint, the error stands
+                directory: Any = self.load(component)
+                packages += directory(kind, name)
+        return [p for p in packages if names.canonical(p) not in installed]
+
+    def _guess_mistake(self, kind: str, name: str) -> str:
+        """What a name that nobody offers may be: a file of another type, or of another kind."""
+        from cbcore.files import FILE_SUFFIXES
+
+        suffix = PurePath(name).suffix
+        if kind == "dataset" and suffix and suffix.lower() not in FILE_SUFFIXES:
+            return f"a data file ends in {', '.join(FILE_SUFFIXES)}, not {suffix}"
+        wanted = names.canonical(name)
+        others = [c.kind for c in self.components() if names.canonical(c.name) == wanted]
+        if others:
+            return f"{name!r} is {names.with_article(others[0])}, not {names.with_article(kind)}"
+        few = ("executor", "reporter", "tokenizer")
+        known = sorted({c.name for c in self.components(kind)}) if kind in few else ()
+        return f"there are {', '.join(known)}" if known else ""
+
+    def _raise_if_set_aside(self, kind: str, name: str, plugin_name: str) -> None:
+        """Raise if a plugin that cannot be used would offer the name."""
+        usable = {names.canonical(plugin.name) for plugin in self.plugins if plugin.is_usable}
+        for plugin in self.plugins:
+            is_copy = plugin.state is State.SHADOWED and names.canonical(plugin.name) in usable
+            if plugin.is_usable or is_copy:
+                continue
+            if plugin_name and names.canonical(plugin.name) != names.canonical(plugin_name):
+                continue
+            wanted = (kind, names.canonical(name))
+            offers = wanted in {(c.kind, names.canonical(c.name)) for c in plugin.components}
+            if offers or (plugin_name and plugin.hook_modules):
+                verb = "offers" if offers else "is asked for"
+                raise PluginLoadError(
+                    plugin.name,
+                    f"{verb} the {kind} {name!r} but is {plugin.state}: {plugin.reason}",
+                    hint=plugin.remedy or None,
+                ) from plugin.error
+
+    # -- loading -----------------------------------------------------------------------------
+
+    def load_hook_modules(self) -> list[tuple[str, object]]:
+        """The hook modules of all usable plugins, imported once, in the order of their names.
+
+        Each comes as `plugin:entry point`. A plugin that fails is disabled, with its reason.
+        """
+        if self._hook_modules is None:
+            self._hook_modules = []
+            owners: dict[int, str] = {}
+            for plugin in self.plugins:
+                if plugin.is_usable and plugin.hook_modules:
+                    try:
+                        with self.descriptions.noting(plugin, "hook modules"):
+                            self._hook_modules += _load_plugin(plugin, owners)
+                    except PluginError as error:
+                        plugin.mark_broken(error)
+            self.descriptions.save()
+        return self._hook_modules
+
+    def new_hooks(self) -> HookManager:
+        """A hook manager for one run, with the hook modules of all usable plugins."""
+        hooks = HookManager()
+        for name, module in reversed(self.load_hook_modules()):  # pluggy calls the last one first
+            hooks.register(module, name)
+        return hooks
+
+    def hooks_of(self, plugin: Plugin) -> list[str]:
+        """The hooks that a plugin implements, sorted. Loads hook modules."""
+        hooks = self.new_hooks()
+        modules = [m for name, m in self.load_hook_modules() if name.split(":")[0] == plugin.name]
+        return sorted({c.name for m in modules for c in hooks.get_hookcallers(m) or ()})
+
+    def describe(self, component: Component) -> Component:
+        """A component with its summary, tasks and scores, from the cache if its code is unchanged.
+
+        Raises `PluginError` if it has to be imported and cannot.
+        """
+        return self.descriptions.describe(component, self.plugin_of(component))
+
+    def load(self, component: Component) -> Any:
+        """Import the target of a component. Raises `PluginError`."""
+        return self.descriptions.load(component, self.plugin_of(component))
+
+    def load_all(self, wanted: Iterable[Plugin]) -> None:
+        """Import everything that plugins offer. A plugin that fails is disabled, with its reason."""
+        self._visit_components(wanted, self.load)
+
+    def describe_all(self, wanted: Iterable[Plugin] | None = None) -> None:
+        """Fill in the descriptions of all components, of all plugins or of those `wanted`.
+
+        A plugin that fails is disabled, with its reason.
+        """
+        wanted = list(self.plugins if wanted is None else wanted)
+        described = self._visit_components(wanted, self.describe)
+        for plugin in wanted:
+            plugin.components = [described.get(id(c), c) for c in plugin.components]
+
+    def _visit_components(
+        self, wanted: Iterable[Plugin], visit: Callable[[Component], Any]
+    ) -> dict[int, Any]:
+        """Call `visit` for each component of usable plugins; the results by component."""
+        self.load_hook_modules()
+        results: dict[int, Any] = {}
+        for plugin in wanted:
+            for component in plugin.components if plugin.is_usable else ():
+                try:
+                    results[id(component)] = visit(component)
+                except PluginError as error:
+                    plugin.mark_broken(error)
+            if plugin.is_usable:
+                plugin.state = State.OK
+        self.descriptions.save()
+        return results
+
+    def recall_outcomes(self) -> None:
+        """Set the states of plugins as they were when they were last loaded. Imports nothing."""
+        for plugin in self.plugins:
+            outcome = self.descriptions.last_outcome(plugin) if plugin.is_usable else None
+            if outcome is not None:
+                reason, hint = outcome
+                plugin.state = State.OK
+                if reason:
+                    plugin.mark_broken(PluginLoadError(plugin.name, reason, hint=hint or None))
+
+    def plugin_of(self, component: Component) -> Plugin | None:
+        """The plugin that offers a component; None for a component registered in Python."""
+        mine = (p for p in self.plugins if p.name == component.plugin)
+        return next((p for p in mine if p.state is not State.SHADOWED), None)
+
+    def check_required(self) -> None:
+        """Load the plugins that the policy requires, once. Raises if one of them does not work."""
+        if not (self.policy.require or self.policy.strict):
+            return
+        if not self._is_checked:
+            self._is_checked = True
+            self.load_all([plugin for plugin in self.plugins if self._is_required(plugin)])
+        for plugin in self.plugins:
+            is_required = names.canonical(plugin.name) in self.policy.require
+            is_required = is_required and plugin.state is not State.SHADOWED
+            is_refused = is_required or (self.policy.strict and plugin.status == "broken")
+            if is_refused and not plugin.is_usable:
+                raise plugin.error or PluginLoadError(
+                    plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
+                )
+
+    def _is_required(self, plugin: Plugin) -> bool:
+        return self.policy.strict or names.canonical(plugin.name) in self.policy.require
+
+
+@functools.cache
+def default_catalog() -> Catalog:
+    """The catalog of this environment under the user's policy. Made on first use."""
+    return Catalog(read_distributions(), read_policy())
+
+
+def find_conflicts(plugins: Iterable[Plugin]) -> dict[tuple[str, str], list[str]]:
+    """Names that more than one usable plugin offers: (kind, name) → plugins.
+
+    The core does not count: a plugin may replace its components.
+    """
+    claims: dict[tuple[str, str], set[str]] = {}
+    for plugin in plugins:
+        for component in plugin.components if plugin.is_usable and plugin.name != CORE else ():
+            key = (component.kind, names.canonical(component.name))
+            claims.setdefault(key, set()).add(plugin.name)
+    return {key: sorted(owners) for key, owners in claims.items() if len(owners) > 1}
+
+
+def _load_plugin(plugin: Plugin, owners: dict[int, str]) -> list[tuple[str, object]]:
+    """Import and check the hook modules of a plugin, and take in what they offer."""
+    modules: dict[int, tuple[str, object]] = {}
+    for name, target in plugin.hook_modules.items():
+        module = load_hook_module(plugin.name, target)
+        other = owners.setdefault(id(module), plugin.name)
+        if other != plugin.name:
+            raise PluginContractError(
+                plugin.name,
+                f"its hook module {target} is also named by {other}",
+                hint=f"uninstall {plugin.name} or {other}",
+            )
+        modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
+    known = {(c.kind, names.canonical(c.name)): c for c in plugin.entries}
+    owner = Owner(plugin.name, plugin.version)
+    for component in collect_offers(owner, [module for _, module in modules.values()]):
+        key = (component.kind, names.canonical(component.name))
+        if known.setdefault(key, component).target != component.target:
+            raise PluginContractError(
+                plugin.name,
+                f"it offers two {names.plural(component.kind)} called {component.name!r}",
+            )
+    plugin.components = list(known.values())
+    plugin.state = State.OK
+    return list(modules.values())
+
+
+def _find_kinds(distributions: Iterable[Distribution]) -> dict[str, Component]:
+    """The kinds that plugins bring, by name. A policy decides on components, not on kinds."""
+    kinds: dict[str, Component] = {}
+    for distribution in distributions:
+        for entry in distribution.declared:
+            is_kind = entry.group == KINDS["kind"].group
+            if is_kind and entry.name not in KINDS and names.is_valid(entry.name):
+                owner = Owner(distribution.name, distribution.version)
+                kind = Component(kind="kind", name=entry.name, target=entry.value, owner=owner)
+                kinds.setdefault(entry.name, kind)
+    return kinds
+
+
+def _make_plugins(
+    distributions: Iterable[Distribution], policy: PluginPolicy, kinds: Iterable[str]
+) -> list[Plugin]:
+    """One plugin per distribution, sorted by name; those that cannot be used are set aside."""
+    distributions = list(distributions)
+    groups = {group_of(kind): kind for kind in kinds}
+    plugins: list[Plugin] = []
+    first: dict[str, Plugin] = {}
+    for distribution in distributions:
+        plugin = _read_plugin(distribution, groups)
+        plugins.append(plugin)
+        copy = first.setdefault(names.canonical(plugin.name), plugin)
+        if copy is not plugin:
+            where = copy.location or "an archive"
+            reason = f"another copy comes first on the import path, in {where}"
+            plugin.set_aside(State.SHADOWED, reason, "uninstall one of the two")
+            continue
+        if refusal := policy.find_refusal(plugin.name):
+            plugin.set_aside(State.DISABLED, *refusal)
+        elif plugin.is_usable and not satisfies(cbcore.__version__, plugin.core_specifier):
+            plugin.set_aside(
+                State.INCOMPATIBLE,
+                f"it requires cbcore {plugin.core_specifier}; installed is {cbcore.__version__}",
+                f"pip install -U {plugin.name} {CORE}",
+            )
+    check_names(policy, {p.name: [*p.hook_modules, *(c.name for c in p.entries)] for p in plugins})
+    for plugin in plugins:
+        _remove_disabled_entries(plugin, policy)
+    return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
+
+
+def _remove_disabled_entries(plugin: Plugin, policy: PluginPolicy) -> None:
+    """Leave out the hook modules and components that the policy names as `plugin/name`."""
+
+    def is_allowed(name: str) -> bool:
+        return names.canonical(f"{plugin.name}/{name}") not in policy.disable
+
+    plugin.hook_modules = {n: t for n, t in plugin.hook_modules.items() if is_allowed(n)}
+    plugin.entries = [c for c in plugin.entries if is_allowed(c.name)]
+    plugin.components = list(plugin.entries)
+
+
+def _read_plugin(distribution: Distribution, groups: Mapping[str, str]) -> Plugin:
+    """The plugin of a distribution, with the entry points in these groups."""
+    plugin = Plugin(
+        name=distribution.name,
+        version=distribution.version,
+        summary=distribution.summary,
+        location=distribution.location,
+        core_specifier=distribution.core_specifier or "",
+        find_stamp=functools.cache(lambda: distribution.stamp),
+    )
+    owner = Owner(distribution.name, distribution.version)
+    unknown_groups = []
+    for group, name, target in distribution.declared:
+        if group == HOOK_GROUP:
+            plugin.hook_modules[name] = target
+        elif group in groups:
+            try:
+                component = Component(kind=groups[group], name=name, target=target, owner=owner)
+            except ValueError as error:
+                problem = f"entry point {name!r} in {group}: {error}"
+                plugin.mark_broken(PluginContractError(plugin.name, problem))
+            else:
+                plugin.entries.append(component)
+        else:
+            unknown_groups.append(group)
+    plugin.components = list(plugin.entries)
+    if unknown_groups and not (plugin.entries or plugin.hook_modules):
+        group = unknown_groups[0]
+        plugin.set_aside(
+            State.BROKEN,
+            f"the entry-point group {group!r} is not one that cb reads",
+            names.hint(group, [HOOK_GROUP, *groups], "install the plugin that reads this group"),
+        )
+    if distribution.problem:
+        plugin.set_aside(State.BROKEN, distribution.problem, f"reinstall {distribution.name}")
+    return plugin

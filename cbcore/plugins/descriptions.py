@@ -1,0 +1,166 @@
+"""Descriptions of components and outcomes of loading plugins, cached between processes.
+
+A run needs to know the tasks and scores of every installed evaluator and metric to choose among
+them. The cache saves importing them all: it holds until the plugin or the core changes. The
+outcome of loading a plugin is cached for `cb list-plugins`, which imports nothing.
+
+The cache saves time only: an unreadable file counts as empty, and a failed write is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+import cbcore
+from cbcore.components import Component, Owner
+from cbcore.exceptions import PluginError
+
+if TYPE_CHECKING:
+    from cbcore.plugins.catalog import Plugin
+
+_MAX_BYTES = 64 * 1024 * 1024
+_FIELDS = tuple(f.name for f in attrs.fields(Component) if f.name not in ("owner", "target"))
+
+
+def cache_folder() -> Path:
+    """The folder for caches that all environments of a user share."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    # Unlike Path.home(), this does not raise for a user without a home.
+    root = Path(base) if base else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
+    return root / "cb"
+
+
+def cache_file() -> Path:
+    """The file with the descriptions of this environment's plugins."""
+    environment = zlib.crc32(f"{sys.prefix} {sys.version_info[:2]}".encode())
+    return cache_folder() / f"plugins-{environment:08x}.json"
+
+
+class Descriptions:
+    """The cache of one environment. `save` writes what was learned since it was read."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, Any] | None = None
+        self._current: dict[str, dict[str, Any]] = {}
+        self._changed: dict[str, dict[str, Any]] = {}
+
+    def describe(self, component: Component, plugin: Plugin | None) -> Component:
+        """A component with its descriptive fields filled in. Raises `PluginError`."""
+        if plugin is None or not isinstance(component.target, str) or not plugin.find_stamp():
+            return component.described()
+        known = self._record_of(plugin)["components"].get(_key(component))
+        if isinstance(known, dict) and known.get("target") == component.target:
+            try:
+                return Component(owner=Owner(plugin.name, plugin.version), **known)
+            except (TypeError, ValueError):
+                pass  # a damaged cache is no cache
+        with self.noting(plugin, _key(component)):
+            described = component.described()
+        fields = {name: getattr(described, name) for name in _FIELDS}
+        self._change(plugin)["components"][_key(component)] = {**fields, "target": component.target}
+        return described
+
+    def load(self, component: Component, plugin: Plugin | None) -> Any:
+        """Import the target of a component. Raises `PluginError`."""
+        with self.noting(plugin, _key(component)):
+            return component.load()
+
+    @contextlib.contextmanager
+    def noting(self, plugin: Plugin | None, subject: str) -> Iterator[None]:
+        """Record how loading a part of a plugin goes: a component, or its hook modules."""
+        try:
+            yield
+        except PluginError as error:
+            self.note_outcome(plugin, subject, error)
+            self.save()
+            raise
+        self.note_outcome(plugin, subject, None)
+
+    def note_outcome(self, plugin: Plugin | None, subject: str, error: PluginError | None) -> None:
+        """Record how loading a part of a plugin went."""
+        if plugin is None or not plugin.find_stamp():
+            return
+        problems = self._record_of(plugin).get("problems")
+        changed = {k: v for k, v in (problems or {}).items() if k != subject}
+        if error is not None:
+            changed[subject] = [error.reason, error.hint or ""]
+        if changed != problems:
+            self._change(plugin)["problems"] = changed
+
+    def last_outcome(self, plugin: Plugin) -> tuple[str, str] | None:
+        """Reason and hint of what failed when it was last loaded, both empty if nothing did.
+
+        None if this version was never loaded.
+        """
+        problems = self._record_of(plugin).get("problems") if plugin.find_stamp() else None
+        if problems is None:
+            return None
+        match next(iter(problems.values()), ["", ""]):
+            case [str(reason), str(hint)]:
+                return reason, hint
+        return None
+
+    def save(self) -> None:
+        """Write what was learned. Another process that writes at the same time may win."""
+        if not self._changed:
+            return
+        path = cache_file()
+        records = {**_read(path), **self._changed}
+        self._changed = {}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(records), encoding="utf-8")
+            temporary.replace(path)
+        except OSError:
+            pass  # a read-only home only costs time
+
+    def _record_of(self, plugin: Plugin) -> dict[str, Any]:
+        """The record of a plugin as it is now: its stamp, components, and problems if loaded."""
+        if plugin.name not in self._current:
+            self._current[plugin.name] = self._read_record(plugin)
+        return self._current[plugin.name]
+
+    def _read_record(self, plugin: Plugin) -> dict[str, Any]:
+        if self._records is None:
+            self._records = _read(cache_file())
+        stamp = f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.find_stamp()}"
+        record: Any = self._records.get(plugin.name)
+        match record:
+            case {"stamp": known, "components": dict()} if known == stamp:
+                if isinstance(record.get("problems", {}), dict):
+                    return dict(record)
+        return {"stamp": stamp, "components": {}}
+
+    def _change(self, plugin: Plugin) -> dict[str, Any]:
+        record = self._changed[plugin.name] = self._record_of(plugin)
+        return record
+
+
+def _key(component: Component) -> str:
+    return f"{component.kind} {component.name}"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The records in a file; empty if it is not a readable file of ours."""
+    try:
+        # Opening a pipe that nobody writes to would block.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+                return {}
+            records = json.loads(file.read())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return records if isinstance(records, dict) else {}

@@ -1,0 +1,222 @@
+"""The hooks of one run, and the loading of hook modules."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any
+
+import attrs
+import pluggy
+
+from cbcore import hookspecs, names
+from cbcore._logging import get_logger, log_info
+from cbcore.boundary import at_boundary, contained
+from cbcore.components import Component, Owner, import_target
+from cbcore.exceptions import PluginContractError, PluginError
+from cbcore.secrets import redact
+from cbcore.texts import visible
+
+_OFF = ("", "0", "false", "no", "off")
+
+
+class HookManager(pluggy.PluginManager):
+    """The hooks of one run.
+
+    Every function named `cb_…` of a registered object is an implementation. An implementation of
+    a contained hook that raises, wrappers included, is reported once and then left out.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(hookspecs.PROJECT)
+        self.add_hookspecs(hookspecs)
+        if os.environ.get("CB_TRACE", "").strip().lower() not in _OFF:
+            self._trace_calls()
+
+    def get_canonical_name(self, plugin: object) -> str:
+        """The name of a plugin that is registered without one; for an object, its class."""
+        of_class = f"{type(plugin).__module__}.{type(plugin).__qualname__}"
+        name = getattr(plugin, "__name__", None) or of_class
+        return f"{name}:{id(plugin)}" if self.has_plugin(name) else name
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        """The options of a function; pluggy's own defaults if it is named `cb_…` and unmarked."""
+        options = super().parse_hookimpl_opts(plugin, name)
+        if options is None and name.startswith("cb_") and inspect.isroutine(getattr(plugin, name)):
+            options = pluggy.HookimplOpts(
+                wrapper=False,
+                hookwrapper=False,
+                optionalhook=False,
+                tryfirst=False,
+                trylast=False,
+                specname=None,
+            )
+        return options
+
+    def register(self, plugin: object, name: str | None = None) -> str | None:
+        """Register a plugin; its implementations of contained hooks cannot raise."""
+        registered = super().register(plugin, name)
+        for caller in self.get_hookcallers(plugin) or ():
+            for impl in caller.get_hookimpls():
+                if impl.plugin is plugin and caller.name in hookspecs.CONTAINED:
+                    _contain(impl, f"{caller.name} of {registered}")
+        return registered
+
+    def _trace_calls(self) -> None:
+        """Print every call of a hook on standard error: implementations, duration, outcome."""
+        started: list[float] = []
+
+        def before(hook: str, impls: Iterable[pluggy.HookImpl], arguments: Any) -> None:
+            started.append(time.perf_counter())
+
+        def after(
+            outcome: Any, hook: str, impls: Iterable[pluggy.HookImpl], arguments: Any
+        ) -> None:
+            took_ms = (time.perf_counter() - started.pop()) * 1000
+            ended = "ok" if outcome.exception is None else f"raised {outcome.exception!r}"
+            plugins = ", ".join(impl.plugin_name for impl in reversed(list(impls))) or "nobody"
+            line = redact(f"cb: trace: {hook} {took_ms:.2f} ms {ended} ({plugins})")
+            print(visible(line), file=sys.stderr)  # noqa: T201 - asked for by the user
+
+        self.add_hookcall_monitoring(before, after)
+
+
+def _contain(impl: pluggy.HookImpl, what: str) -> None:
+    """Let an implementation report its first exception instead of raising it."""
+    if impl.wrapper or impl.hookwrapper:
+        function = _contain_wrapper(impl.function, what, is_old_kind=impl.hookwrapper)
+        impl.wrapper, impl.hookwrapper = True, False  # type: ignore[misc]
+    else:
+        function = _contain_call(impl.function, what)
+    impl.function = function  # type: ignore[misc]
+
+
+def _contain_call(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    has_failed = False
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        nonlocal has_failed
+        if has_failed:
+            return None
+        with contained() as attempt:
+            return function(*arguments)
+        has_failed = True
+        _report(what, attempt.reason)
+        return None
+
+    return call
+
+
+def _contain_wrapper(
+    function: Callable[..., Any], what: str, *, is_old_kind: bool
+) -> Callable[..., Any]:
+    """A wrapper that passes the inner result on if the original one fails, before or after it.
+
+    The result is a wrapper of pluggy's newer kind. The older kind gets a `Result`.
+    """
+    has_failed = False
+
+    @functools.wraps(function)
+    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
+        nonlocal has_failed
+        wrapper = None
+        if not has_failed:
+            with contained() as attempt:
+                wrapper = function(*arguments)
+                next(wrapper)
+            if attempt.error is not None:
+                has_failed, wrapper = True, None
+                _report(what, attempt.reason)
+        result = yield
+        if wrapper is None:
+            return result
+        outcome: Any = pluggy.Result(result, None) if is_old_kind else result
+        with contained() as attempt:
+            try:
+                wrapper.send(outcome)
+            except StopIteration as stop:
+                return outcome.get_result() if is_old_kind else stop.value
+            raise RuntimeError("it yields twice")
+        has_failed = True
+        _report(what, attempt.reason)
+        return result
+
+    return wrap
+
+
+def _report(what: str, reason: str) -> None:
+    get_logger().warning(f"{what} failed and is left out for the rest of the run: {reason}")
+
+
+def load_hook_module(plugin: str, target: str | object) -> object:
+    """Import a hook module and check it; an object is checked as it is.
+
+    Raises `PluginError` if it cannot be imported, and for unknown hooks and arguments.
+    """
+    module = target
+    if isinstance(target, str):
+        log_info(f"importing {target} of {plugin}")
+        module = import_target(target, plugin=plugin)
+    trial = HookManager()
+    broken = functools.partial(PluginContractError, plugin)
+    with at_boundary("reading its hook module", broken, through=PluginError):
+        try:
+            trial.register(module, plugin)
+            trial.check_pending()
+        except pluggy.PluginValidationError as error:
+            raise _describe_invalid(trial, plugin, module, str(error)) from error
+    return module
+
+
+def _describe_invalid(
+    trial: HookManager, plugin: str, module: object, problem: str
+) -> PluginContractError:
+    """The error for a hook module that pluggy refuses, with the hook or arguments to use."""
+    target = getattr(module, "__name__", None) or type(module).__qualname__
+    specs = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
+    for name in dir(module):
+        options = trial.parse_hookimpl_opts(module, name)
+        if options is None:
+            continue
+        hook = options["specname"] or name
+        if hook not in specs and not options["optionalhook"]:
+            hint = names.hint(hook, specs, "`cb hooks` shows every hook")
+            return PluginContractError(plugin, f"{target}.{name} is not a hook of cb", hint=hint)
+        accepted = inspect.signature(specs[hook]).parameters if hook in specs else {}
+        mine = inspect.signature(getattr(module, name)).parameters.values()
+        wrong = [p.name for p in mine if p.name not in accepted and p.default is p.empty]
+        if hook in specs and wrong:
+            return PluginContractError(
+                plugin,
+                f"{target}.{name} has an argument {wrong[0]!r} that the hook does not have",
+                hint=f"it takes {', '.join(accepted) or 'no arguments'}",
+            )
+    return PluginContractError(plugin, f"{target} is not a valid hook module: {problem}")
+
+
+def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:
+    """The components that hook modules of one plugin offer. Raises `PluginError`."""
+    plugin = owner.distribution
+    hooks = HookManager()
+    for module in reversed(modules):  # pluggy calls the last one first
+        hooks.register(module)
+    offers: list[Component] = []
+    for hook, kind in hookspecs.OFFERING.items():
+        broken = functools.partial(PluginContractError, plugin)
+        with at_boundary(hook, broken, through=PluginError), contextlib.redirect_stdout(sys.stderr):
+            returned = [one for batch in getattr(hooks.hook, hook)() for one in batch]
+        for component in returned:
+            if not isinstance(component, Component) or component.kind != kind:
+                raise PluginContractError(
+                    plugin,
+                    f"{hook} returned {component!r}, not a Component of kind {kind!r}",
+                    hint=f"return Component(kind={kind!r}, name=…, target=…)",
+                )
+            offers.append(attrs.evolve(component, owner=owner))
+    return offers
