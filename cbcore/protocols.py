@@ -42,8 +42,8 @@ class Dataset(Protocol):
     Each has an `id` of its own, or none has one and they are numbered. A `DataError` in place
     of an example becomes one errored row, and the run goes on; one that is raised ends it.
     Optional attributes: `name` (the tag of its rows), `tasks` (its main task first), by which
-    evaluators are chosen, and `main_score`, the score that its quality means where that is not
-    the usual one of its main task.
+    evaluators are chosen, and `main_score`, the score that its quality means. Without it, quality
+    is the first score of the only installed evaluator that names the main task, or else F1.
     """
 
     def __iter__(self) -> Iterator[Example | DataError]: ...
