@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
-from cbcore.lazy import lazy_pattern
 from cbcore.names import canonical, hint
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _KEYS = (
 )
 _SWITCH = {"1": True, "true": True, "yes": True, "on": True}
 _SWITCH |= {"": False, "0": False, "false": False, "no": False, "off": False}
-_MENTIONS_TABLE = lazy_pattern(
+_MENTIONS_TABLE = re.compile(
     r"""^\s*(?:\[+\s*tool\s*\.\s*|tool\s*\.\s*)?["']?cb["']?\s*[\].=]""", re.MULTILINE
 )
 
