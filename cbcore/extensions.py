@@ -49,7 +49,6 @@ __all__ = [
     "Part",
     "RunExtension",
     "Scorer",
-    "Section",
     "Setup",
     "Source",
     "UnusableExample",

@@ -110,6 +110,7 @@ class Registry:
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
         """What was registered by hand, in order."""
+        kind = None if kind is None else _kind(kind)
         return tuple(c for c in self._components.values() if kind is None or c.kind == kind)
 
 

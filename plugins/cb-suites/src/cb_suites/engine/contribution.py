@@ -42,13 +42,12 @@ from cbcore.extensions import (
     Contribution,
     Part,
     Scorer,
-    Section,
     Setup,
     Source,
     packages_offering,
 )
 from cbcore.plugins import PluginHost
-from cbcore.results import EvalRow, sum_up
+from cbcore.results import EvalRow, Section, sum_up
 from cbcore.specs import Spec
 from cbcore.stats import Units
 
