@@ -28,6 +28,8 @@ __all__ = ("chain",)
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""
 _ANSWERS = ("response", "tool_calls")
+_REQUESTS = "loglikelihood_requests"
+"""Contain the whole context, so that stages would have no effect on the answers to them."""
 _FREE = object()
 _COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
 
@@ -176,8 +178,10 @@ class _Passage:
     """An example on its way through the stages of a chain, and what each of them reported."""
 
     def __init__(self, example: Example) -> None:
-        self.current = example
         self._example = dict(example)  # as it was given, whatever a stage does to it
+        self.current = example
+        if _REQUESTS in example:
+            self.current = {key: value for key, value in example.items() if key != _REQUESTS}
         self._forms: dict[str, Any] = {}  # the context as the stages returned it
         self._usage: dict[str, Any] = {}
         self._stage_usage: list[dict[str, Any]] = []

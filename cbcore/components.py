@@ -16,7 +16,7 @@ from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
 from cbcore.secrets import blot
 
-__all__ = ("TASKS", "TASK_SCORES", "Component", "Owner", "describe_exception")
+__all__ = ("TASKS", "Component", "Owner", "describe_exception")
 
 TASKS = (
     "qa",
@@ -31,17 +31,6 @@ TASKS = (
     "retrieval",
 )
 """The tasks a dataset may carry and an evaluator may apply to. Plugins may use others."""
-
-TASK_SCORES = {
-    "multiple-choice": "mc_accuracy",
-    "math": "math_equiv",
-    "code": "pass_at_1",
-    "summarization": "rouge_l_f1",
-    "nli": "nli_accuracy",
-    "instruction-following": "ifeval_prompt_strict",
-    "tool-use": "tool_call_accuracy",
-}
-"""The score that data of a task is judged by, unless it says so itself. Others: F1."""
 
 
 @attrs.frozen
@@ -83,7 +72,8 @@ class Component:
     `metavar`), so that the simple plugin writes them once, next to its code.
 
     - `tasks`, `configs`: what a dataset is for, and its variants (`name:config`).
-    - `main_score`: the score a dataset is judged by, where it is not that of its main task.
+    - `main_score`: the score a dataset is judged by; without it, the first score of the only
+      evaluator that names its main task in `applies_to`, or else F1.
     - `applies_to`, `emits`: the tasks an evaluator scores (`*` for all), and its score names.
     - `extension`: the file type a reporter writes.
     - `metavar`: how `--help` shows the value of an extension's flag or of an option.

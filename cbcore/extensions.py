@@ -48,7 +48,6 @@ __all__ = [
     "Part",
     "RunExtension",
     "Scorer",
-    "Section",
     "Setup",
     "Source",
     "UnusableExample",

@@ -1,4 +1,4 @@
-r"""What is made when it is first used: names of packages, and regular expressions.
+"""Names of a package that are imported when they are first used.
 
     from cbcore.lazy import lazy_names
 
@@ -11,23 +11,15 @@ r"""What is made when it is first used: names of packages, and regular expressio
 
 A component is imported from the package that its entry point names. With this, that imports
 the component and not all others beside it.
-
-    _DATE = lazy_pattern(r"\b\d{4}-\d\d-\d\d\b")
-
-An expression takes longer to compile than most texts take to search, and what is compiled when a
-module is imported is compiled in every start.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-if TYPE_CHECKING:
-    import re
-
-__all__ = ("lazy_names", "lazy_pattern")
+__all__ = ("lazy_names",)
 
 
 def lazy_names(
@@ -51,23 +43,3 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *homes})
 
     return find, listed
-
-
-class _LazyPattern:
-    """Stands for a compiled expression, and has its methods from its first use on."""
-
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._asked = (pattern, flags)
-
-    def __getattr__(self, name: str) -> Any:
-        import re
-
-        compiled = re.compile(*self._asked)
-        value = getattr(compiled, name)
-        setattr(self, name, value)  # so that it is asked for once
-        return value
-
-
-def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The regular expression, compiled when it is first used."""
-    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))

@@ -25,6 +25,13 @@ That is a `question`, and a context in one of three forms: `context` (a text), `
 list of texts, or of mappings with `text`, `id` and `title`) or `messages` (a chat history in the
 OpenAI format). `cbcore.contexts.context_of` reads any of them.
 
+With `turns` a system answers a conversation. It returns the last reply as `response`, all replies
+as `turn_responses`, and may return the usage of every turn as a list. With
+`loglikelihood_requests`, a list of `[context, continuation]`, a system that can returns
+`loglikelihoods`: for each request the natural logarithm of the probability and whether the
+continuation is the likeliest one. Other systems answer the question. Only a system on its own gets
+these requests: a stage of a chain would change a context that they already contain.
+
 Where it says how text is to be generated, `generation` has `until` (texts that end a reply) and
 may have `max_gen_toks`, `temperature` and `do_sample`; systems take of it what they can."""
 
@@ -45,8 +52,8 @@ class Dataset(Protocol):
     Each has an `id` of its own, or none has one and they are numbered. A `DataError` in place
     of an example becomes one errored row, and the run goes on; one that is raised ends it.
     Optional attributes: `name` (the tag of its rows), `tasks` (its main task first), by which
-    evaluators are chosen, and `main_score`, the score that its quality means where that is not
-    the usual one of its main task.
+    evaluators are chosen, and `main_score`, the score that its quality means. Without it, quality
+    is the first score of the only installed evaluator that names the main task, or else F1.
     """
 
     def __iter__(self) -> Iterator[Example | DataError]: ...
@@ -96,38 +103,6 @@ class AsyncSystem(Protocol):
     def name(self) -> str: ...
 
     async def aprocess(self, example: Example) -> Output: ...
-
-
-@runtime_checkable
-class ConversationalSystem(Protocol):
-    """A system that, besides `process`, takes the turns of a multi-turn example itself.
-
-    It returns the last reply as `response`, all as `turn_responses`, and may return the usage
-    of every turn as a list. An awaited system has `aprocess_conversation`.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def process_conversation(self, example: Example) -> Output: ...
-
-
-@runtime_checkable
-class LikelihoodSystem(Protocol):
-    """A system that, besides `process`, says how likely texts are to continue others.
-
-    It is asked where an example has `loglikelihood_requests`, and gives for each context and
-    continuation the natural logarithm of the probability and whether the continuation is the
-    likeliest one. An empty context means the beginning of a text. A system that is awaited may
-    make it a coroutine. `cbcore.likelihood` has the names of the fields.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def loglikelihood(
-        self, requests: Sequence[tuple[str, str]]
-    ) -> Sequence[tuple[float, bool]]: ...
 
 
 @runtime_checkable

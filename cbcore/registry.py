@@ -86,6 +86,7 @@ class Registry:
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
         """What was registered by hand, in order."""
+        kind = None if kind is None else _kind(kind)
         return tuple(c for c in components.registered.values() if kind in (None, c.kind))
 
 

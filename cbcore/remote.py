@@ -17,12 +17,11 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError, MissingExtraError, UsageError
-from cbcore.lazy import lazy_pattern
 from cbcore.secrets import is_telling, notice, redact, remember
 
 __all__ = ()
 
-_ADDRESS = lazy_pattern(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _BLOCK_BYTES = 2**20
 
 

@@ -10,13 +10,13 @@ what F1 means. A benchmark with a normalization of its own keeps it and shares t
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
 from cbcore.exceptions import MissingScoreError
-from cbcore.lazy import lazy_pattern
 
 __all__ = (
     "NO_RESPONSE",
@@ -32,7 +32,7 @@ __all__ = (
 NO_RESPONSE = "the system returned no response; chain a reader behind it: `system | extractive`"
 """The reason for a missing score if the output has no response."""
 
-_ARTICLE = lazy_pattern(r"\b(a|an|the)\b")
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
 _ARTICLES = frozenset({"a", "an", "the"})
 _PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
 _ASCII_PUNCTUATION = string.punctuation.encode()

@@ -23,7 +23,6 @@ import attrs
 from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES
-from cbcore.lazy import lazy_pattern
 from cbcore.remote import is_address, notice_address
 
 __all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
@@ -31,20 +30,20 @@ __all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 # Behind the file of an address there may be a query: what signs it.
 _SUFFIX = f"(?:{'|'.join(map(re.escape, FILE_SUFFIXES))})"
-_PATH = lazy_pattern(
+_PATH = re.compile(
     rf"(?P<path>[a-z][a-z0-9+.-]+://.*?{_SUFFIX}(?:\?[^,\s]*)?"
     rf"|(?:(?:[./~\\]|[A-Z]:[/\\]).*?|[^:]+?){_SUFFIX})"
     r"(?:[:,](?P<rest>.*))?\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_NAME = lazy_pattern(r"[\w./-]+\Z")
-_OWN_CODE = lazy_pattern(
+_NAME = re.compile(r"[\w./-]+\Z")
+_OWN_CODE = re.compile(
     r"(?P<path>(?:[\w.]+|.*?\.py):[\w.]+)\s*(?:(?P<mark>[:,])(?P<rest>.*))?\Z", re.DOTALL
 )
-_QUOTED = lazy_pattern(r"""'(?:[^']|'')*'\Z|"(?:[^"]|"")*"\Z""")
-_ASSIGNMENT = lazy_pattern(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
-_NUMBER = lazy_pattern(r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*\Z")
-_NUMBERS = lazy_pattern(r"(?:\[[-\d.,eE+ ]+\]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\Z")
+_QUOTED = re.compile(r"""'(?:[^']|'')*'\Z|"(?:[^"]|"")*"\Z""")
+_ASSIGNMENT = re.compile(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
+_NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*\Z")
+_NUMBERS = re.compile(r"(?:\[[-\d.,eE+ ]+\]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\Z")
 _OPENERS = {"[": "]", "{": "}", "(": ")"}
 
 

@@ -22,7 +22,6 @@ from typing import Annotated, Any, TypeVar
 import attrs
 
 from cbcore.exceptions import ConfigError
-from cbcore.lazy import lazy_pattern
 from cbcore.secrets import is_secret_name, redact
 
 __all__ = ("FileName", "Stranger", "Trusted")
@@ -49,15 +48,15 @@ Trusted = Annotated[_T, _FROM_THE_USER]
 FileName = Annotated[_T, _NAMES_A_FILE]
 """A text that may name a file: for strangers, only one in their own folder."""
 
-_DANGEROUS = lazy_pattern(
+_DANGEROUS = re.compile(
     r"(?:^|_)(?:env|environ|command|cmd|shell|program|executable|interpreter|python|module"
     r"|urls?|uri|endpoint|proxy|host|headers?)$"
 )
-_PATH = lazy_pattern(r"(?:^|_)(?:path|paths|dir|directory|file|files|filename|folder|prices)$")
-_CODE_OR_ADDRESS = lazy_pattern(
+_PATH = re.compile(r"(?:^|_)(?:path|paths|dir|directory|file|files|filename|folder|prices)$")
+_CODE_OR_ADDRESS = re.compile(
     r"py:|[a-z][a-z0-9+.-]*://|[\w./~-]+:[A-Za-z_][\w.]*\Z", re.IGNORECASE
 )
-_ADDRESS = lazy_pattern(r"[a-z][a-z0-9+.-]+:/|.*::", re.IGNORECASE | re.DOTALL)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/|.*::", re.IGNORECASE | re.DOTALL)
 _MOST_ENTRIES = 100_000
 """A folder with more in it is not searched for links."""
 

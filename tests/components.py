@@ -297,18 +297,6 @@ class AsyncSystem(System):
         return System.process(self, example)
 
 
-class Talks(System):
-    """Takes conversations."""
-
-    def process_conversation(self, example):
-        return {"response": example["turns"][-1]["content"]}
-
-
-class TalksBadly(System):
-    def process_conversation(self, example):
-        return "hello"
-
-
 class CallsOut(System):
     def process(self, example):
         socket.create_connection(("service.example", 443))
@@ -709,7 +697,6 @@ GOOD = [
     ("evaluator", SaysWhatDoesNotCount),
     ("system", System),
     ("system", AsyncSystem),
-    ("system", Talks),
     ("dataset", Dataset),
     ("dataset", said_one_shot),
     ("dataset", OneBadRow),
@@ -748,7 +735,6 @@ WRONG = [
     ("system-name-stable", "system", Renames, "to 'used' by being used"),
     ("system-name-stable", "system", RandomName, "two instances with the same parameters"),
     ("system-copes", "system", KeyErrors, "raise DataError that names the field"),
-    ("system-conversation", "system", TalksBadly, "return a dict from process_conversation"),
     ("dataset-reiterable", "dataset", one_shot, "`reiterable = False`"),
     ("dataset-lazy", "dataset", Eager, "yield examples as they are read"),
     ("dataset-examples", "dataset", WithoutId, "give example 0 an 'id'"),

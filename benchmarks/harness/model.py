@@ -32,9 +32,13 @@ class Asked:
         self.local = Local(n_ctx=2048, max_tokens=24)
 
     def loglikelihood(self, requests: list[tuple[str, str]]) -> list[tuple[float, bool]]:
-        return self.local.loglikelihood(requests)
+        asked = {"loglikelihood_requests": requests}
+        found: list[tuple[float, bool]] = self.local.process(asked)["loglikelihoods"]
+        return found
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        if requests := example.get("loglikelihood_requests"):
+            return {"loglikelihoods": self.loglikelihood(requests)}
         return self.local.process({"question": example["question"]})
 
 

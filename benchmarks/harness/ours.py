@@ -24,12 +24,11 @@ class Told:
         self.turns: Counter[str] = Counter()
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        if requests := example.get("loglikelihood_requests"):
+            return {"loglikelihoods": [self._answer(*request) for request in requests]}
         prompt = example["question"]
         self.turns[prompt] += 1
         return {"response": self._answer(prompt, str(self.turns[prompt]))}
-
-    def loglikelihood(self, requests: list[tuple[str, str]]) -> list[Any]:
-        return [self._answer(*request) for request in requests]
 
     def _answer(self, *prompt: str) -> Any:
         found = self.said.get(answers.key(*prompt))

@@ -14,6 +14,7 @@ import attrs
 from cbcore import binding, columns, names, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout
+from cbcore._build.main_score import scores_of_task
 from cbcore._build.making import Making
 from cbcore._run.parts import Part, StoredData, StoredSystem
 from cbcore.boundary import at_boundary, contained
@@ -330,6 +331,16 @@ class Builder:
                     raise
                 self.warn(f"left out: {error.message} ({error.hint})")
         return parts
+
+    def score_of_task(self, tasks: Sequence[str]) -> str | None:
+        """The first score of the only installed evaluator that names the main task."""
+        declared = []
+        for component in self.host.components("evaluator"):
+            with contextlib.suppress(PluginError):  # reported where evaluators are chosen
+                described = self.host.describe(component)
+                declared.append((described.applies_to, described.emits))
+        scores = scores_of_task(tasks, declared)
+        return scores[0] if len(scores) == 1 else None
 
     def automatic_metrics(self, occasions: Collection[str], extra: Mapping[str, Any]) -> list[Part]:
         """Installed metrics that declare themselves automatic on one of these occasions."""

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from cbcore import names
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
-from cbcore.components import TASK_SCORES
 from cbcore.exceptions import UsageError
 
 DEFAULT_SCORE_FIELD = "f1"
@@ -31,12 +30,7 @@ class Emitted(NamedTuple):
 
     @classmethod
     def by(cls, evaluators: Iterable[Part]) -> Emitted:
-        found: list[tuple[str, ...]] = []
-        for part in evaluators:
-            emits = getattr(part.value, "emits", None)
-            if not emits and part.component is not None:
-                emits = part.component.emits
-            found.append(tuple(emits or ()))
+        found = [tuple(_declared(part, "emits")) for part in evaluators]
         scores = tuple(score for of_one in found for score in of_one)
         return cls(scores, all(found), next(iter(found), ()))
 
@@ -76,7 +70,7 @@ def choose_score_field(
     """The score that quality means: the one wanted, or that of the data, or F1.
 
     Where evaluators were chosen automatically, each dataset has its own: the one it names, or
-    that of its main task. Where they agree, it is theirs. Extensions alone say what they are
+    the first of the only evaluator that names its main task. Where they agree, it is theirs. Extensions alone say what they are
     judged by. `scorers` are those of each dataset.
     """
     emitted = Emitted.by(evaluators)
@@ -88,7 +82,7 @@ def choose_score_field(
     if not datasets:
         main = main_of_extensions
         return main if main is not None and emitted.may_have(main) else _default_or_first(emitted)
-    own = [_main_score(dataset, emitted, warn) for dataset in datasets]
+    own = [_main_score(dataset, evaluators, emitted, warn) for dataset in datasets]
     chosen = own[0]
     if len(set(own)) > 1:
         chosen = emitted.default or next(score for score in own if score is not None)
@@ -129,22 +123,52 @@ def named_score(dataset: Part) -> str:
     return str(named or "")
 
 
-def score_of_tasks(tasks: Sequence[str]) -> str | None:
-    """The score of the first of these tasks; None where it has none of its own."""
-    return TASK_SCORES.get(next(iter(tasks), ""))
+def scores_of_task(
+    tasks: Sequence[str], evaluators: Iterable[tuple[Sequence[str], Sequence[str]]]
+) -> list[str]:
+    """The first score of each evaluator that names the first of these tasks.
+
+    `evaluators` are the `applies_to` and the `emits` of each.
+    """
+    task = next(iter(tasks), "")
+    return [emits[0] for applies_to, emits in evaluators if task in applies_to and emits]
 
 
-def _main_score(dataset: Part, emitted: Emitted, warn: Callable[[str], None]) -> str | None:
+def _declared(evaluator: Part, field: str) -> Sequence[str]:
+    """What an evaluator, or else its component, declares in a field."""
+    component = evaluator.component.described() if evaluator.component else None
+    return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
+
+
+def _scores_of_task(dataset: Part, evaluators: Iterable[Part]) -> list[str]:
+    declared = [
+        (_declared(evaluator, "applies_to"), _declared(evaluator, "emits"))
+        for evaluator in evaluators
+        if evaluator.component and evaluator.component.owner  # a plugin's
+    ]
+    return list(dict.fromkeys(scores_of_task(tasks_of(dataset), declared)))
+
+
+def _main_score(
+    dataset: Part, evaluators: Sequence[Part], emitted: Emitted, warn: Callable[[str], None]
+) -> str | None:
     """The score one dataset is judged by; None where nothing is emitted that could be meant."""
-    named: str | None = named_score(dataset)
+    named = named_score(dataset)
     if not named:
-        named = score_of_tasks(tasks_of(dataset))
-        meant = named in emitted.scores
-    else:
-        meant = emitted.may_have(named)
-    if named and meant:
-        return str(named)
-    if named and emitted.scores:
+        of_task = _scores_of_task(dataset, evaluators)
+        if len(of_task) == 1:
+            return of_task[0]
+        task = next(iter(tasks_of(dataset)), None)
+        if task and emitted.default and emitted.default not in of_task:
+            reason = f"several scores ({', '.join(of_task)})" if of_task else "no score"
+            warn(
+                f"installed evaluators have {reason} for the task {task!r} of "
+                f"{dataset.record['name'] or 'the dataset'}: quality means {emitted.default} instead"
+            )
+        return emitted.default
+    if emitted.may_have(named):
+        return named
+    if emitted.scores:
         instead = "choose one with --score-field"
         if emitted.default:
             instead = f"quality means {emitted.default} instead"
@@ -161,6 +185,7 @@ def main_score_of_task(chosen: Iterable[tuple[Part, bool]], dataset: Part) -> st
     `chosen` are its evaluators, each with whether it was chosen automatically. The first decides
     if it was asked for; of those that were not, their names must not.
     """
+    chosen = list(chosen)
     scores = [
         (score, automatic)
         for part, automatic in chosen
@@ -169,8 +194,10 @@ def main_score_of_task(chosen: Iterable[tuple[Part, bool]], dataset: Part) -> st
     if not scores or not scores[0][1]:
         return scores[0][0] if scores else None
     installed = [score for score, automatic in scores if automatic]
-    usual = (DEFAULT_SCORE_FIELD, score_of_tasks(tasks_of(dataset)))
-    return next((score for score in usual if score in installed), installed[0])
+    if DEFAULT_SCORE_FIELD in installed:
+        return DEFAULT_SCORE_FIELD
+    of_task = _scores_of_task(dataset, [part for part, automatic in chosen if automatic])
+    return of_task[0] if len(of_task) == 1 else installed[0]
 
 
 def _only_one(scorers: Sequence[Scorer]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cbcore._build.builder import Builder
-from cbcore._build.main_score import named_score, score_of_tasks, tasks_of
+from cbcore._build.main_score import named_score, tasks_of
 from cbcore._run.parts import Part
 from cbcore._run.run import Source
 from cbcore._run.scorers import Scorer
@@ -33,7 +33,7 @@ def find_joining(builder: Builder, tasks: Sequence[str], dataset: Part | None) -
     component = None if dataset is None else dataset.component
     return builder.automatic_evaluators(
         tasks,
-        main_score=(dataset and named_score(dataset)) or score_of_tasks(tasks),
+        main_score=(dataset and named_score(dataset)) or builder.score_of_task(tasks),
         plugin=component.plugin if component else None,
     )
 

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,12 +21,6 @@ from cbcore.chains import Passed
 from cbcore.components import describe_exception
 from cbcore.contexts import find_unreadable
 from cbcore.exceptions import CBError, ProcessError, RunError
-from cbcore.likelihood import (
-    REQUESTS,
-    awaited_likelihood_call,
-    gives_likelihoods,
-    likelihood_call,
-)
 from cbcore.timing import _waits
 from cbcore.timing._companions import Companion
 from cbcore.tokens import TEXT_FIELDS
@@ -71,18 +65,12 @@ class SyncCaller:
         self._shared = shared
         # One call after another, in this very thread, needs nobody to measure it from inside.
         self._is_plain = timeout_s is None and not shared
-        self._single = self._measured(system.process)
-        conversation = getattr(system, "process_conversation", None)
-        self._conversation = self._measured(conversation) if conversation else self._single
-        self._likelihood = self._single
-        if gives_likelihoods(system):
-            self._likelihood = self._measured(likelihood_call(system))
+        self._call = self._measured(system.process)
 
     @property
     def left_behind(self) -> int:
         """How many calls that took too long may still be running in threads of their own."""
-        calls = (self._single, self._conversation, self._likelihood)
-        return sum(call.abandoned for call in {c for c in calls if isinstance(c, _TimedCalls)})
+        return self._call.abandoned if isinstance(self._call, _TimedCalls) else 0
 
     def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """What is called: the function itself, or one that also returns what it waited."""
@@ -96,19 +84,16 @@ class SyncCaller:
         if work.problem is not None or work.recalled is not None:
             return settled(work)
         example = work.private_example()
-        call = self._conversation if "turns" in example else self._single
-        if REQUESTS in example:
-            call = self._likelihood
         if self._is_plain and _of_this_call.get() is not None:
             _waits.taken_waits()  # of an evaluator, the dataset or a warm-up in this thread
         started = time.perf_counter()
         try:
             if self._is_plain:
-                output = call(example)
+                output = self._call(example)
                 took = time.perf_counter() - started
                 waited = _waits.taken_waits() if _of_this_call.get() is not None else 0.0
             else:
-                output, waited = call(example)
+                output, waited = self._call(example)
                 took = time.perf_counter() - started
         except (KeyboardInterrupt, NoThreadError):
             raise
@@ -124,11 +109,7 @@ class AsyncCaller:
     def __init__(self, system: Any, timeout_s: float | None = None) -> None:
         self._system = system
         self._timeout_s = timeout_s
-        self._single = system.aprocess
-        self._conversation = getattr(system, "aprocess_conversation", self._single)
-        self._likelihood = self._single
-        if gives_likelihoods(system):
-            self._likelihood = awaited_likelihood_call(system)
+        self._call = system.aprocess
         self._begun: set[tuple[int, int]] = set()  # by index and repeat: of one lane, all differ
         # One that puts its calls in an order of its own lets most of them wait, which is not
         # what their limit is for.
@@ -138,16 +119,13 @@ class AsyncCaller:
         if work.problem is not None or work.recalled is not None:
             return settled(work)
         example = work.private_example()
-        call = self._conversation if "turns" in example else self._single
-        if REQUESTS in example:
-            call = self._likelihood
         waits = _waits.new_waits()
         started = time.perf_counter()
         try:
             if self._timeout_s is None:
-                output = await call(example)
+                output = await self._call(example)
             else:
-                output = await self._limited(call, example, work)
+                output = await self._limited(example, work)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the plugin boundary
@@ -157,16 +135,14 @@ class AsyncCaller:
             return _failed(error, work, self._system, took)
         return _checked(output, work, time.perf_counter() - started, waits.seconds)
 
-    async def _limited(
-        self, call: Callable[[Any], Awaitable[Any]], example: Any, work: Work
-    ) -> Any:
+    async def _limited(self, example: Any, work: Work) -> Any:
         import asyncio
 
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
         waits = _waits.current_waits() if self._queues else None
         timer = _Timer(loop, over, self._timeout_s or 0.0, waits)
-        task = loop.create_task(self._outcome(call, example, work))
+        task = loop.create_task(self._outcome(example, work))
         task.add_done_callback(functools.partial(_end, over))
         try:
             await over
@@ -182,14 +158,12 @@ class AsyncCaller:
             raise error
         return output
 
-    async def _outcome(
-        self, call: Callable[[Any], Awaitable[Any]], example: Any, work: Work
-    ) -> tuple[Any, BaseException | None]:
+    async def _outcome(self, example: Any, work: Work) -> tuple[Any, BaseException | None]:
         """What came of it. Raised inside a task, some exceptions would end the whole loop."""
         self._begun.add((work.index, work.repeat))
         started = time.monotonic()
         try:
-            output = await call(example)
+            output = await self._call(example)
         except BaseException as error:  # raised outside
             if is_cancelled(error):
                 raise

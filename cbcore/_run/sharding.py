@@ -8,6 +8,7 @@ ids and positions without having talked to each other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.identity import content_key
-from cbcore.lazy import lazy_pattern
 from cbcore.plain import canonical_bytes
 from cbcore.results import EvalRow
 
@@ -28,7 +28,7 @@ POSITION = "shard_position"
 """In the metadata of a shard's rows: which source of the run their example is of, and where in it
 it stands. `cb merge` orders rows by these, and takes them out."""
 
-_WRITTEN = lazy_pattern(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
+_WRITTEN = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 _UNIT = "shard_unit"
 """The field of an example that names the unit it is in: examples of one unit go to one shard."""
 

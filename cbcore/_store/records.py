@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +12,9 @@ from typing import Any, TypedDict
 
 import attrs
 
-from cbcore.lazy import lazy_pattern
 from cbcore.runconfig import RunConfig
 
-_OWNER = lazy_pattern("[0-9a-f]{16}")
+_OWNER = re.compile("[0-9a-f]{16}")
 _ENDED = (b"Z", b"X")
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from operator import length_hint
@@ -17,7 +18,6 @@ from cbcore.components import describe_exception
 from cbcore.contexts import FORMS
 from cbcore.exceptions import DataError, MissingScoreError, UsageError
 from cbcore.files import FileDataset
-from cbcore.lazy import lazy_pattern
 from cbcore.names import hint
 
 _TO_WORK_ON = (*FORMS, "question", "turns")
@@ -175,14 +175,14 @@ _DOUBTFUL_GOLDS: tuple[tuple[Callable[[str], Any], str], ...] = (
         ),
     ),
     (
-        lazy_pattern(r"\s*-?\d+\.0\s*").fullmatch,
+        re.compile(r"\s*-?\d+\.0\s*").fullmatch,
         (
             "are whole numbers written as decimals, such as {!r}. Scores that ignore punctuation "
             "compare the digits alone. Write the numbers without '.0'."
         ),
     ),
     (
-        lazy_pattern(r"(?i)\s*(nan|null|none|n/a)\s*").fullmatch,
+        re.compile(r"(?i)\s*(nan|null|none|n/a)\s*").fullmatch,
         "say {!r}, which is compared as text. Leave the cell empty for a missing answer.",
     ),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cbcore.lazy import lazy_pattern
 from cbcore.names import near_matches
 
-_WORD = lazy_pattern(r"[a-z]+")
+_WORD = re.compile(r"[a-z]+")
 _OFTEN_CALLED: dict[str, tuple[str, ...]] = {
     "context": (
         *("contexts", "passage", "passages", "document", "documents", "article", "body"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
-
-from cbcore.lazy import lazy_pattern
 
 Side: TypeAlias = Literal["original", "processed"]
 
@@ -13,8 +12,8 @@ SYSTEM = "{system}"
 """Stands in a path for the name of the system under test."""
 
 _MOST_NAMES, _LONGEST_NAME = 20, 40
-_INDEX = lazy_pattern(r"-?\d+\Z")
-_SEGMENT = lazy_pattern(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([^.]+)""")
+_INDEX = re.compile(r"-?\d+\Z")
+_SEGMENT = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([^.]+)""")
 
 
 class Segment(NamedTuple):

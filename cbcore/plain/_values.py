@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
-
-from cbcore.lazy import lazy_pattern
 
 MAX_DEPTH = 100
 """How deep `json_safe` looks into a value."""
@@ -20,7 +19,7 @@ LARGEST = 10**640 - 1
 UNORDERED = (set, frozenset)
 COLLECTIONS: tuple[Any, ...] = (list, tuple, *UNORDERED)
 
-_ADDRESS = lazy_pattern(r" at 0x[0-9a-fA-F]+")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _name_of = type.__dict__["__qualname__"].__get__  # which no metaclass can replace
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from cbcore.lazy import lazy_pattern
-
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
@@ -21,7 +19,7 @@ TRACEBACK = "traceback"
 RETURNED = "the evaluator returned"
 """How the reason for a missing score begins if an evaluator returned something else."""
 
-_VARYING = lazy_pattern(
+_VARYING = re.compile(
     r"(?P<code>\b(?:status|code|errno|http|signal|version)\b[^\w\s]*\s?[^\w\s]*\d+)"
     r"|0x[0-9a-f]+"  # where an object was
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests

@@ -8,29 +8,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from cbcore.lazy import lazy_pattern
 from cbcore.secrets._known import HIDDEN, Secret, blot, can_be_blotted, know
 from cbcore.secrets._names import is_secret_name, is_secret_setting, is_telling, names_secret
 
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*\""""
-_ARGUMENT = lazy_pattern(rf"(?P<name>[A-Za-z_][\w-]*)=(?P<value>{_QUOTED}|[^,|]*[^,|\s])")
+_ARGUMENT = re.compile(rf"(?P<name>[A-Za-z_][\w-]*)=(?P<value>{_QUOTED}|[^,|]*[^,|\s])")
 """A parameter in a spec, whose value ends where the next parameter or stage begins."""
-_PAIR = lazy_pattern(
+_PAIR = re.compile(
     rf"(?<![\w-])(?P<name>[A-Za-z_][\w-]*)\s?=\s?(?P<value>{_QUOTED}|[^\s,|&;#\"'<>)\]}}]+)"
 )
 """The same anywhere else: the query of an address, the parts of a connection string."""
-_MEMBER = lazy_pattern(
+_MEMBER = re.compile(
     r"""(?P<quote>\\*["'])(?P<name>[A-Za-z_][\w-]*)(?P=quote)\s*:\s*"""
     r"""(?P<mark>\\*["'])(?P<value>.*?)(?P=mark)"""
 )
 """A field of an object in JSON, or of a dict as Python shows it."""
-_HEADER = lazy_pattern(
+_HEADER = re.compile(
     r"(?i)(?<![\w-])(?:(?:proxy-)?authorization|(?:set-)?cookie|[\w-]+-(?:key|token|secret))"
     r"""["']?\s?[:=]\s?["']?(?:[a-z]+\s+(?=[^\s"',;]))?(?P<value>[^\s"',;]+)"""
 )
-_BEARER = lazy_pattern(r"(?i)\bbearer\s+(?P<value>[\w.~+/=-]{8,})")
-_KEY_LIKE = lazy_pattern(r"\b(?P<value>(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,})")
-_URL_LOGIN = lazy_pattern(r"(?i)\b[a-z][a-z0-9+.-]*://(?P<user>[^/\s:@]*:)?(?P<value>[^@/\s]+)@")
+_BEARER = re.compile(r"(?i)\bbearer\s+(?P<value>[\w.~+/=-]{8,})")
+_KEY_LIKE = re.compile(r"\b(?P<value>(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,})")
+_URL_LOGIN = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://(?P<user>[^/\s:@]*:)?(?P<value>[^@/\s]+)@")
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", HIDDEN})
 _SHORTEST_CREDENTIAL = 15  # "bearer " or "sk-", and what must follow
 _SHORTEST_PAIR_VALUE = 4

@@ -8,14 +8,13 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cbcore.lazy import lazy_pattern
 from cbcore.secrets._names import SHORTEST
 
 HIDDEN = "***"
 _LONGEST_NUMBER = 11
 _FEWEST_CHARACTERS = 3
-_NUMBER = lazy_pattern(r"[-+]?[\d_,.]+(?:[eE][-+]?\d+)?")
-_PLAIN = lazy_pattern(r"[A-Za-z0-9_.~-]+")
+_NUMBER = re.compile(r"[-+]?[\d_,.]+(?:[eE][-+]?\d+)?")
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")
 """What no way of writing a text down changes."""
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot|#34|#x22", "'": "apos|#39|#x27"}
 _SHORT_ESCAPES = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f"}

@@ -6,9 +6,7 @@ import functools
 import re
 from typing import Any
 
-from cbcore.lazy import lazy_pattern
-
-_ALWAYS = lazy_pattern(
+_ALWAYS = re.compile(
     r"(?:^token|(?:^|_)(?:"
     r"(?:api|access|private|secret|signing|encryption|auth|account|subscription|ssh|master"
     r"|functions|openai|anthropic|azure|gemini|google|mistral|cohere|groq|huggingface|hf)_?keys?"
@@ -18,16 +16,16 @@ _ALWAYS = lazy_pattern(
     r"|(?:db|smtp|imap|ftp|ssh|ldap|proxy|admin|root|redis|mysql|pg|postgres)_?pass))$",
     re.IGNORECASE,
 )
-_SOMETIMES = lazy_pattern(
+_SOMETIMES = re.compile(
     r"(?:keys?|auth|tokens|pat)|(?:[a-z0-9_]+_)?(?:pass|pw|sig|signature)", re.IGNORECASE
 )
 """Names of secrets and of other things: `cost_of_pass` is a number, `signature` may be a task's."""
-_OF_SETTINGS = lazy_pattern(
+_OF_SETTINGS = re.compile(
     r"(?:^|_)(?:keys?|token|pat|auth)$|(?<!by)(?<!com)(?<!sur)(?<!tres)pass$|pw$", re.IGNORECASE
 )
-_NEW_WORD = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NEITHER = frozenset({"PWD"})  # where a shell says which folder it is in
-_WORD = lazy_pattern(r"[A-Za-z]?[a-z]+(?:[A-Z_.][a-z]+)*")
+_WORD = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z_.][a-z]+)*")
 """How fields, modes and columns are called: `question`, `choices.text`, `groundTruth`."""
 
 SHORTEST = 6

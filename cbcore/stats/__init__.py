@@ -36,10 +36,7 @@ if TYPE_CHECKING:
         difference_of,
         examples_needed,
         holm,
-        lower_bound_of,
         paired_p_value,
-        reach_of,
-        smallest_effect,
     )
 
 __all__ = (
@@ -55,7 +52,6 @@ __all__ = (
     "estimate_of",
     "examples_needed",
     "holm",
-    "lower_bound_of",
     "mean_of",
     "measured_mean",
     "measured_quantile",
@@ -65,8 +61,6 @@ __all__ = (
     "quantile_at",
     "quantile_of",
     "ratio_of",
-    "reach_of",
-    "smallest_effect",
     "t_quantile",
     "t_two_sided",
     "wilson",

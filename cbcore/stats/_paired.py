@@ -13,7 +13,6 @@ from cbcore.stats._distributions import (
     binomial_half_cdf,
     binomial_half_pmf,
     normal_quantile,
-    t_quantile,
     t_two_sided,
 )
 from cbcore.stats._estimates import (
@@ -158,27 +157,6 @@ def reach_of(*scores: Sequence[float]) -> float | None:
     return 1.0 if all(min(some) >= 0 and max(some) <= 1 for some in scores) else None
 
 
-def lower_bound_of(
-    differences: Sequence[float],
-    groups: Sequence[Hashable] | None = None,
-    *,
-    reach: float | None = 1.0,
-    alpha: float = 1 - CONFIDENCE,
-) -> float | None:
-    """The one-sided lower bound of the mean of paired differences, at the level `alpha`.
-
-    It allows for rare differences that the sample can miss: see `paired_mean_of`. None if nothing
-    is known of the spread, and with fewer than 6 independent units.
-    """
-    steady = paired_mean_of(differences, groups, reach=reach)
-    if steady is None or steady.stderr is None:
-        return None
-    n_units = steady.clusters or len(differences)
-    if n_units < FEWEST_UNITS:
-        return None
-    return steady.value - t_quantile(1 - alpha, n_units - 1) * steady.stderr
-
-
 def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None:
     """What each row adds to the difference of two ratios, around that difference."""
     n = len(first.x)
@@ -308,11 +286,3 @@ def examples_needed(
         return None
     reach = normal_quantile(1 - alpha / sides) + normal_quantile(power)
     return max(2, math.ceil(n * (reach * stderr / effect) ** 2 - 1e-9))
-
-
-def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest true difference that a sample with this standard error mostly shows.
-
-    `alpha` is the level of the test; for one of m comparisons, divide it by m.
-    """
-    return (normal_quantile(1 - alpha / 2) + normal_quantile(power)) * stderr

@@ -513,16 +513,15 @@ def test_a_system_may_be_called_from_several_threads():
     assert len(seen) == 3
 
 
-def test_a_conversation_goes_to_the_method_made_for_it():
-    """Turns are handed to process_conversation; every turn's usage and reply is kept."""
+def test_a_conversation_keeps_every_turn():
+    """The usage and the reply of each."""
 
     class Talker:
         name = "talker"
 
         def process(self, example):
-            return {"response": "single"}
-
-        def process_conversation(self, example):
+            if "turns" not in example:
+                return {"response": "single"}
             usage = [{"prompt_tokens": 5, "completion_tokens": 1}] * 2
             return {"response": "many", "turn_responses": ["a", "many"], "usage": usage}
 

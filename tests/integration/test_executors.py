@@ -480,18 +480,16 @@ def test_a_mapping_that_no_worker_looked_at_is_told(executor):
 
 
 class Converses:
-    """Conversations and likelihoods are answered by methods of their own."""
+    """Answers what the example has: turns, requests for likelihoods, or a question."""
 
     name = "converses"
 
     def process(self, example):
+        if "turns" in example:
+            return {"response": " ".join(example["turns"])}
+        if requests := example.get("loglikelihood_requests"):
+            return {"loglikelihoods": [[-float(len(a + b)), True] for a, b in requests]}
         return {"response": "one"}
-
-    def process_conversation(self, example):
-        return {"response": " ".join(turn for turn in example["turns"])}
-
-    def loglikelihood(self, requests):
-        return [(-float(len(context + more)), True) for context, more in requests]
 
 
 class AwaitedConverses(Converses):
@@ -499,9 +497,6 @@ class AwaitedConverses(Converses):
 
     async def aprocess(self, example):
         return self.process(example)
-
-    async def aprocess_conversation(self, example):
-        return self.process_conversation(example)
 
 
 class Automatic(Sized):

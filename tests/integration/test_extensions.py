@@ -18,7 +18,8 @@ from tests.fake_distributions import write_distribution
 PROMPTFOO = '''
 import json
 
-from cbcore.extensions import INTEGER, Contribution, Option, Scorer, Section, Source
+from cbcore.extensions import INTEGER, Contribution, Option, Scorer, Source
+from cbcore.results import Section
 
 MOST = Option(name="most", kind=INTEGER, metavar="N", help="Tests of each file.", least=1)
 
@@ -445,7 +446,8 @@ def test_the_core_does_not_know_its_extensions_by_name() -> None:
 
 
 BRINGS_SYSTEMS = '''
-from cbcore.extensions import Contribution, Section
+from cbcore.extensions import Contribution
+from cbcore.results import Section
 
 
 class Answer:

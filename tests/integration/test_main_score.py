@@ -193,15 +193,38 @@ def cb_datasets():
         assert host.find("dataset", name).described().main_score == "own"
 
 
-@pytest.mark.parametrize("facts", [{"main_score": "mc_accuracy"}, {"tasks": ("multiple-choice",)}])
-def test_a_main_score_that_nobody_emits_is_told_before_the_run(site, facts):
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (
+            {"main_score": "mc_accuracy"},
+            "data is judged by mc_accuracy, which no installed evaluator emits",
+        ),
+        (
+            {"tasks": ("multiple-choice",)},
+            "installed evaluators have no score for the task 'multiple-choice' of data",
+        ),
+    ],
+)
+def test_a_main_score_that_nobody_emits_is_told_before_the_run(site, facts, reason):
     """Quality is F1 then; installing the evaluator would change it, so it is said."""
     told: list[str] = []
     host = host_of(site, "cb-answerquality")
     assert chosen(host, Data(**facts), warn=told.append) == "f1"
-    (text,) = told
-    assert text.startswith("data is judged by mc_accuracy, which no installed evaluator emits")
-    assert text.endswith("quality means f1 instead")
+    assert told == [f"{reason}: quality means f1 instead"]
+
+
+def test_the_only_evaluator_that_names_the_task_gives_the_main_score(site):
+    """One that scores every task does not count; two that name it leave F1, with a note."""
+    install(site, "solver", ("riddles",))
+    host = host_of(site, "cb-answerquality")
+    assert chosen(host, Data(tasks=("riddles",))) == "solver"
+    install(site, "guesser", ("riddles",))
+    host = host_of(site, "cb-answerquality")
+    told: list[str] = []
+    assert chosen(host, Data(tasks=("riddles",)), warn=told.append) == "f1"
+    (note,) = told
+    assert "several scores (guesser, solver) for the task 'riddles' of data" in note
 
 
 def test_the_only_evaluator_there_is_says_what_quality_means(site):

@@ -72,6 +72,15 @@ def test_the_example_itself_is_not_changed_by_merging():
     assert example == {"context": "long"}
 
 
+def test_stages_do_not_get_requests_for_likelihoods():
+    """They contain the whole context: what a stage before the model does would have no effect."""
+    example = {"id": 1, "question": "q", "loglikelihood_requests": [["a", "b"]]}
+    first, second = Stage("first", context="short"), Stage("second", response="b")
+    run([first, second], example)
+    assert "loglikelihood_requests" not in {**first.seen[0], **second.seen[0]}
+    assert "loglikelihood_requests" in example
+
+
 def test_a_chain_is_named_after_its_stages_unless_it_is_given_a_name():
     """As it would be written on the command line."""
     stages = [Stage("bm25"), Stage("reader")]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 import pytest
-
-from cbcore.lazy import lazy_pattern
 
 INIT = """
 from cbcore.lazy import lazy_names
@@ -49,31 +46,3 @@ def test_what_is_not_there_is_an_attribute_error(package, name):
     """Whether the package knows nothing of it, or its module does."""
     with pytest.raises(AttributeError, match=name):
         getattr(package, name)
-
-
-def test_an_expression_is_compiled_when_it_is_first_used(monkeypatch):
-    """And then behaves as any other: flags, groups and attributes included."""
-    compiled = []
-    compile_now = re.compile
-    monkeypatch.setattr(re, "compile", lambda *asked: compiled.append(asked) or compile_now(*asked))
-
-    pattern = lazy_pattern(r"(?P<year>\d{4})-x", re.IGNORECASE)
-
-    assert compiled == []
-    assert pattern.search("on 2024-X")["year"] == "2024"
-    assert [found["year"] for found in pattern.finditer("1999-x 2000-x")] == ["1999", "2000"]
-    assert (pattern.pattern, pattern.groups) == (r"(?P<year>\d{4})-x", 1)
-    assert set(compiled) == {(r"(?P<year>\d{4})-x", re.IGNORECASE)}
-
-
-def test_a_method_is_looked_up_once():
-    """A pattern that is used for every row costs no more than one that was compiled at once."""
-    pattern = lazy_pattern("a+")
-    assert pattern.match("aa")
-    assert vars(pattern)["match"] == pattern.match
-
-
-def test_what_an_expression_has_not_is_an_error():
-    """As on a compiled one."""
-    with pytest.raises(AttributeError, match="no attribute 'missing'"):
-        lazy_pattern("a").missing  # noqa: B018

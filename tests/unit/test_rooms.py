@@ -15,7 +15,7 @@ FLAT = {
     "boundary contexts introspection lazy records plain runconfig secrets texts stats "
     "workers",
     "toolbox": "columns sent spending identity tokens timing chains usercode "
-    "trust bounded_yaml files remote likelihood "
+    "trust bounded_yaml files remote "
     "hf scoring _logging",
     "asking": "specs binding registry provenance",
     "root": "request runfile extensions api kept merging",

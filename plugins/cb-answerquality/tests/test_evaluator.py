@@ -53,7 +53,7 @@ def test_it_declares_what_it_emits() -> None:
     evaluator = AnswerQuality()
     assert tuple(score("x", "x")) == evaluator.emits
     assert evaluator.name == "answer_quality"
-    assert (evaluator.applies_to, evaluator.needs) == (("*",), ("answer",))
+    assert (evaluator.applies_to, evaluator.needs) == (("qa", "*"), ("answer",))
     assert isinstance(evaluator, Evaluator)
     assert isinstance(evaluator, BatchEvaluator)
 

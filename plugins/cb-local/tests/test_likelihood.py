@@ -13,6 +13,10 @@ from cbcore.exceptions import ProcessError
 LETTERS = "ab c"
 
 
+def likelihoods_of(system, requests):
+    return system.process({"loglikelihood_requests": requests})["loglikelihoods"]
+
+
 def scoring(steps):
     """A model of letters in which `a` is likelier than all others, whatever came before."""
 
@@ -62,10 +66,10 @@ def test_the_bundled_model_knows_a_capital(bundled):
     """Its likelihoods add up: those of all that may come next to one, and twice the same."""
     local = Local(n_ctx=512)
     requests = [("The capital of France is", " Paris"), ("The capital of France is", " London")]
-    first = local.loglikelihood(requests)
+    first = likelihoods_of(local, requests)
     assert first[0][0] > first[1][0]
     assert first[0][1] is True
-    assert local.loglikelihood(requests) == first
+    assert likelihoods_of(local, requests) == first
 
 
 # -- what does not fit, and what is no whole character --------------------------------------------
@@ -94,13 +98,13 @@ def test_a_continuation_that_does_not_fit_is_told(bundled):
     with pytest.raises(ValueError, match="a continuation has 5 tokens"):
         scoring([]).likelihood("b", "aaaaa")
     with pytest.raises(ProcessError, match=r"has \d+ tokens.*looks back on 15"):
-        Local(n_ctx=16).loglikelihood([("One", " two three" * 12)])
+        likelihoods_of(Local(n_ctx=16), [("One", " two three" * 12)])
 
 
 def test_texts_of_any_script_have_a_likelihood(bundled):
     """Also where the likeliest next token is only a part of a character."""
     requests = [("naïve café — 東京は", "日本の首都です。"), ("", "🐈 — déjà vu")]
-    for value, _ in Local(n_ctx=128).loglikelihood(requests):
+    for value, _ in likelihoods_of(Local(n_ctx=128), requests):
         assert -200 < value < -5
 
 

@@ -132,7 +132,7 @@ def test_the_seed_decides_above_temperature_zero(bundled: Model) -> None:
 
 def test_a_conversation_is_answered_turn_by_turn(local: Local) -> None:
     """The user's turns are answered; one that the example answers itself is history."""
-    output = local.process_conversation(
+    output = local.process(
         {
             "id": 1,
             "turns": [
@@ -161,13 +161,13 @@ def test_a_conversation_with_nothing_to_answer_is_an_error(
     gguf: Path, turns: list[Any], told: str
 ) -> None:
     with pytest.raises(DataError, match=told):
-        Local(str(gguf)).process_conversation({"id": 1, "turns": turns})
+        Local(str(gguf)).process({"id": 1, "turns": turns})
 
 
 @pytest.mark.parametrize("turns", [None, []])
 def test_an_example_without_turns_is_asked_its_question(local: Local, turns: Any) -> None:
     """In a table with conversations in it, the other rows have the column too."""
-    asked = local.process_conversation({**EXAMPLE, "turns": turns})
+    asked = local.process({**EXAMPLE, "turns": turns})
     assert asked["response"] == local.process(EXAMPLE)["response"]
 
 

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from cb_openai import OpenAI
 from cb_openai.errors import EndpointError
-from cbcore.likelihood import awaited_likelihood_call
+from cb_openai.testing import FaultServer
 from cbcore.sent import requests_sent
 
 REQUESTS = [("The cat is", " on the mat"), ("The cat is ", "away")]
@@ -61,7 +61,8 @@ def asked(way, answer=_answer, requests=REQUESTS, **parameters):
         address = f"http://127.0.0.1:{port}"
         system = OpenAI(address, "m", likelihood=way, max_retries=0, **parameters)
         try:
-            return await system.loglikelihood(requests)
+            output = await system.aprocess({"loglikelihood_requests": requests})
+            return [tuple(one) for one in output["loglikelihoods"]]
         finally:
             await system.aclose()
             await runner.cleanup()
@@ -87,7 +88,10 @@ def test_an_endpoint_that_tells_nothing_of_prompts_is_told():
 
 def test_likelihoods_are_given_only_where_that_is_asked_for():
     """An endpoint of chats has none, so that choices are read from its text."""
-    assert not hasattr(OpenAI("http://127.0.0.1:9", "m"), "loglikelihood")
+    with FaultServer(text="B") as server:
+        system = OpenAI(server.url(), "m")
+        output = system.process({"question": "A or B?", "loglikelihood_requests": REQUESTS})
+    assert output["response"] == "B"
     with pytest.raises(ValueError, match="it must be one of echo, prompt_logprobs"):
         OpenAI("http://127.0.0.1:9", "m", likelihood="guess")
 
@@ -155,7 +159,7 @@ def test_a_token_on_both_sides_is_skipped_as_the_context_alone_has_it():
 
 
 def paid(**pricing):
-    """What the core makes of likelihoods that are asked for at a server."""
+    """The output for likelihoods from a server."""
 
     async def run():
         app = web.Application()
@@ -166,7 +170,7 @@ def paid(**pricing):
         address = f"http://127.0.0.1:{runner.addresses[0][1]}"
         system = OpenAI(address, "m", likelihood="echo", max_retries=0, api_key_env=None, **pricing)
         try:
-            return await awaited_likelihood_call(system)({"loglikelihood_requests": REQUESTS})
+            return await system.aprocess({"loglikelihood_requests": REQUESTS})
         finally:
             await system.aclose()
             await runner.cleanup()
@@ -178,11 +182,17 @@ def test_what_likelihoods_cost_is_told():
     """Two prompts of six and four words, and a token of reply each; dollars where prices are."""
     output = paid(price_in=1.0, price_out=100.0)
     assert output["metadata"]["cost_usd"] == pytest.approx((6 + 4 + 2 * 100) / 1e6)
+    assert output["usage"] == [
+        {"prompt_tokens": 6, "completion_tokens": 1},
+        {"prompt_tokens": 4, "completion_tokens": 1},
+    ]
     (request,) = requests_sent({"question": "?"}, output)
     assert request.cost_usd == output["metadata"]["cost_usd"]
+    assert request.usage == {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 def test_what_likelihoods_cost_is_unknown_without_a_price():
     """The tokens are known all the same."""
-    metadata = paid()["metadata"]
-    assert (metadata.get("cost_usd"), metadata["spent_tokens"]) == (None, 12)
+    output = paid()
+    assert "cost_usd" not in output["metadata"]
+    assert [sum(usage.values()) for usage in output["usage"]] == [7, 5]

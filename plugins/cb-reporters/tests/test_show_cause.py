@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -43,3 +45,11 @@ def test_a_cause_that_is_none_is_refused(run):
     """With those that there are."""
     found = shown(run, "--cause", "evidence-droped")
     assert "evidence-dropped" in str(getattr(found.exception, "hint", "")) + found.output
+
+
+def test_without_the_loss_analysis_it_names_the_package(run, monkeypatch):
+    """The other options of `cb show` need nothing of it."""
+    monkeypatch.setitem(sys.modules, "cb_metrics.loss", None)
+    found = shown(run, "--cause", "evidence-dropped")
+    assert "cb-reporters[loss]" in str(getattr(found.exception, "hint", ""))
+    assert shown(run, "--worst", "1").exit_code == 0

@@ -24,34 +24,26 @@ class Named:
     name = "named"
 
 
-def sync_system(function, conversation=None):
+def sync_system(function):
     system = Named()
     system.process = function
-    if conversation is not None:
-        system.process_conversation = conversation
     return system
 
 
-def async_system(function, conversation=None):
+def async_system(function):
     async def aprocess(example):
         return function(example)
 
     system = Named()
     system.aprocess = aprocess
-    if conversation is not None:
-
-        async def aprocess_conversation(example):
-            return conversation(example)
-
-        system.aprocess_conversation = aprocess_conversation
     return system
 
 
-def call(kind, function, item, *, conversation=None, timeout_s=None):
+def call(kind, function, item, *, timeout_s=None):
     """The same call through either caller."""
     if kind == "sync":
-        return SyncCaller(sync_system(function, conversation), timeout_s)(item)
-    return asyncio.run(_await(AsyncCaller(async_system(function, conversation), timeout_s), item))
+        return SyncCaller(sync_system(function), timeout_s)(item)
+    return asyncio.run(_await(AsyncCaller(async_system(function), timeout_s), item))
 
 
 async def _await(caller, item):
@@ -169,9 +161,9 @@ def test_calls_after_one_that_hangs_get_a_thread_of_their_own():
         return {"response": example["id"]}
 
     caller = SyncCaller(sync_system(process), 5.0)
-    caller._single._timeout_s = 0.02
+    caller._call._timeout_s = 0.02
     assert caller(work(example={"id": "slow"})).error == "timed out after 0.02 s"
-    caller._single._timeout_s = 30.0
+    caller._call._timeout_s = 30.0
     release.set()
     assert answered.wait(timeout=30)
     assert caller(work(example={"id": "next"})).output == {"response": "next"}
@@ -216,27 +208,6 @@ def test_what_is_known_is_not_called(kind, timeout_s):
     unusable = work(problem="has no context")
     done = call(kind, raising(AssertionError("called")), unusable, timeout_s=timeout_s)
     assert (done.output, done.error) == (None, "has no context")
-
-
-@both
-@timed
-def test_turns_go_to_the_method_for_conversations(kind, timeout_s):
-    """Where the system has one; otherwise to the one it has."""
-    turns, plain = work(example={"turns": ["a", "b"]}), work()
-
-    def talk(example):
-        return {"response": "many"}
-
-    def single(example):
-        return {"response": "one"}
-
-    for item, conversation, response in (
-        (turns, talk, "many"),
-        (plain, talk, "one"),
-        (turns, None, "one"),
-    ):
-        done = call(kind, single, item, conversation=conversation, timeout_s=timeout_s)
-        assert done.output == {"response": response}
 
 
 def test_a_system_is_awaited_when_it_can_be():

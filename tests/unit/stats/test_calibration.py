@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 import pytest
 
+from cb_sweeps.smallest import lower_bound_of
 from cbcore.stats import (
-    lower_bound_of,
     mean_of,
     paired_mean_of,
     paired_p_value,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import Units, examples_needed, holm, paired_p_value, smallest_effect
+from cb_compare.comparing import smallest_effect
+from cbcore.stats import Units, examples_needed, holm, paired_p_value
 from cbcore.stats._measured import Terms
 from cbcore.stats._paired import difference_of, mcnemar_mid_p
 

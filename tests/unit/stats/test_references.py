@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from cbcore.stats import examples_needed, mean_of, smallest_effect
+from cb_compare.comparing import smallest_effect
+from cbcore.stats import examples_needed, mean_of
 from cbcore.stats._distributions import normal_quantile
 from cbcore.stats._estimates import rate_of, ratio_of
 

@@ -25,7 +25,7 @@ class AnswerQuality:
 
     name = "answer_quality"
     emits = ("f1", "exact_match", "recall", "contains")
-    applies_to = ("*",)
+    applies_to = ("qa", "*")
     automatic = True
     needs = ("answer",)
     reads = ("answer", "no_answer", "is_impossible", "response")

@@ -9,7 +9,7 @@ from typing import Any
 from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
 from cb_baselines.ranking import bm25_scores, terms
-from cbcore.contexts import texts_of
+from cbcore.contexts import text_of
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
@@ -38,9 +38,9 @@ class Retriever:
         """The example with the ranked passages as `contexts`."""
         question = terms(text_field(example, "question", system=self.name))
         passages: Sequence[Any] = example.get("contexts") or ()
-        texts = texts_of(passages)
+        texts = [text for item in passages if (text := text_of(item)) is not None]
         # A context that an earlier stage returned is the one item of `contexts`.
-        if not texts or passages == [example.get("context")]:
+        if not texts or len(texts) < len(passages) or passages == [example.get("context")]:
             context = text_field(example, "context", system=self.name)
             passages = texts = [text for text in _BLANK_LINES.split(context) if text.strip()]
         scores = bm25_scores(question, list(map(terms, texts)), k1=self.k1, b=self.b)

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cb_baselines.wordlists import words
-from cbcore.lazy import lazy_pattern
 
-_BLANK_LINES = lazy_pattern(r"\n[^\S\n]*\n\s*")
-_TITLE = lazy_pattern(r"(?P<title>[^\W_a-z][^\n:]{0,98}|[^\W_a-z]): +(?=\S)")
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_TITLE = re.compile(r"(?P<title>[^\W_a-z][^\n:]{0,98}|[^\W_a-z]): +(?=\S)")
 _MAX_TITLE_WORDS = 12
 
-_BREAK = lazy_pattern(
+_BREAK = re.compile(
     r"""
     (?<![.!?…])                    # a run of marks is looked at once, from its start
     (?P<mark> [.!?…]+ | [。！？] )
@@ -27,7 +26,7 @@ _BREAK = lazy_pattern(
     """,
     re.VERBOSE,
 )
-_LINE_BREAK = lazy_pattern(r"\n\s*")
+_LINE_BREAK = re.compile(r"\n\s*")
 _ABBREVIATIONS = words(
     """
     adm approx brig ca capt cf cmdr col cpl dr ed eds eg est fl fr gen gov hon lt maj messrs
@@ -42,7 +41,7 @@ _BEFORE_NUMBER = words(
 )
 # A sentence may well end with these, so the next word decides.
 _MAY_END = words("al ave bros co corp dept etc inc jr ltd sr st")
-_DOTTED = lazy_pattern(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}\Z|[^\W\d_]\Z")
+_DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}\Z|[^\W\d_]\Z")
 STARTERS = words(
     """
     a after although an and as at before both but by during each for from he her his however
@@ -52,7 +51,7 @@ STARTERS = words(
 )
 """Words that, capitalised, most likely open a sentence."""
 
-_WORD = lazy_pattern(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _LONGEST_LOOK_BACK = 40
 
 

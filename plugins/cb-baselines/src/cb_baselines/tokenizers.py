@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from cbcore.protocols import Tokenizer
 from cbcore.tokens import Encoding, Words
 
 
 @lru_cache(maxsize=8)
-def load(name: str) -> Tokenizer:
+def load(name: str) -> Words | Encoding:
     """`words`, or the exact encoding of that name. Raises ValueError for an unknown one.
 
     The systems keep the name and ask here, so that they stay plain data: comparable,

@@ -29,8 +29,7 @@ from cbcore.stats import (
     holm,
     mean_of,
     paired_mean_of,
-    reach_of,
-    smallest_effect,
+    t_quantile,
 )
 
 MOST_EXAMPLES = 5
@@ -303,7 +302,7 @@ def _comparison(
     estimate = mean_of(differences, groups, n=len(differences))
     if found is None or estimate is None or found.stderr is None:
         return bare
-    reach = reach_of(first, second)
+    reach = 1.0 if all(0 <= score <= 1 for score in (*first, *second)) else None
     margin = options.non_inferior
     return attrs.evolve(
         bare,
@@ -422,3 +421,11 @@ def _remarks(result: EvalResult) -> list[str]:
     return (
         [] if state == "finished" else [f"{label} is {state}: only the rows that were done count"]
     )
+
+
+def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The smallest true difference that a sample with this standard error mostly shows.
+
+    `alpha` is the level of the test; for one of m comparisons, divide it by m.
+    """
+    return (t_quantile(1 - alpha / 2, math.inf) + t_quantile(power, math.inf)) * stderr

@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 
-from cbcore import names
-from cbcore import registry as cb_registry
 from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
-from cbcore.kinds import kind_of
+from cbcore.names import canonical, near_matches
+from cbcore.registry import load_dataset as load_installed_dataset
+from cbcore.registry import registry as cb_registry
 
 
 class UnknownNameError(UnknownComponentError, KeyError):
@@ -49,7 +49,7 @@ class Registry:
         """What was registered."""
         known = self._objects.get(kind, {})
         if name not in known:
-            raise UnknownNameError(kind, name, names.near_matches(name, known))
+            raise UnknownNameError(kind, name, near_matches(name, known))
         return known[name]
 
     def list(self, kind: str) -> list[str]:
@@ -63,23 +63,23 @@ class _ProcessRegistry(Registry):
     def register(self, kind: str, name: str, obj: Any) -> None:
         """Make an object, or what makes it, available under a name. The last one counts."""
         target = obj if callable(obj) else _Ready(obj)
-        cb_registry.registry.register(kind, name, target, replace=True)
+        cb_registry.register(kind, name, target, replace=True)
 
     def get(self, kind: str, name: str) -> Any:
         """What was registered, or the class or function that a plugin offers."""
-        for component in cb_registry.registry.registered(kind_of(kind)):
-            if names.canonical(component.name) == names.canonical(name):
+        for component in cb_registry.registered(kind):
+            if canonical(component.name) == canonical(name):
                 target = component.target
                 return target.value if isinstance(target, _Ready) else target
         try:
-            return cb_registry.registry.get(kind, name).load()
+            return cb_registry.get(kind, name).load()
         except UnknownComponentError as error:
             raise UnknownNameError.of(error) from error
 
     def list(self, kind: str) -> list[str]:
         """All names of a kind, registered and installed, sorted."""
         try:
-            return cb_registry.registry.list(kind)
+            return cb_registry.list(kind)
         except UsageError:  # no such kind, of which there is nothing
             return []
 
@@ -96,7 +96,7 @@ def register_dataset(name: str, loader: Callable[..., Any]) -> None:
 def load_dataset(name: str, **parameters: Any) -> Any:
     """The examples of a dataset; keyword arguments go to its loader."""
     try:
-        return cb_registry.load_dataset(name, **parameters)
+        return load_installed_dataset(name, **parameters)
     except DuplicateNameError:  # here, what a program registers goes before what is installed
         return registry.get("dataset", name)(**parameters)
     except UnknownComponentError as error:

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_datasets.reading import Row
-from cbcore.components import TASK_SCORES
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 from cbcore.names import canonical, hint
@@ -20,6 +19,18 @@ PARQUET_EXPORT = "refs/convert/parquet"
 """The branch on which the hub keeps a Parquet copy of what used to need a loading script."""
 
 Example: TypeAlias = dict[str, Any]
+
+
+TASK_SCORES = {
+    "multiple-choice": "mc_accuracy",
+    "math": "math_equiv",
+    "code": "pass_at_1",
+    "summarization": "rouge_l_f1",
+    "nli": "nli_accuracy",
+    "instruction-following": "ifeval_prompt_strict",
+    "tool-use": "tool_call_accuracy",
+}
+"""The score that benchmarks of a task are judged by, unless a row names another. Others: F1."""
 
 
 @attrs.frozen
@@ -44,8 +55,8 @@ class Benchmark:
     not: a pattern of Parquet files, a file, or a member of an archive, with `{config}` and
     `{split}` in it. `context` says which examples have a context of their own, so that a check
     can miss it; the others get their question for one. `published` says how the publishers score
-    it and what is made of that here, `main_score` which score is its quality where the core's
-    `TASK_SCORES` names another. `only_in` lists the configs of a split that not all have.
+    it and what is made of that here, `main_score` which score is its quality where it is not that
+    of its main task in `TASK_SCORES`. `only_in` lists the configs of a split that not all have.
     `cluster` is the field of the source that examples about the same text share; a row without
     that field is known by its context. None says that the examples share nothing. What follows
     the last `cluster_end` in the field names one example: `CITY_DATE_ITEM` is of `CITY_DATE`.

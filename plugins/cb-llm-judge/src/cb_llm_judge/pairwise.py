@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +21,7 @@ from cb_llm_judge.settings import Sampling
 from cb_llm_judge.verdicts import PREFERENCE, JudgeError
 from cb_openai.settings import Connection
 from cbcore.exceptions import ScoringError
-from cbcore.identity import UnidentifiableError, content_key, identity_of
+from cbcore.identity import UnidentifiableError, identity_of
 from cbcore.plain import canonical_bytes
 from cbcore.records import by_field
 from cbcore.results import EvalRow
@@ -195,7 +196,7 @@ class _CachedAsker:
 
     async def prefer(self, prompt: str) -> str:
         asked = [self._identity, SYSTEM_PROMPT, prompt, PREFERENCE.instruction]
-        key = content_key(canonical_bytes(asked))
+        key = blake2b(canonical_bytes(asked), digest_size=16).digest()
         verdict = self._cache.get(key) if self._identity is not None else None
         if verdict is None:
             verdict = await self._judge.ask(prompt, PREFERENCE)

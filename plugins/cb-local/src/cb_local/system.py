@@ -92,9 +92,11 @@ class Local:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """Answer the question of an example from its context, its messages or its turns."""
+        if example.get("loglikelihood_requests"):
+            return {"loglikelihoods": self._likelihoods(example["loglikelihood_requests"])}
         history = history_of(example) if self.prompt is None else []
         if example.get("turns") and not history:
-            return self.process_conversation(example)
+            return self._converse(example)
         if not history:
             content = prompts.user_message(example, self.prompt, system=self.name)
             history = [{"role": "user", "content": content}]
@@ -107,10 +109,8 @@ class Local:
             **sent.told([messages], example, **self._came([said])),
         }
 
-    def process_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
+    def _converse(self, example: dict[str, Any]) -> dict[str, Any]:
         """Answer every turn of the user that the example does not answer itself."""
-        if not example.get("turns"):
-            return self.process(example)
         turns = prompts.turn_messages(example, self.prompt, system=self.name)
         messages = self._opening()
         answered: list[Completion] = []
@@ -141,12 +141,13 @@ class Local:
             "metadata": {"finish_reason": answered[-1].finish_reason},
         }
 
-    def loglikelihood(self, requests: list[tuple[str, str]]) -> list[tuple[float, bool]]:
+    def _likelihoods(self, requests: Sequence[Sequence[str]]) -> list[list[Any]]:
         """How likely each continuation is after its context, and whether it is the likeliest.
 
         Texts are taken as they are: there is no chat, no prompt and no system prompt.
         """
-        return shared_engine(self._options).likelihoods(self.name, requests)
+        asked = [(str(context), str(continuation)) for context, continuation in requests]
+        return [list(one) for one in shared_engine(self._options).likelihoods(self.name, asked)]
 
     def _came(self, answered: Sequence[Completion]) -> dict[str, Any]:
         """Who was asked, and what came of each request; see `cbcore.sent`."""

@@ -10,6 +10,7 @@ import attrs
 from cb_metrics.scores import (
     check_name,
     check_threshold,
+    fits_scale,
     given,
     noting_missing,
     score_of,
@@ -17,7 +18,6 @@ from cb_metrics.scores import (
 )
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
-from cbcore.results.thresholds import fits_scale
 from cbcore.stats import measured_mean
 
 

@@ -7,9 +7,8 @@ from math import comb, nan
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, noting_missing, score_of
+from cb_metrics.scores import check_name, check_threshold, fits_scale, noting_missing, score_of
 from cbcore.results import EvalRow
-from cbcore.results.thresholds import fits_scale
 from cbcore.stats import Measured, measured_mean
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from cbcore.results import EvalRow
 
+_LARGEST_RATING = 10
+
 
 def measured(rows: Iterable[EvalRow]) -> Iterator[EvalRow]:
     """The rows that were processed without an error."""
@@ -70,3 +72,17 @@ def check_threshold(_: object, attribute: Any, value: object) -> None:
     """An attrs validator: the parameter is a finite number."""
     if isinstance(value, bool) or finite(value) is None:
         raise ValueError(f"{attribute.name} must be a finite number, not {value!r}")
+
+
+def fits_scale(scores: Iterable[float], threshold: float) -> bool:
+    """Whether a threshold can be on the scale of these scores; NaN is a score that is missing.
+
+    A threshold from 0 to 1 does not fit scores above 1. A larger one does not fit shares, but
+    whole numbers up to 1 may be low ratings.
+    """
+    known = [score for score in scores if not math.isnan(score)]
+    if threshold <= 1:
+        return max(known, default=0) <= 1
+    are_shares = all(0 <= score <= 1 for score in known)
+    are_whole = all(score.is_integer() for score in known)
+    return not known or not are_shares or (are_whole and threshold <= _LARGEST_RATING)

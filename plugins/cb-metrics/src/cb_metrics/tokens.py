@@ -8,9 +8,15 @@ from typing import TypeAlias
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, finite, noting_missing, score_of
+from cb_metrics.scores import (
+    check_name,
+    check_threshold,
+    finite,
+    fits_scale,
+    noting_missing,
+    score_of,
+)
 from cbcore.results import EvalRow
-from cbcore.results.thresholds import fits_scale
 from cbcore.stats import measured_mean, measured_ratio
 
 

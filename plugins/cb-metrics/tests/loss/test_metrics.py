@@ -6,10 +6,15 @@ import math
 
 import pytest
 
-from cb_metrics.loss import AchievedBudget, LossAttribution, QualityRetained
+from cb_metrics.loss import (
+    AchievedBudget,
+    LossAttribution,
+    QualityRetained,
+    attributions_of,
+    cause_of,
+)
 from cbcore import evaluate
 from cbcore.results import EvalRow, sum_up
-from cbcore.results.attribution import attributions_of, cause_of
 
 READER = {"name": "reader", "digest": "r"}
 FULL = {"name": "full", "stages": [{"name": "identity", "digest": "i"}, READER]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -15,7 +15,7 @@ from cb_openai import likelihood as likelihoods
 from cb_openai.client import ChatClient
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, Pricing, tell_spent
+from cb_openai.prices import PRICES_VARIABLE, Pricing
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
@@ -124,6 +124,10 @@ class OpenAI:
 
     async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
         """The model's answer as `response`, its `tool_calls`, the `usage` and what it cost."""
+        if self._likelihoods is not None and example.get("loglikelihood_requests"):
+            return await self._process_requests(
+                self._likelihoods, example["loglikelihood_requests"]
+            )
         if example.get("turns") and not example.get("messages"):
             return await self.aprocess_conversation(example)
         asked, tools = self._asked(example), _tools(example)
@@ -174,20 +178,10 @@ class OpenAI:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """As `aprocess`, for callers that cannot await; the connection is closed again."""
-        return self._blocking(self.aprocess, example)
 
-    def process_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
-        """As `aprocess_conversation`, for callers that cannot await."""
-        return self._blocking(self.aprocess_conversation, example)
-
-    def _blocking(
-        self,
-        call: Callable[[dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]],
-        example: dict[str, Any],
-    ) -> dict[str, Any]:
         async def and_close() -> dict[str, Any]:
             async with self._client:
-                return await call(example)
+                return await self.aprocess(example)
 
         try:
             asyncio.get_running_loop()
@@ -195,33 +189,44 @@ class OpenAI:
             return asyncio.run(and_close())
         raise RuntimeError("a running event loop cannot wait here: await aprocess instead")
 
-    @property
-    def loglikelihood(
-        self,
-    ) -> Callable[[list[tuple[str, str]]], Coroutine[Any, Any, list[tuple[float, bool]]]]:
-        """How likely each continuation is after its context; only where `likelihood` is given.
+    async def _process_requests(
+        self, client: ChatClient, requests: Sequence[Sequence[str]]
+    ) -> dict[str, Any]:
+        """How likely each continuation is after its context.
 
         Texts are sent as they are: there is no chat, no prompt and no system prompt.
         """
-        client, way = self._likelihoods, self.likelihood
-        if client is None or way is None:
-            raise AttributeError("loglikelihood")
-
-        async def of_all(requests: list[tuple[str, str]]) -> list[tuple[float, bool]]:
-            asked = (self._likelihood_of(client, way, *request) for request in requests)
-            return list(await asyncio.gather(*asked))
-
-        return of_all
+        replies: list[Reply] = []
+        asked = (self._likelihood_of(client, replies, *map(str, one)) for one in requests)
+        try:
+            found = await asyncio.gather(*asked)
+        except EndpointError as error:
+            error.spent = self._spent(error, replies)
+            raise
+        usage: Counter[str] = Counter()
+        for reply in replies:
+            usage.update(reply.usage)
+        costs = self._costs(replies)
+        # The prompts are not listed: each contains the same context once more.
+        request: dict[str, Any] = {"to": self._asked_of, "usage": dict(usage)}
+        if "cost_usd" in costs:
+            request["cost_usd"] = costs["cost_usd"]
+        return {
+            "loglikelihoods": [list(one) for one in found],
+            "usage": [dict(reply.usage) for reply in replies],
+            "metadata": costs,
+            sent.SENT: [request],
+        }
 
     async def _likelihood_of(
-        self, client: ChatClient, way: likelihoods.Way, context: str, continuation: str
+        self, client: ChatClient, replies: list[Reply], context: str, continuation: str
     ) -> tuple[float, bool]:
         before, after = likelihoods.split(context, continuation)
         before = before or self.likelihood_begin
-        tokens = await self._prompt_tokens(client, way, before + after)
+        tokens = await self._prompt_tokens(client, replies, before + after)
         n_before = likelihoods.n_before(tokens, len(before))
         if n_before is None:  # the context alone has tokens of its own, which are the ones to skip
-            n_before = len(await self._prompt_tokens(client, way, before))
+            n_before = len(await self._prompt_tokens(client, replies, before))
         try:
             return likelihoods.summed(tokens[n_before:])
         except EndpointError as error:
@@ -229,8 +234,9 @@ class OpenAI:
             raise
 
     async def _prompt_tokens(
-        self, client: ChatClient, way: likelihoods.Way, prompt: str
+        self, client: ChatClient, replies: list[Reply], prompt: str
     ) -> list[likelihoods.Token]:
+        way = self.likelihood or "echo"
         try:
             reply = await client.chat(
                 [{"role": "user", "content": prompt}],
@@ -241,10 +247,9 @@ class OpenAI:
             tokens = likelihoods.tokens_of(reply.text or "", prompt, way)
         except EndpointError as error:
             self._outcomes[error.outcome] += 1
-            error.spent = self._spent(error)
             raise
         self._outcomes[reply.outcome] += 1
-        tell_spent(self._price, reply.usage, reply.lost_attempts)
+        replies.append(reply)
         return tokens
 
     def _asked(self, example: Mapping[str, Any]) -> Generation:
@@ -332,6 +337,11 @@ class OpenAI:
             facts["first_token_s"] = replies[-1].first_token_s
         if "length" in [reply.finish_reason for reply in replies]:
             facts["outcome"] = Outcome.TRUNCATED.value
+        return {**facts, **self._costs(replies)}
+
+    def _costs(self, replies: Sequence[Reply]) -> dict[str, Any]:
+        """What the replies cost, and how many attempts they took."""
+        facts: dict[str, Any] = {}
         if retries := sum([reply.retries for reply in replies]):
             facts["retries"] = retries
         if lost := sum([reply.lost_attempts for reply in replies]):

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import re
 
-from cbcore.lazy import lazy_pattern
-
 _CLOSING = "\"'”’»)\\]}"
 _OPENING = "\"'“‘«([{¿¡*-"
 # Marks, what closes behind them, and the space before the next sentence; Chinese and Japanese
 # write none.
-_END = lazy_pattern(
+_END = re.compile(
     rf"(?<![.!?…])(?P<mark>[.!?…]+(?: \.)*)[{_CLOSING}]*(?:\s+|\Z)|[。！？]+[」』”’）{_CLOSING}]*\s*|\n\s*"
 )
-_WORD_BEFORE = lazy_pattern(r"[^\s(\[{\"“‘«/—–]*\Z")
-_WORD = lazy_pattern(r"[^\W_]+(?![\w.])")
-_DOTTED = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
-_NUMBERING = lazy_pattern(r"\s*(?:[(\[*-]\s*)?(?:\d{1,3}|[^\W\d_]|[ivxIVX]{1,5})?")
+_WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘«/—–]*\Z")
+_WORD = re.compile(r"[^\W_]+(?![\w.])")
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_NUMBERING = re.compile(r"\s*(?:[(\[*-]\s*)?(?:\d{1,3}|[^\W\d_]|[ivxIVX]{1,5})?")
 _ELLIPSES = ("...", "…")
 _LONGEST_WORD = 20
 _FULL_LINE = 40

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
-from cbcore.lazy import lazy_pattern
 from cbcore.scoring import overlap_f1
 
 MEASURES = ("levenshtein", "jaro", "jaro_winkler", "hamming", "token_overlap")
@@ -16,7 +16,7 @@ distance; `token_overlap` is the harmonic mean of the shares of words the texts 
 in lower case, repeated words counted.
 """
 
-_WORD = lazy_pattern(r"\w+")
+_WORD = re.compile(r"\w+")
 Measure = Callable[..., float]
 
 

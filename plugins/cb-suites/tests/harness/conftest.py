@@ -17,12 +17,14 @@ class Says:
     def __init__(self, answer=lambda example: "", likely=None, name="says"):
         self.name = name
         self.answer = answer
+        self.likely = likely
         self.seen = []
-        if likely is not None:
-            self.loglikelihood = lambda requests: [likely(*request) for request in requests]
 
     def process(self, example):
         self.seen.append(example)
+        if self.likely is not None and "loglikelihood_requests" in example:
+            requests = example["loglikelihood_requests"]
+            return {"loglikelihoods": [list(self.likely(*request)) for request in requests]}
         return {"response": self.answer(example)}
 
 

@@ -51,6 +51,23 @@ def test_choices_are_read_from_text_where_it_does_not(run, says):
     assert row.missing == {"acc_norm": NEEDS_LIKELIHOODS}
 
 
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ([[-1.0, True]], "the system returned 1 likelihoods for 2 requests"),
+        ([[-1.0, True], [float("inf"), True]], "not a finite number and a truth value"),
+        ([[-1.0, True], ["x", True]], "not a finite number and a truth value"),
+        ("none", "the system returned 'none' likelihoods for 2 requests"),
+    ],
+)
+def test_likelihoods_that_cannot_be_used_are_missing_scores(run, says, returned, reason):
+    system = says()
+    system.process = lambda example: {"loglikelihoods": returned}
+    run(CHOICE, QUESTIONS[:1], system)
+    missing = run.result.rows[0].missing
+    assert reason in missing["acc"]
+
+
 def test_what_is_asked_for_is_what_the_harness_asks_for(run, says):
     """The context ends where the choice begins, with the delimiter before the choice."""
     asked = []

@@ -13,7 +13,7 @@ import attrs
 from cb_sweeps import curves as reading
 from cb_sweeps.curves import Curve
 from cb_sweeps.samples import Sample, sample_of
-from cb_sweeps.smallest import smallest_budget
+from cb_sweeps.smallest import lower_bound_of, smallest_budget
 from cbcore.results import EvalRow, Section
 from cbcore.results.baselines import ContextTotals, baseline_of
 from cbcore.results.families import Family, families_of
@@ -22,7 +22,6 @@ from cbcore.stats import (
     FEWEST_UNITS,
     Estimate,
     holm,
-    lower_bound_of,
     mean_of,
     paired_mean_of,
     paired_p_value,

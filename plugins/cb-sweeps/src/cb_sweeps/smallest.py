@@ -10,7 +10,8 @@ from operator import sub
 import attrs
 
 from cb_sweeps.curves import Curve
-from cbcore.stats import lower_bound_of
+from cbcore.results.verdicts import ALPHA
+from cbcore.stats import FEWEST_UNITS, paired_mean_of, t_quantile
 
 N_DRAWS = 1_000
 
@@ -29,13 +30,34 @@ class Smallest:
     high: float
 
 
+def lower_bound_of(
+    differences: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    reach: float | None = 1.0,
+    alpha: float = ALPHA,
+) -> float | None:
+    """The one-sided lower bound of the mean of paired differences, at the level `alpha`.
+
+    It allows for rare differences that the sample can miss: see `paired_mean_of`. None if nothing
+    is known of the spread, and with fewer than 6 independent units.
+    """
+    steady = paired_mean_of(differences, groups, reach=reach)
+    if steady is None or steady.stderr is None:
+        return None
+    n_units = steady.clusters or len(differences)
+    if n_units < FEWEST_UNITS:
+        return None
+    return steady.value - t_quantile(1 - alpha, n_units - 1) * steady.stderr
+
+
 def smallest_budget(
     curve: Curve,
     full: Sequence[float],
     margin: float,
     groups: Sequence[Hashable] | None = None,
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     seed: int = 0,
 ) -> Smallest:
     """Compare every point with the scores of the whole context, on the same examples.

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from cb_baselines.reading import lexicon
 from cb_baselines.reading.questions import Expects
 from cb_baselines.sentences import STARTERS
-from cbcore.lazy import lazy_pattern
 
 _YEAR = r"(?:1[0-9]|20)\d\d"
 _MONTH = f"(?:{'|'.join(sorted(lexicon.MONTHS))})"
@@ -18,24 +17,22 @@ _CAPITALISED = rf"{_CAPITAL}[^\W_]*(?:[.'’&-][^\W_]+)*"
 _NAME_WORD = rf"{_CAPITALISED}(?:(?<=\b\w)\.|(?<=\b[JS]r)\.|(?<=\bSt)\.)?"
 _NAME_LINK = r"(?:of\s+the|of|the|de|la|von|van|der|for|and\s+the|&|du|del|al)"
 
-_YEAR_ALONE = lazy_pattern(rf"\b{_YEAR}\b")
-_DATE = lazy_pattern(
+_YEAR_ALONE = re.compile(rf"\b{_YEAR}\b")
+_DATE = re.compile(
     rf"\b{_MONTH}\s+\d{{1,2}},\s+{_YEAR}\b|\b\d{{1,2}}\s+{_MONTH}\s+{_YEAR}\b"
     rf"|\b{_MONTH}\s+{_YEAR}\b|\b{_YEAR}\b"
 )
-_PERIOD = lazy_pattern(
+_PERIOD = re.compile(
     rf"\b(?:from\s+|between\s+)?{_YEAR}\s*(?:–|-|to|until|till|and|through)\s*(?:{_YEAR}|present)\b"
 )
-_NUMBER = lazy_pattern(
+_NUMBER = re.compile(
     r"\b(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s+(?:hundred|thousand|million|billion|trillion))?\b"
     rf"|\b(?:{'|'.join(lexicon.NUMBER_WORDS)})\b",
     re.IGNORECASE,
 )
-_NAME = lazy_pattern(
-    rf"\b{_NAME_WORD}(?:(?:\s+{_NAME_LINK}\s+|\s+|\s*-\s*)(?:{_NAME_WORD}|\d+\b))*"
-)
-_QUOTED = lazy_pattern(r"[\"“]([^\"“”]{2,80})[\"”]")
-_PLACE = lazy_pattern(
+_NAME = re.compile(rf"\b{_NAME_WORD}(?:(?:\s+{_NAME_LINK}\s+|\s+|\s*-\s*)(?:{_NAME_WORD}|\d+\b))*")
+_QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]")
+_PLACE = re.compile(
     rf"\b(?:in|at|from|near|of|to)\s+(?P<place>(?:the\s+)?{_CAPITALISED}(?:\s{_CAPITALISED})*"
     rf"(?:,\s+{_CAPITALISED}(?:\s{_CAPITALISED})*){{0,2}})"
 )

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from cb_baselines.ranking import STOP_WORDS
 from cb_baselines.reading import lexicon
 from cb_baselines.wordlists import words
-from cbcore.lazy import lazy_pattern
 
 
 class Kind(enum.Enum):
@@ -47,10 +46,10 @@ class Question(NamedTuple):
     stems: frozenset[str]
 
 
-_YES_NO = lazy_pattern(
+_YES_NO = re.compile(
     r"(?:are|is|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.IGNORECASE
 )
-_OPTIONS = lazy_pattern(
+_OPTIONS = re.compile(
     r"""
     (?: [,:?]\s+ | \b(?:between|is|was|of|did|does|has)\s+ | ^ )
     (?: (?:either|the\ \w+\ of)\s+ )?
@@ -59,16 +58,16 @@ _OPTIONS = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 _WITHIN_NAMES = words("a and de for in la of on the to")
-_CAPITALISED = lazy_pattern(r"[A-Z0-9\"“'À-Þ]")
-_WH_LEADING = lazy_pattern(
+_CAPITALISED = re.compile(r"[A-Z0-9\"“'À-Þ]")
+_WH_LEADING = re.compile(
     r"(?:(?:in|on|at|to|from|for|by|of|under|with|about|during)\s+)?"
     r"(?P<wh>who|whom|whose|when|where|what|which|how)\b",
     re.IGNORECASE,
 )
-_WH_STRONG = lazy_pattern(
+_WH_STRONG = re.compile(
     r"\b(?P<wh>what|how(?=\s+(?:many|much|any|old|long|far|large|tall)))\b", re.IGNORECASE
 )
-_WH_WEAK = lazy_pattern(
+_WH_WEAK = re.compile(
     r"\b(?P<wh>(?:who|whom|when|where)(?=\s*\?*\s*\Z)|where(?=\s+(?:does|did|do|is|was|are|were))"
     r"|(?:by|under|of|for|with|from|in|to|at|on)\s+which\b)",
     re.IGNORECASE,
@@ -81,12 +80,12 @@ _NOUN_PHRASE_ENDS = words(
     located made played wrote written directed
     """
 )
-_OF_PHRASE = lazy_pattern(
+_OF_PHRASE = re.compile(
     r"\s*(?:is|was|are|were)\s+(?:the|a|an)\s+(?:(?:full|real|birth|stage|first|last)\s+)?"
     r"(?:name|names|title|type|kind)s?\s+(?:of|for|given\s+to)\s+(?:(?:the|a|an|this|that)\s+)?",
     re.IGNORECASE,
 )
-_COPULA = lazy_pattern(r"\s*(?:is|was|are|were)\s+(?:the|a|an)\s+", re.IGNORECASE)
+_COPULA = re.compile(r"\s*(?:is|was|are|were)\s+(?:the|a|an)\s+", re.IGNORECASE)
 _EXPECTED_BY_WORD = {
     "who": Expects.PERSON,
     "whom": Expects.PERSON,
@@ -104,7 +103,7 @@ _EXPECTED_BY_NOUN = {
     "year": Expects.YEAR,
 }
 _LONGEST_PHRASE = 8
-_TOKEN = lazy_pattern(r"[^\s,;:?!\"“”()]+|[,;:?!\"“”()]")
+_TOKEN = re.compile(r"[^\s,;:?!\"“”()]+|[,;:?!\"“”()]")
 
 
 def analyse(text: str) -> Question:

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any
 
 from cb_datasets import BENCHMARKS
-from cbcore import names, registry
 from cbcore.exceptions import DataError
+from cbcore.names import canonical, hint
+from cbcore.registry import load_dataset
 
 FORMER_NAMES = {
     "apigen_mt": "apigen",
@@ -18,7 +19,7 @@ FORMER_NAMES = {
 }
 """Loaders that were called otherwise than their datasets."""
 
-DATASETS = {names.canonical(name): name for name in ("hotpotqa", *BENCHMARKS)}
+DATASETS = {canonical(name): name for name in ("hotpotqa", *BENCHMARKS)}
 
 _WITH_CONFIG = ("longbench", "bbh", "mmlu", "mgsm")
 """Datasets whose loader took a config before the split, when given by position."""
@@ -29,9 +30,9 @@ def loader(name: str) -> Callable[..., list[dict[str, Any]]]:
 
     It takes `n`, and by keyword what the dataset takes: `config`, `split`, `data_dir`, …
     """
-    dataset = DATASETS.get(names.canonical(FORMER_NAMES.get(name, name)))
+    dataset = DATASETS.get(canonical(FORMER_NAMES.get(name, name)))
     if dataset is None or name.startswith("_"):
-        told = names.hint(name, loader_names(), "", lead="; ")
+        told = hint(name, loader_names(), "", lead="; ")
         raise AttributeError(f"context-bench has no dataset loader {name!r}{told}")
 
     def load(n: int | None = None, *chosen: str, **parameters: Any) -> list[dict[str, Any]]:
@@ -54,7 +55,7 @@ def examples(dataset: str, n: int | None, parameters: Mapping[str, Any]) -> list
 
     Raises the `DataError` of a row that does not fit: a list has no place for it.
     """
-    found = list(islice(registry.load_dataset(dataset, **chosen_as_before(dataset, parameters)), n))
+    found = list(islice(load_dataset(dataset, **chosen_as_before(dataset, parameters)), n))
     for example in found:
         if isinstance(example, DataError):
             raise example

@@ -67,9 +67,7 @@ class OpenAIProxy(OpenAI):
         """As `aprocess`, for callers that cannot await. Raises RuntimeError where it fails."""
         return self._waited_for(self.aprocess(example))
 
-    def process_conversation(  # type: ignore[override] # what context-bench takes and returns
-        self, turns: Sequence[Mapping[str, Any]]
-    ) -> list[dict[str, str]]:
+    def process_conversation(self, turns: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
         """The answers to the turns of a user, as messages."""
         example = {"turns": list(turns)}
         output = self._waited_for(self.aprocess_conversation(example))

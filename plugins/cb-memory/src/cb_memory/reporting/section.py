@@ -10,8 +10,8 @@ import attrs
 from cb_memory.gold_errors import GoldErrors
 from cb_memory.reporting import costs, curves, lines
 from cb_memory.reporting.facts import Findings
-from cbcore.extensions import Contribution, Section
-from cbcore.results import EvalRow
+from cbcore.extensions import Contribution
+from cbcore.results import EvalRow, Section
 
 COLUMNS = {"questions": "number", "histories": "histories", "ceiling": "ceiling"}
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Literal, TypeAlias
 
 from cb_metrics.loss.matching import Change, Text, join, loosen, read_text, tokenize
 from cbcore.contexts import text_of
-from cbcore.lazy import lazy_pattern
 
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
-_NAME = lazy_pattern(r"(?<=\s)[^\W\d_a-z][\w'’-]*|\d[\d.,]*")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w'’-]*|\d[\d.,]*")
 _MOST_STATED = 50
 _MOST_PIECES = 100
 _CLOSED = frozenset({"yes", "no", "true", "false", "noanswer", "none", "unanswerable"})

@@ -15,23 +15,21 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import Any
 
-from cbcore.lazy import lazy_pattern
-
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
-_HEADING = lazy_pattern(r"\s*(\w[\w .,'’()&/–-]{0,79}):(?=\s)")
-_TOKEN = lazy_pattern(
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
+_HEADING = re.compile(r"\s*(\w[\w .,'’()&/–-]{0,79}):(?=\s)")
+_TOKEN = re.compile(
     r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[,'’\s]\d{3})+(?!\d)(?:\.\d+)?(?![.,]\d)"
     r"|\d+(?:[.,:/]\d+)*))"
     r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
     r"|[^\W\d_]+(?:\+\+|\#(?!\w))?"
     r"|[%‰°$€£¥+=<>±]"
 )
-_LABEL = lazy_pattern(
+_LABEL = re.compile(
     r"(?im)^[ \t]*(?:[-*•·>]+[ \t]+|\#+[ \t]+)?"
     r"(?:(?:(?:document|doc|passage|source|context|text|fact|line|sentence|chunk|paragraph|section"
     r"|page|turn)[ \t]*)?(?:\[\d{1,3}\]:?|\(?\d{1,3}[.):](?=\s)))?[ \t]*"
 )
-_PLACEHOLDER = lazy_pattern(
+_PLACEHOLDER = re.compile(
     r"(?i)[\[<(](?:mask(?:ed)?|redacted|omitted|removed|truncated|snip|unk|pad|blank)\b[^\])>]*[\])>]"
 )
 _ACCENTS = dict.fromkeys(range(768, 880))

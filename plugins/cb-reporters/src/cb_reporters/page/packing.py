@@ -9,21 +9,20 @@ a text, to the base of 36; `packing.ts` puts an example together again.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import attrs
 
-from cbcore.lazy import lazy_pattern
-
 EXAMPLE_END, TEXT_END, ESCAPE = "\x1e", "\x1f", "\x10"
 """What stands between examples, and between the texts of one; and before what is neither."""
 
 _ESCAPED = str.maketrans({ESCAPE: f"{ESCAPE}E", EXAMPLE_END: f"{ESCAPE}R", TEXT_END: f"{ESCAPE}U"})
-_HALF = lazy_pattern("[\ud800-\udfff]")
-_UNUSUAL = lazy_pattern(f"[{ESCAPE}{EXAMPLE_END}{TEXT_END}\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
+_UNUSUAL = re.compile(f"[{ESCAPE}{EXAMPLE_END}{TEXT_END}\ud800-\udfff]")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_SENTENCE = lazy_pattern(r"\S[^.!?\n]*[.!?]*")
+_SENTENCE = re.compile(r"\S[^.!?\n]*[.!?]*")
 _LONGEST = 200_000
 """Characters of a context that is looked through for the parts of another."""
 _SEAM = 60

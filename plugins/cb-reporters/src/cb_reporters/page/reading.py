@@ -8,7 +8,8 @@ from typing import Any
 
 import attrs
 
-from cbcore import contexts
+from cbcore.contexts import FORMS
+from cbcore.contexts import context_of as read_context
 from cbcore.plain import json_safe
 from cbcore.results import EvalRow, Texts
 from cbcore.texts import context_twin, joined_turns
@@ -42,7 +43,7 @@ class Reading:
         if question is None and twin is None and context is None:
             told = joined_turns(example.get("turns")) or ""
         gold = {text: None for name in _GOLD for text in _texts(example.get(name))}
-        shown = {question, "id", *contexts.FORMS, *_GOLD, *_EVIDENCE, *_FACTS}
+        shown = {question, "id", *FORMS, *_GOLD, *_EVIDENCE, *_FACTS}
         shown |= {"turns"} if told and told == joined_turns(example.get("turns")) else set()
         return cls(
             question=told,
@@ -62,7 +63,7 @@ def context_of(fields: Mapping[str, Any], given: Mapping[str, Any] | None = None
 
     A context that only repeats the question is none.
     """
-    context = contexts.context_of(fields)
+    context = read_context(fields)
     if context is not None:
         return None if context_twin(given or fields) == "question" else context
     return joined_turns(fields.get("turns")) if fields.get("turns") else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
@@ -19,7 +19,6 @@ from cbcore.results import (
     Texts,
     sum_up,
 )
-from cbcore.runconfig import RunConfig
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
@@ -49,14 +48,14 @@ def joined(
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
     metrics = _metrics(first, second) if summed_up else []
-    config: RunConfig = {**first.config, "run_id": " and ".join(names), **_ending(results, names)}
+    config: Any = {**first.config, "run_id": " and ".join(names), **_ending(results, names)}
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
     found = sum_up(parts if summed_up else {}, metrics, score, config=config)
     if metrics:
         config = found.told(config)
     # For the page, which tells how each of them is made again.
-    config = cast(RunConfig, {**config, "compared": [result.config for result in results]})
+    config = {**config, "compared": [result.config for result in results]}
     return EvalResult(
         rows=_Rows([_Renamed(rows, system) for system, rows in parts.items()]),
         summary={
@@ -73,7 +72,7 @@ def joined(
     )
 
 
-def _ending(results: Sequence[EvalResult], names: Sequence[str]) -> RunConfig:
+def _ending(results: Sequence[EvalResult], names: Sequence[str]) -> dict[str, Any]:
     """How far the runs are: what is said of the first that has not finished."""
     for result, name in zip(results, names, strict=True):
         state = result.config.get("state", "finished")

@@ -143,9 +143,13 @@ def _choose(
 
 def _with_cause(result: EvalResult, cause: str) -> Callable[[EvalRow], bool]:
     """Whether a row has this cause. Raises `UsageError` where none can have any."""
-    from cbcore.exceptions import UsageError
+    from cbcore.exceptions import MissingExtraError, UsageError
     from cbcore.names import hint
-    from cbcore.results.attribution import CAUSES, attributions_of
+
+    try:
+        from cb_metrics.loss import CAUSES, attributions_of
+    except ImportError as error:
+        raise MissingExtraError("--cause", "cb-metrics", "cb-reporters[loss]") from error
 
     names = {name.replace("_", "-"): name for name in CAUSES}
     if cause.replace("_", "-") not in names:

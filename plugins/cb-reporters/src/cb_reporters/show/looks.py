@@ -14,7 +14,6 @@ from cb_reporters.show.differences import Piece, differences
 from cb_reporters.show.painting import Paint
 from cbcore.contexts import pass_on
 from cbcore.results import EvalRow, Example
-from cbcore.results.causes import TRACEBACK
 
 _LABEL = 10
 _SCORE = 5
@@ -22,7 +21,7 @@ _LONGEST_KEPT = 300
 _LONGEST_CHANGED = 1200
 _LONGEST_TEXT = 2000
 _STAGES = "stage_s"
-_NOT_DETAILS = (TRACEBACK, _STAGES, "cost_usd", "retries", "turn_responses")
+_NOT_DETAILS = ("traceback", _STAGES, "cost_usd", "retries", "turn_responses")
 
 
 @attrs.frozen
@@ -68,7 +67,7 @@ class Look:
             yield from self._labelled("scores", others, "faint")
         for score, reason in row.missing.items():
             yield from self._labelled(f"no {score}", reason, "error")
-        if isinstance(traceback := row.metadata.get(TRACEBACK), str):
+        if isinstance(traceback := row.metadata.get("traceback"), str):
             yield from self._labelled("traceback", traceback, "faint", whole=True)
         if isinstance(took := row.metadata.get(_STAGES), dict):
             told = " · ".join(f"{stage} {formats.duration(s)}" for stage, s in took.items())

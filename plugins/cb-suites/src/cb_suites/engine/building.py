@@ -29,8 +29,9 @@ from cb_suites.engine.paths import SEPARATOR, is_glob, outermost, take_step
 from cb_suites.engine.settings import Reader, Settings
 from cb_suites.engine.tasks import ASKED_FORMAT, DEFINING, task_config
 from cb_suites.engine.trust import Trust
-from cbcore import names
 from cbcore.exceptions import CBError, ConfigError, UnknownComponentError
+from cbcore.names import asking, near_matches
+from cbcore.names import hint as suggest
 
 DEEPEST = 100
 """How many groups may stand within each other."""
@@ -147,8 +148,8 @@ class TreeBuilder:
     def unknown(self, name: str, where: Origin) -> ConfigError | UnknownComponentError:
         """The error for a name that is defined nowhere."""
         near = self._inside_groups(name, where)
-        near = near or names.near_matches(name, self.index.names())
-        hint = names.asking(near, then="`cb list tasks`, `groups` and `tags` show what there is")
+        near = near or near_matches(name, self.index.names())
+        hint = asking(near, then="`cb list tasks`, `groups` and `tags` show what there is")
         broken = [str(path) for path in self.index.unreadable]
         if broken:
             hint += f"\nit may be defined in a file that cannot be read: {', '.join(broken[:3])}"
@@ -192,7 +193,7 @@ class TreeBuilder:
             raise problem(
                 settings.origin,
                 "a member of a group has task: or group:",
-                names.hint(next(iter(settings.values), ""), ("task", "group")),
+                suggest(next(iter(settings.values), ""), ("task", "group")),
             )
         name = settings.get(key)
         if not isinstance(name, str) or not name:

@@ -41,12 +41,11 @@ from cbcore.extensions import (
     Contribution,
     Part,
     Scorer,
-    Section,
     Setup,
     Source,
 )
 from cbcore.plugins import Catalog
-from cbcore.results import EvalRow, sum_up
+from cbcore.results import EvalRow, Section, sum_up
 from cbcore.specs import Spec
 from cbcore.stats import Units
 

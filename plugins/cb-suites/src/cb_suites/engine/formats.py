@@ -15,7 +15,7 @@ import attrs
 
 from cb_suites.engine.prompts import LABELS, Document
 from cb_suites.engine.reading import Reading, after_marker, read_choice, read_choice_text
-from cbcore import binding
+from cbcore.binding import make
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -177,7 +177,7 @@ def make_format(
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
-        made = binding.make(spec, factory, stranger=stranger)
+        made = make(spec, factory, stranger=stranger)
     if not isinstance(made, Format):
         raise PluginContractError(
             owner, f"the format {name!r} lacks one of name, ask(), show() and read()"

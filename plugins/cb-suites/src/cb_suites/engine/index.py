@@ -20,8 +20,8 @@ from cb_suites.engine.documents import problem
 from cb_suites.engine.model import Origin
 from cb_suites.engine.scanning import Glance, glance
 from cb_suites.engine.settings import MOST_INCLUDES, stamp_of
-from cbcore import names
 from cbcore.extensions import cache_folder
+from cbcore.names import canonical
 
 SUFFIXES = (".yaml", ".yml")
 _MEMORY_VERSION = 1
@@ -97,9 +97,7 @@ class Index:
         plugin, slash, bare = ("", "", name) if name in self._by_name else name.rpartition("/")
         claims = self._by_name.get(bare) or self._spelt_like(bare)
         if slash:
-            claims = [
-                e for e in claims if names.canonical(e.root.plugin) == names.canonical(plugin)
-            ]
+            claims = [e for e in claims if canonical(e.root.plugin) == canonical(plugin)]
         if not claims:
             return None
         best = max(self._rank(entry) for entry in claims)
@@ -150,8 +148,8 @@ class Index:
         """Names that differ only in case, `-`, `_` and `.`."""
         if not self._by_spelling:
             for entry in self.entries:
-                self._by_spelling.setdefault(names.canonical(entry.name), []).append(entry)
-        return self._by_spelling.get(names.canonical(name), [])
+                self._by_spelling.setdefault(canonical(entry.name), []).append(entry)
+        return self._by_spelling.get(canonical(name), [])
 
 
 class _Folder:

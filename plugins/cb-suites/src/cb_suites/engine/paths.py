@@ -10,8 +10,8 @@ import attrs
 
 from cb_suites.engine.documents import problem
 from cb_suites.engine.model import GroupNode, Leaf, Node, Origin, TaskConfig
-from cbcore import names
 from cbcore.exceptions import UnknownComponentError
+from cbcore.names import hint as suggest
 
 SEPARATOR = "::"
 _MOST_WAYS = 300
@@ -50,7 +50,7 @@ def take_step(nodes: Sequence[Node], step: str, text: str, where: Origin) -> lis
     else:
         known = [name for node in below for name in _names(node)]
         hint = f"{start} has no {step!r}"
-        hint += names.hint(step, known, "", most=3, lead="; ")
+        hint += suggest(step, known, "", most=3, lead="; ")
     return _refuse(text, where, hint)
 
 

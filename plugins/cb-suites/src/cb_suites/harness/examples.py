@@ -14,10 +14,16 @@ from cb_suites.harness import contexts
 from cb_suites.harness.contexts import Message
 from cb_suites.harness.data import HarnessData
 from cb_suites.harness.shots import OwnSampler, Sampler, make_sampler
-from cb_suites.harness.task import DOCUMENT, GENERATION, LIKELIHOOD_TYPES, MANY_TARGETS, HarnessTask
+from cb_suites.harness.task import (
+    DOCUMENT,
+    GENERATION,
+    LIKELIHOOD_TYPES,
+    MANY_TARGETS,
+    REQUESTS,
+    HarnessTask,
+)
 from cbcore.exceptions import DataError
 from cbcore.extensions import UnusableExample
-from cbcore.likelihood import REQUESTS
 
 
 @attrs.frozen(eq=False)

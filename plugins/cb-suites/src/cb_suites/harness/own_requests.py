@@ -19,13 +19,12 @@ from cb_suites.engine.model import TaskConfig
 from cb_suites.harness.contexts import Delimiters
 from cb_suites.harness.filters import DEFAULT, Filter, make_filter, over_all
 from cb_suites.harness.metrics import Metric
-from cb_suites.harness.task import DOCUMENT, GENERATION, HarnessTask
+from cb_suites.harness.task import DOCUMENT, GENERATION, REQUESTS, HarnessTask
 from cb_suites.harness.values import Values
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError, UsageError
 from cbcore.extensions import UnusableExample
 from cbcore.introspection import signature_of
-from cbcore.likelihood import REQUESTS
 
 _TEXT, _LIKELIHOOD, _ROLLING = "generate_until", "loglikelihood", "loglikelihood_rolling"
 

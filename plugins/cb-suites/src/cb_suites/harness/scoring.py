@@ -12,9 +12,8 @@ import attrs
 from cb_suites.engine.reading import read_choice
 from cb_suites.harness import results
 from cb_suites.harness.filters import Filter
-from cb_suites.harness.task import DOCUMENT, MANY_TARGETS, HarnessTask
+from cb_suites.harness.task import DOCUMENT, LIKELIHOODS, MANY_TARGETS, REQUESTS, HarnessTask
 from cbcore.exceptions import MissingScoreError
-from cbcore.likelihood import LIKELIHOODS
 from cbcore.results import Scored
 from cbcore.scoring import NO_RESPONSE
 
@@ -80,7 +79,9 @@ class HarnessScorer:
         document: Mapping[str, Any],
         outputs: Sequence[Mapping[str, Any]],
     ) -> Scored:
-        by_request = zip(*(output[LIKELIHOODS] for output in outputs), strict=True)
+        n_requests = len(original[REQUESTS])
+        given = [_read_likelihoods(output[LIKELIHOODS], n_requests) for output in outputs]
+        by_request = zip(*given, strict=True)
         rolling = self.task.output_type == "loglikelihood_rolling"
         filtered = [
             self.filter.apply([float(r[0]) if rolling else (r[0], r[1]) for r in repeats], document)
@@ -194,6 +195,22 @@ class HarnessMetrics:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         raise MissingScoreError("every task has a scorer of its own")
+
+
+def _read_likelihoods(likelihoods: Any, n_requests: int) -> list[tuple[float, bool]]:
+    """The likelihoods that a system returned. Raises `MissingScoreError` for anything else."""
+    if not isinstance(likelihoods, list | tuple) or len(likelihoods) != n_requests:
+        found = len(likelihoods) if isinstance(likelihoods, list | tuple) else likelihoods
+        raise MissingScoreError(
+            f"the system returned {found!r} likelihoods for {n_requests} requests"
+        )
+    for one in likelihoods:
+        is_pair = isinstance(one, list | tuple) and len(one) == 2
+        if not is_pair or not isinstance(one[0], int | float) or not math.isfinite(one[0]):
+            raise MissingScoreError(
+                f"the system returned the likelihood {one!r}, not a finite number and a truth value"
+            )
+    return [(float(value), bool(is_greedy)) for value, is_greedy in likelihoods]
 
 
 NEEDS_LIKELIHOODS = "it is measured by likelihood, which the system does not give"

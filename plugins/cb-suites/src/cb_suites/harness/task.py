@@ -29,6 +29,10 @@ GENERATION = "generation"
 _MOST_TOKENS = 131_072
 """Tokens of a response that an untrusted suite file may ask for."""
 
+REQUESTS = "loglikelihood_requests"
+"""The field of an example with the requests for likelihoods: `[context, continuation]` each."""
+LIKELIHOODS = "loglikelihoods"
+"""The field of an output with a `[logarithm, is_greedy]` for each request."""
 LIKELIHOOD_TYPES = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
 
 _OF_A_DOCUMENT = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "description")

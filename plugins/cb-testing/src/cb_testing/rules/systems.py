@@ -40,18 +40,6 @@ def returns_dict(case: Case) -> Iterator[str]:
             yield f"return a dict such as {{'response': …}}, not a {type(outcome).__name__}"
 
 
-@rule("system-conversation", "system")
-def conversation(case: Case) -> Iterator[str]:
-    """`process_conversation`, where there is one, returns a dict for an example with turns."""
-    direct, awaited = "process_conversation", "aprocess_conversation"
-    if not hasattr(case.value, direct) and not hasattr(case.value, awaited):
-        return
-    turns = [{"role": "user", "content": "Which city is the capital of France?"}]
-    output = case.call(direct, awaited, {"id": 1, "turns": turns})
-    if not isinstance(output, dict):
-        yield f"return a dict from process_conversation, not a {type(output).__name__}"
-
-
 @rule("system-pure", "system")
 def pure(case: Case) -> Iterator[str]:
     """Processing does not change the example it is given."""
