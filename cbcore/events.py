@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from cbcore.results import EvalResult, EvalRow
-from cbcore.runconfig import RunConfig
+from cbcore.results import EvalResult, EvalRow, RunConfig
 
 
 @attrs.frozen(eq=False)

@@ -81,7 +81,7 @@ def choose_score_field(
     """
     emitted = Emitted.by(evaluators)
     if wanted is not None:
-        emitted.require(wanted, "--score-field")
+        emitted.require(wanted, "--score")
         return wanted
     if not automatic:
         return _default_or_first(emitted)
@@ -145,7 +145,7 @@ def _main_score(dataset: Part, emitted: Emitted, warn: Callable[[str], None]) ->
     if named and meant:
         return str(named)
     if named and emitted.scores:
-        instead = "choose one with --score-field"
+        instead = "choose one with --score"
         if emitted.default:
             instead = f"quality means {emitted.default} instead"
         warn(
@@ -188,7 +188,7 @@ def _only_one(scorers: Sequence[Scorer]) -> str:
     raise UsageError(
         f"{len(by_name)} installed evaluators apply, and none emits {DEFAULT_SCORE_FIELD}: "
         "say which score quality means",
-        hint=f"--score-field, with one of {listed}",
+        hint=f"--score, with one of {listed}",
     )
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.results import EvalRow, Section
-from cbcore.runconfig import RunConfig
+from cbcore.results import EvalRow, RunConfig, Section
 from cbcore.secrets import hide, redact
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 import attrs
 
 from cbcore.lazy import lazy_pattern
-from cbcore.runconfig import RunConfig
+from cbcore.results import RunConfig
 
 _OWNER = lazy_pattern("[0-9a-f]{16}")
 _ENDED = (b"Z", b"X")

@@ -28,7 +28,7 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     from cbcore._manage.health import diagnose, environment
     from cbcore.cli._text import echo_json
     from cbcore.plugins._inspection import enrich
-    from cbcore.request import DEFAULT_CACHE_DIR
+    from cbcore.settings import DEFAULT_CACHE_DIR
 
     host = settings.host()
     enrich(host)

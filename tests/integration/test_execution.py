@@ -21,8 +21,8 @@ from cbcore import EvalResult, evaluate
 from cbcore._run.observers import Observers
 from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import RunInterruptedError, RunStoppedError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.fake_distributions import write_hooks
 
 
@@ -203,8 +203,13 @@ def test_a_second_interrupt_ends_the_process_at_once(workplace):
         (("--max-errors", "50%", "-n", "6"), 0, 6, ""),
         (("--max-errors", "3"), 0, 6, ""),
         (("--fail-fast",), 4, 2, "failed on example 1: ValueError: odd"),
-        (("--max-errors", "few"), 2, 0, "'few' is neither a number of rows nor a share"),
-        (("--max-errors", "-1"), 2, 0, "'-1' is neither a number of rows nor a share"),
+        (
+            ("--max-errors", "few"),
+            2,
+            0,
+            "must be a number of rows, or a share such as 5%, not 'few'",
+        ),
+        (("--max-errors", "-1"), 2, 0, "must be a number of rows, or a share such as 5%, not '-1'"),
     ],
 )
 def test_too_many_errors_end_the_run(workplace, limit, code, rows, message):
@@ -481,7 +486,7 @@ class Watching:
 
 
 def observed(system, observers, *, n=6, warnings=None, cache_dir=None, **options):
-    request = Request(
+    request = RunSettings(
         systems=[system],
         datasets=[examples(n)],
         evaluators=[AnswerQuality()],
@@ -499,7 +504,7 @@ def test_observers_are_told_once_each_and_in_order(tmp_path, max_workers):
     for _ in range(2):
         watching = Watching()
         result = observed(
-            Answers(), watching.observers(), max_workers=max_workers, cache_dir=tmp_path
+            Answers(), watching.observers(), concurrency=max_workers, cache_dir=tmp_path
         )
         started, *rows, finished = watching.events
         assert isinstance(started, RunStarted)
@@ -535,7 +540,7 @@ def test_observers_are_told_of_the_end_however_it_comes(error, options, state, m
     """One start, the finished rows, one end with the state."""
     watching = Watching()
     with pytest.raises(RunStoppedError) as caught:
-        observed(StopsAt(4, error), watching.observers(), max_workers=max_workers, **options)
+        observed(StopsAt(4, error), watching.observers(), concurrency=max_workers, **options)
     started, *rows, finished = watching.events
     assert isinstance(started, RunStarted)
     assert [event.row for event in rows] == caught.value.result.rows

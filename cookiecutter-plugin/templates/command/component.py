@@ -21,7 +21,8 @@ def command(settings: Settings, /, run: str, threshold: float | None) -> None:
     settings.configure_logging()
     result = open_run(run)
     score = result.config.get("score_field", "")
-    least = result.config.get("threshold", 0.0) if threshold is None else threshold
+    settings = result.config.get("settings", {})
+    least = settings.get("threshold", 0.0) if threshold is None else threshold
     lines = []
     for system, rows in result.rows_by_system().items():
         given = [row.scores[score] for row in rows if score in row.scores]

@@ -13,7 +13,7 @@ def rows_of(cb: Callable[..., str], *more: str) -> list[dict[str, object]]:
     """The rows of a run that the installed plugin makes the calls of."""
     printed = cb(
         *("run", "--dataset", "questions.jsonl", "--output", "py:pieces:Json"),
-        *("--executor", NAME, "--max-workers", "2", *more),
+        *("--executor", NAME, "--concurrency", "2", *more),
     )
     rows: list[dict[str, object]] = json.loads(printed)["rows"]
     return rows

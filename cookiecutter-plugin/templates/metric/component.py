@@ -18,7 +18,7 @@ class {{ cookiecutter.__class }}:
     name = "{{ cookiecutter.__name }}"
 
     def __init__(self, score_field: str = "f1", threshold: float = 0.7) -> None:
-        # Parameters with these two names are given --score-field and --threshold of the run.
+        # Parameters with these two names are given --score and --threshold of the run.
         if not math.isfinite(threshold):
             raise ValueError(f"threshold is {threshold}: it must be a finite number")
         self.score_field = score_field

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.execution import Execution
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source
+from cbcore.settings import RunSettings
 from cbcore.testing import BrokenDataset, FakeDataset, FakeSystem, FaultySystem
 from cbcore.tokens import TokenCounter, Words
 
 
 def of(systems, sources, **options):
-    context = RunContext(TokenCounter(Words()), RunOptions(**options))
+    context = RunContext(TokenCounter(Words()), RunSettings(**options))
     return Execution("r", [Part(system) for system in systems], sources, context)
 
 

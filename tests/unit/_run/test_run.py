@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run
@@ -13,6 +13,7 @@ from cbcore._run.sources import Source
 from cbcore._store.records import RunRecord
 from cbcore._store.store import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
+from cbcore.settings import RunSettings
 from cbcore.testing import (
     AsyncFakeSystem,
     BrokenDataset,
@@ -31,7 +32,7 @@ def run_of(systems, sources, *, store=None, warn=lambda message: None, record=No
         systems=[Part(system) for system in systems],
         sources=sources,
         metrics=[],
-        context=RunContext(TokenCounter(Words()), RunOptions(**options), store=store, warn=warn),
+        context=RunContext(TokenCounter(Words()), RunSettings(**options), store=store, warn=warn),
         config={},
         observers=Observers() if told is None else observing(told),
         record=record,

@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 
 from cbcore.exceptions import UnknownComponentError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from cbcore.testing import FakeDataset, FakeEvaluator, FakeSystem, host_from
 from tests.unit.testing.components import Evaluator, component
 
@@ -67,14 +67,13 @@ def test_a_run_uses_the_host_and_calls_its_observers():
     """From name to row, without anything installed being imported."""
     hooks = Hooks()
     host = host_from(hooks, component("tokenizer", "cbcore.tokens:Words"))
-    request = Request(
+    request = RunSettings(
         systems=[FakeSystem()],
         datasets=["subject"],
         evaluators=[FakeEvaluator()],
         metrics=[],
         tokenizer="subject",
-        host=host,
     )
-    result = compose(request).execute()
+    result = compose(request, host).execute()
     assert [row.scores for row in result.rows] == [{"f1": 1.0}] * 3
     assert hooks.rows == [0, 1, 2]

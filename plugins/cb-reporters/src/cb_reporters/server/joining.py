@@ -15,11 +15,11 @@ from cbcore.results import (
     EvalResult,
     EvalRow,
     RowsBySystem,
+    RunConfig,
     SearchableTexts,
     Texts,
     sum_up,
 )
-from cbcore.runconfig import RunConfig
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
