@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -16,65 +16,37 @@ from cbcore._run.parts import StoredSystem
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins.catalog import default_catalog
-from cbcore.request import Request
-from cbcore.request._compose import compose
-from cbcore.request._options import options_of
 from cbcore.secrets import HIDDEN, blot
+from cbcore.settings.compose import compose
+from cbcore.settings.options import options_of
+from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from cbcore._store.records import RunRecord
     from cbcore.plugins.catalog import Catalog
-    from cbcore.results import EvalResult
-    from cbcore.runconfig import RunConfig
+    from cbcore.results import EvalResult, RunConfig
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = ("execute",)  # the others are names of `cbcore`
 
 
-class Settings(TypedDict, total=False):
-    """The settings of a `Request` that `evaluate` takes by name, for type checkers."""
-
-    extensions: Sequence[Any]
-    fields: Mapping[str, Any] | None
-    unique_ids: bool
-    shard: str | None
-    score_field: str | None
-    threshold: float
-    margin: float
-    adaptive: bool
-    interleave: bool
-    overlap: bool
-    executor: Any
-    repeats: int
-    timeout_s: float | None
-    max_errors: float | None
-    fail_fast: bool
-    budget_tokens: int | None
-    budget_usd: float | None
-    prices: str | Path | None
-    rows: Literal["memory", "disk"]
-    no_examples: bool
-    allow_unsandboxed: bool
-    seed: int | None
-    tokenizer: Any
-    cluster_column: str | None
-
-
-def _spelled_out(function: _Function) -> _Function:
-    """Name the settings of a `Request` in the signature, in place of `**settings`."""
+def _with_settings(function: _Function) -> _Function:
+    """Name the settings of a run in the signature, in place of `**settings`."""
     signature = inspect.signature(function)
     *own, _ = signature.parameters.values()
-    spelled_out = {*signature.parameters, "datasets"}  # which `dataset` stands for
-    takes = {*options_of(Request), "extensions"}
+    fields = attrs.fields_dict(RunSettings)
     settings = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=()
+            if option.many and fields[name].default is not None
+            else fields[name].default,
+            annotation=fields[name].type,
         )
-        for name, f in attrs.fields_dict(Request).items()
-        if name in takes and name not in spelled_out
+        for name, option in options_of(RunSettings).items()
+        if option.keyword and name not in {*signature.parameters, "datasets"}
     ]
     function.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*own, *settings]
@@ -82,7 +54,7 @@ def _spelled_out(function: _Function) -> _Function:
     return function
 
 
-@_spelled_out
+@_with_settings
 def evaluate(
     systems: Sequence[Any] = (),
     dataset: Any = None,
@@ -93,44 +65,36 @@ def evaluate(
     text_fields: Iterable[str] | None = None,
     max_workers: int | None = None,
     cache_dir: str | Path | None = None,
-    *,
-    on_error: Literal["continue", "raise"] = "continue",
-    **settings: Unpack[Settings],
+    **settings: Any,
 ) -> EvalResult:
     """Run systems on a dataset, score what they return, and sum it up.
 
     Systems, evaluators and metrics are objects or spec strings. `dataset` is any iterable of
     dicts, a spec string, or a list of spec strings. Evaluators and metrics left out are chosen
-    automatically. `extensions` are objects that add data with its scorers; what a plugin's flag
-    of `cb run` takes can be given by its name as well. An example that fails becomes a row with
-    `error` set; the run goes on.
+    automatically. An example that fails becomes a row with `error` set; the run goes on.
 
+    All settings of `cb run` are keywords, those of plugins too; `max_workers` is `concurrency`.
     With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
-    nothing is asked twice. `max_errors` is a number of rows or, as a float, a share of them.
+    calls nothing twice. `max_errors` is a number of rows or, as a float, a share of them.
     With `rows="disk"` finished rows are kept in a temporary file instead of in memory.
-    `on_error="raise"` says the same as `fail_fast`. All other settings are those of `cb run`.
+    `on_error="raise"` means the same as `fail_fast`. `extensions` are objects that add to a run.
 
-    Raises `RunStoppedError` when the run cannot be finished, and `RunInterruptedError` when
-    the user stops it; both carry the finished rows in `.result`.
+    Raises `RunStoppedError` if the run cannot be finished, and `RunInterruptedError` if the user
+    stops it; both carry the finished rows in `.result`.
     """
-    of_plugins = _settings_of_plugins(settings)
-    if on_error not in ("continue", "raise"):
-        raise UsageError(f"on_error is 'continue' or 'raise', not {on_error!r}")
-    if on_error == "raise":
-        settings["fail_fast"] = True
-    request = Request(
-        systems=systems,
-        datasets=_datasets(dataset),
-        evaluators=evaluators,
-        metrics=metrics,
-        max_examples=max_examples,
-        text_fields=text_fields,
-        max_workers=max_workers,
-        cache_dir=cache_dir,
-        settings=of_plugins,
-        **settings,
-    )
-    return execute(request, progress=progress)
+    host = default_catalog()
+    given: dict[str, Any] = {
+        "systems": systems,
+        "datasets": _datasets(dataset),
+        "evaluators": evaluators,
+        "metrics": metrics,
+        "max_examples": max_examples,
+        "progress": progress,
+        "text_fields": text_fields,
+        "concurrency": max_workers,
+        "cache_dir": cache_dir,
+    }
+    return execute(RunSettings(**given | _name_settings(settings, host)), host)
 
 
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
@@ -140,9 +104,9 @@ async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
     return await asyncio.to_thread(evaluate, *arguments, **keywords)
 
 
-def execute(request: Request, *, progress: bool = True) -> EvalResult:
-    """Compose and run a request, with a live display when there is a terminal to show it on."""
-    return compose(request, progress=progress).execute()
+def execute(settings: RunSettings, host: Catalog | None = None) -> EvalResult:
+    """Compose a run and execute it, with a live display if there is a terminal to show it on."""
+    return compose(settings, host).execute()
 
 
 def rescore(
@@ -151,14 +115,14 @@ def rescore(
     *,
     cache_dir: str | Path,
     host: Catalog,
-    argv: Sequence[str] | None = None,
+    argv: list[str] | None = None,
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called.
 
     Data that cannot be read again is taken from the store, where its texts were kept.
     """
     from cbcore._store.database import FILE_NAME
-    from cbcore.request._stored_data import data_of
+    from cbcore.settings.stored_data import data_of
 
     config, identities = record.manifest["config"], record.manifest.get("identities", {})
     if record.manifest.get("untrusted"):
@@ -189,38 +153,43 @@ def rescore(
     datasets, is_stored = data_of(
         record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, host
     )
-    kept = [name for name, declared in options_of(Request).items() if declared.kept]
+    before = config.get("settings", {})
+    kept = [name for name, option in options_of(RunSettings).items() if option.keep_on_rescore]
     if is_stored:  # as systems were given them, with the fields where they belong
         kept = [name for name in kept if name not in ("fields", "unique_ids")]
-    settings: Mapping[str, Any] = config
     systems = [(dict(part), identities.get(part["name"])) for part in config["systems"]]
-    request = Request(
+    settings = RunSettings(
         systems=[StoredSystem(p["name"], bytes.fromhex(key), p) for p, key in systems if key],
-        datasets=datasets,
-        evaluators=evaluators,
+        datasets=list(datasets),
+        evaluators=list(evaluators),
         cache_dir=cache_dir,
-        host=host,
+        tokenizer=config["tokenizer"],
         argv=argv,
         rescored_from=record.run_id,
-        **{name: settings[name] for name in kept if name in settings},
+        **{name: before[name] for name in kept if name in before},
     )
-    return execute(request)
+    return execute(settings, host)
 
 
-def _settings_of_plugins(settings: Any) -> dict[str, Any]:
-    """Take out of the settings what plugins bring. Refuse, as Python does, what nobody knows."""
-    known = inspect.signature(evaluate).parameters
-    unknown = [name for name in settings if name not in known]
+def _name_settings(given: Mapping[str, Any], host: Catalog) -> dict[str, Any]:
+    """Keywords by the names of fields, plugins' options apart. Raises TypeError for others."""
+    options = {name: o for name, o in options_of(RunSettings).items() if o.keyword}
+    known = {word: name for name, o in options.items() for word in (name, *o.words)}
+    del known["datasets"]
+    known["extensions"] = "extensions"
+    named = {known[name]: value for name, value in given.items() if name in known}
+    unknown = [name for name in given if name not in known]
     if not unknown:
-        return {}
-    from cbcore._build.extending import by_word, settings_of
+        return named
+    from cbcore._build.extending import by_word, plugin_options
 
-    brought = by_word(settings_of(default_catalog().plugins))
+    of_plugins = by_word(plugin_options(host.plugins))
     for name in unknown:
-        if name not in brought:
-            suggestion = hint(name, [*known, *brought], "", lead=". ", shown=repr)
+        if name not in of_plugins:
+            taken = [*inspect.signature(evaluate).parameters, *of_plugins]
+            suggestion = hint(name, taken, "", lead=". ", shown=repr)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
-    return {name: settings.pop(name) for name in unknown}
+    return {**named, "plugin_options": {of_plugins[name].key: given[name] for name in unknown}}
 
 
 def _datasets(dataset: Any) -> list[Any]:

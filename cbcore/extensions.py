@@ -16,7 +16,6 @@ of a plugin is imported until one of them is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
@@ -28,23 +27,17 @@ from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._run.work import UnusableExample, readable
 from cbcore.plugins.descriptions import cache_folder
-from cbcore.request._options import INTEGER, NUMBER, PATH, TEXT, Option
 from cbcore.results import EvalRow, Section
 
 if TYPE_CHECKING:
     from cbcore._build.builder import Builder
     from cbcore.components import Component
     from cbcore.plugins.catalog import Catalog
-    from cbcore.request import Request
+    from cbcore.settings import RunSettings
     from cbcore.trust import Stranger
 
 __all__ = [
-    "INTEGER",
-    "NUMBER",
-    "PATH",
-    "TEXT",
     "Contribution",
-    "Option",
     "Part",
     "RunExtension",
     "Scorer",
@@ -102,13 +95,15 @@ class Contribution:
 
 @attrs.frozen(eq=False, repr=False)
 class Setup:
-    """What an extension may use to set up its part of a run."""
+    """What an extension may use to set up its part of a run.
+
+    `settings` are those of the run. If it is only planned (`settings.dry_run`), run no code of the
+    user's files.
+    """
 
     _builder: Builder
-    _request: Request
+    settings: RunSettings
     _evaluators: list[Part]
-    dry_run: bool = False
-    """Whether the run is only planned: no code of the user's files is to be run."""
     _stranger: Stranger | None = None
 
     @property
@@ -118,39 +113,8 @@ class Setup:
 
     @property
     def warn(self) -> Callable[[str], None]:
-        """Told at once what the user should know."""
+        """Shows the user a warning at once."""
         return self._builder.warn
-
-    @property
-    def asked(self) -> Sequence[Any] | None:
-        """The evaluators that the user named; None if they are to be chosen."""
-        return self._request.evaluators
-
-    @property
-    def added(self) -> Sequence[Any]:
-        """Evaluators that join whatever is chosen or named."""
-        return self._request.added_evaluators
-
-    @property
-    def repeats(self) -> int:
-        """How often each example is to be run."""
-        return self._request.repeats
-
-    @property
-    def max_workers(self) -> int | None:
-        """How many calls of a system may be under way, if the user said so."""
-        return self._request.max_workers
-
-    @property
-    def cache_dir(self) -> Path | None:
-        """The folder in which the run keeps what it knows; None if it keeps nothing."""
-        folder = self._request.cache_dir
-        return None if folder is None else Path(folder)
-
-    @property
-    def seed(self) -> int | None:
-        """The seed of the run, if it has one."""
-        return self._request.seed
 
     def build(
         self,

@@ -122,3 +122,9 @@ def instance_attributes(obj: object) -> dict[str, Any]:
 def type_path(obj: object) -> str:
     """`module.QualifiedName` of an object's class."""
     return f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """`module:name` of a function, as results record it."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"

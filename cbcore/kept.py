@@ -21,10 +21,9 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.request import DEFAULT_CACHE_DIR
-from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results import EvalResult, EvalRow, RunConfig, sum_up
 from cbcore.results._document import result_of
-from cbcore.runconfig import RunConfig
+from cbcore.settings import DEFAULT_CACHE_DIR
 
 __all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
 
@@ -96,7 +95,7 @@ class KeptRun:
             result = result_of(document, rows)
         else:
             result = _unended(self, rows, parts, summed_up)
-        if not result.config.get("no_examples"):
+        if not result.config.get("settings", {}).get("no_examples"):
             result.texts = KeptTexts(reader, parts, self.record.manifest["places"])
         return result
 

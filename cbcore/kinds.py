@@ -172,8 +172,8 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             name="option",
-            offer="further flags of `cb run` for the extensions of the same plugin",
-            target="It is a `cbcore.extensions.Option`.",
+            offer="further flags of `cb run`, for the extensions of the same plugin or for parameters",
+            target="It is a `cbcore.settings.Option`.",
             problem=_other_than("Option"),
             is_value=True,
             example="cb run --help",
@@ -181,7 +181,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             name="run_file",
             offer="run files that `cb run NAME` finds without a path",
-            target="It is a `cbcore.runfile.RunFile`.",
+            target="It is a `cbcore.settings.run_file.RunFile`.",
             problem=_other_than("RunFile"),
             is_value=True,
             example="cb run {spec}",

@@ -15,7 +15,7 @@ from cbcore.results import EvalResult, EvalRow, Scored
 if TYPE_CHECKING:
     import pluggy
 
-    from cbcore.runconfig import RunConfig
+    from cbcore.results import RunConfig
     from cbcore.workers import Batch, Recipe, Reply
 
 Example: TypeAlias = dict[str, Any]
@@ -94,7 +94,7 @@ class AsyncSystem(Protocol):
     """A system that is awaited. Preferred over `process` where a system has both.
 
     One that puts its calls in an order of its own has `calls_at_once`, how many it wants to be
-    given: it then keeps itself to what `--max-workers` allows. One that only waits may name by
+    given: it then keeps itself to what `--concurrency` allows. One that only waits may name by
     `bottlenecks` what for, such as its endpoint: with `--overlap`, systems that have none in
     common run at the same time.
     """
@@ -244,7 +244,7 @@ class Executor(Protocol):
     `open` starts workers for a recipe, and returns at once: they get ready by themselves. It is
     called for the first system that has anything to do. For those after it, a crew that can is
     told to `reopen`; another is closed when its system is done. `workers` is how many the run
-    asks for (`--max-workers`); None leaves it to the executor. An optional `start_timeout_s` says
+    asks for (`--concurrency`); None leaves it to the executor. An optional `start_timeout_s` says
     how long the run waits for a first worker to get ready.
     """
 

@@ -25,7 +25,7 @@ from typing import Any, get_type_hints
 import click
 
 from cbcore import components, events, exceptions, hookspecs, protocols
-from cbcore._build.extending import Setting, settings_of
+from cbcore._build.extending import PluginOption, plugin_options
 from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
@@ -35,18 +35,19 @@ from cbcore.plugins import installed
 from cbcore.plugins._directory import directory
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import PluginPolicy
-from cbcore.request._options import described
-from cbcore.runconfig import RunConfig
-from cbcore.runfile import run_file_options
+from cbcore.results import RunConfig
+from cbcore.settings.options import options_of
+from cbcore.settings.run_file import run_file_options
+from cbcore.settings.run_settings import RunSettings
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 HELP_WIDTH = 88
 NOTICE = (
     "<!-- Made from the code by docs/generate.py; edit the docstrings, then run `make docs`. -->"
 )
-KEYS_BEGIN = "<!-- Keys, made from cbcore/request.py by docs/generate.py; run `make docs`. -->"
+KEYS_BEGIN = "<!-- Keys, made from cbcore/settings by docs/generate.py; run `make docs`. -->"
 KEYS_END = "<!-- End of the keys. -->"
-CONFIG_BEGIN = "<!-- Keys, made from cbcore/runconfig.py by docs/generate.py; run `make docs`. -->"
+CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `make docs`. -->"
 
 
 def repository_host() -> Catalog:
@@ -230,8 +231,8 @@ def run_files_page() -> str:
     for key, option in run_file_options().items():
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
-        table.append(f"| `{key}` | {described(option)} | {flags} | {meaning} |")
-    table += [_brought_key(setting) for setting in settings_of(repository_host().plugins)]
+        table.append(f"| `{key}` | {option.describe_type()} | {flags} | {meaning} |")
+    table += [_plugin_key(option) for option in plugin_options(repository_host().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
 
@@ -240,6 +241,10 @@ def results_page() -> str:
     table = ["| key | meaning |", "|---|---|"]
     for key, hint in get_type_hints(RunConfig, include_extras=True).items():
         table.append(f"| `{key}` | {hint.__metadata__[0]} |")
+    for name, option in options_of(RunSettings).items():
+        if option.recorded:
+            meaning = option.help.replace("|", "\\|")
+            table.append(f"| `settings.{name}` | `{option.flags[-1]}`: {meaning} |")
     return _with_keys("results.md", CONFIG_BEGIN, table)
 
 
@@ -250,13 +255,13 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
     return "\n".join([before + begin, "", *table, "", after])
 
 
-def _brought_key(setting: Setting) -> str:
-    """The line of a key that a plugin brings."""
-    component = setting.component.described()
-    declared: Any = component.load()
-    taken = "value, or a list" if setting.is_extension else described(declared)
-    meaning = f"{component.summary.replace(' Repeatable.', '')} Of {component.plugin}."
-    return f"| `{setting.key}` | {taken} | `{setting.flag}` | {meaning} |"
+def _plugin_key(option: PluginOption) -> str:
+    """The line of a key that a plugin declares; that of an extension is a plural."""
+    component = option.component.described()
+    key = option.words[-1] if option.is_extension else option.key
+    taken = "value, or a list" if option.is_extension else option.load().describe_type()
+    meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
+    return f"| `{key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"
 
 
 _DIRECTORY = (

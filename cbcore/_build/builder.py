@@ -20,7 +20,6 @@ from cbcore._run.parts import Part, StoredData, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.columns._fields import Fielded
-from cbcore.columns._reader import function_name
 from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
@@ -31,7 +30,7 @@ from cbcore.exceptions import (
     PluginError,
     UsageError,
 )
-from cbcore.introspection import public_attributes, signature_of
+from cbcore.introspection import function_name, public_attributes, signature_of
 from cbcore.kinds import KINDS, Kind, lacking
 from cbcore.plain import json_safe
 from cbcore.plugins.catalog import Catalog

@@ -1,4 +1,4 @@
-"""The flags that plugins bring, known by their entry points, and the extensions made of them."""
+"""Options of plugins, known by their entry points, and the extensions made of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from cbcore.introspection import signature_of, type_path
 from cbcore.kinds import KINDS, lacking
 from cbcore.plugins.catalog import Catalog, Plugin
 from cbcore.secrets import notice_parameters, visible
+from cbcore.settings.options import Option, options_of
+from cbcore.settings.run_settings import RunSettings
 from cbcore.trust import Stranger, may_set
 
 
-class Setting(NamedTuple):
-    """A flag of `cb run` that a plugin brings: an extension, or an option of its extensions.
+class PluginOption(NamedTuple):
+    """A flag of `cb run` that a plugin declares: an option, or an extension of a run.
 
-    `key` is its name in run files, in Python and in results. An extension takes a list of
-    values, so its key is a plural; the singular is understood too.
+    `key` is its name in run files, in Python and in results; its plural is understood too.
     """
 
     component: Component
@@ -37,35 +38,81 @@ class Setting(NamedTuple):
 
     @property
     def key(self) -> str:
-        name = self.component.name.replace("-", "_")
-        return names.plural(name) if self.is_extension else name
+        return self.component.name.replace("-", "_")
 
     @property
     def words(self) -> tuple[str, ...]:
         """Every word that means it in a run file or in Python."""
-        singular = self.component.name.replace("-", "_")
-        return (singular, names.plural(singular))
+        return (self.key, names.plural(self.key))
 
     @property
     def is_extension(self) -> bool:
         return self.component.kind == "extension"
 
+    def load(self) -> Option:
+        """The declaration of an option. Raises `PluginError` if its plugin has none there."""
+        declared: Any = self.component.load()
+        if not isinstance(declared, Option):
+            target = self.component.target
+            raise PluginContractError(self.component.plugin, f"{target} is not an Option")
+        return declared
 
-def settings_of(plugins: Iterable[Plugin]) -> list[Setting]:
-    """The flags that plugins bring. Of two with the same name, the first counts."""
-    found: dict[str, Setting] = {}
+
+def plugin_options(plugins: Iterable[Plugin]) -> list[PluginOption]:
+    """The flags that plugins declare. Of two with the same name, the first counts.
+
+    None takes the place of a flag, key or keyword of the core.
+    """
+    of_core = options_of(RunSettings).values()
+    taken = {flag for option in of_core for flag in (*option.flags, *option.aliases)}
+    taken |= {word for option in of_core for word in (option.name, option.key or "", *option.words)}
+    found: dict[str, PluginOption] = {}
     for kind in ("extension", "option"):
         for plugin in plugins:
             for component in plugin.entries:
-                if component.kind == kind:
-                    setting = Setting(component)
-                    found.setdefault(setting.flag, setting)
+                one = PluginOption(component)
+                if component.kind == kind and not taken & {one.flag, *one.words}:
+                    found.setdefault(one.flag, one)
     return list(found.values())
 
 
-def by_word(settings: Iterable[Setting]) -> dict[str, Setting]:
-    """Settings by every word that means them."""
-    return {word: setting for setting in settings for word in setting.words}
+def by_word(options: Iterable[PluginOption]) -> dict[str, PluginOption]:
+    """Options by every word that means them."""
+    return {word: option for option in options for word in option.words}
+
+
+def read_plugin_options(given: Mapping[str, Any], host: Catalog) -> dict[PluginOption, Any]:
+    """The values that plugins' options were given, checked; of extensions, lists of them.
+
+    Raises `UsageError` for a word that no plugin knows, and the reason if a plugin may not be used.
+    """
+    notice_parameters(given)
+    known = by_word(plugin_options(host.plugins)) if given else {}
+    found: dict[PluginOption, Any] = {}
+    for word, value in given.items():
+        if word not in known:
+            raise UsageError(
+                f"no installed plugin has a setting called {word!r}",
+                hint=names.hint(word, known, "`cb run --help` shows them"),
+            )
+        option = known[word]
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        if not values or value is None:
+            continue
+        # By its qualified name, so that the error gives the reason if it may not be used.
+        host.find(option.component.kind, option.component.qualified_name)
+        found[option] = values if option.is_extension else option.load().read(values, option.flag)
+    return found
+
+
+def values_to_fill(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
+    """The values that fill parameters of components, by the names of the parameters."""
+    loaded = {option: option.load() for option in given if not option.is_extension}
+    return {
+        declared.name or option.key: given[option]
+        for option, declared in loaded.items()
+        if declared.fill
+    }
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -110,30 +157,16 @@ class _NoParameters:
     """Stands for an extension where its values are told as they were given."""
 
 
-def extensions_of(given: Mapping[str, Any], ready: Sequence[Any], host: Catalog) -> list[Extending]:
-    """The extensions that settings ask for, and those that came ready made."""
-    notice_parameters(given)
-    settings = settings_of(host.plugins)
-    known = by_word(settings)
-    asked: dict[Setting, Sequence[Any]] = {}
-    for word, value in given.items():
-        if word not in known:
-            raise UsageError(
-                f"no installed plugin brings a setting called {word!r}",
-                hint=names.hint(word, known, "`cb run --help` shows them"),
-            )
-        values = tuple(value) if isinstance(value, list | tuple) else (value,)
-        if values and value is not None:
-            component = known[word].component
-            # By its qualified name, so that one that may not be used is refused with its reason.
-            host.find(component.kind, component.qualified_name)
-            asked[known[word]] = values
+def extensions_of(
+    given: Mapping[PluginOption, Any], ready: Sequence[Any], host: Catalog
+) -> list[Extending]:
+    """The extensions that options ask for, and those that came ready made."""
     made = [
-        _made(setting, values, *_options(setting, asked))
-        for setting, values in asked.items()
-        if setting.is_extension
+        _made(extension, values, *_options(extension, given))
+        for extension, values in given.items()
+        if extension.is_extension
     ]
-    _check_owned(asked, settings)
+    _check_owned(given, plugin_options(host.plugins) if given else ())
     made += [
         Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, host)) for one in ready
     ]
@@ -149,44 +182,39 @@ def remade_extension(
     Raises `UsageError` where that does not offer it, and what a `stranger` may not set is refused.
     """
     name, plugin = record.get("component"), record.get("plugin")
-    for setting in settings_of(host.plugins):
-        component = setting.component
-        if setting.is_extension and (component.name, component.plugin) == (name, plugin):
+    for option in plugin_options(host.plugins):
+        component = option.component
+        if option.is_extension and (component.name, component.plugin) == (name, plugin):
             break
     else:
         raise UsageError(f"no installed plugin brings the extension {name!r} of {plugin}")
     host.find(component.kind, component.qualified_name)  # or why it may not be used
     options = dict(record.get("params") or {})
-    values = options.pop(setting.key, ())
+    values = options.pop(names.plural(option.key), ())
     if stranger is not None:
         factory = component.load()
         hints = typing.get_type_hints(getattr(factory, "__init__", factory), include_extras=True)
-        for option, value in options.items():
-            may_set(stranger, component.name, option, value, hints.get(option, Any))
-    return _made(setting, values, options, record.get("flags") or {})
+        for parameter, value in options.items():
+            may_set(stranger, component.name, parameter, value, hints.get(parameter, Any))
+    return _made(option, values, options, record.get("flags") or {})
 
 
 def _options(
-    extension: Setting, asked: Mapping[Setting, Sequence[Any]]
+    extension: PluginOption, given: Mapping[PluginOption, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The options of an extension's plugin that were given, read, and the flag of each."""
+    """The options of an extension's plugin by their names in Python, and the flag of each."""
     found, flags = {}, {}
-    for setting, values in asked.items():
-        if not setting.is_extension and setting.component.plugin == extension.component.plugin:
-            option: Any = setting.component.load()
-            if not callable(getattr(option, "read", None)):
-                raise PluginContractError(
-                    setting.component.plugin, f"{setting.component.target} is not an Option"
-                )
-            name = option.name or setting.key
-            found[name], flags[name] = option.read(values, setting.flag), setting.flag
+    for option, value in given.items():
+        if not option.is_extension and option.component.plugin == extension.component.plugin:
+            name = option.load().name or option.key
+            found[name], flags[name] = value, option.flag
     return found, flags
 
 
 def _made(
-    setting: Setting, values: Sequence[Any], options: dict[str, Any], flags: Mapping[str, str]
+    option: PluginOption, values: Sequence[Any], options: dict[str, Any], flags: Mapping[str, str]
 ) -> Extending:
-    component = setting.component
+    component = option.component
     factory = component.load()
     signature = signature_of(factory)
     taken = options
@@ -198,8 +226,9 @@ def _made(
     with at_boundary(f"making the extension {component.name!r}", broken):
         extension = factory(list(values), **taken)
     checked = _checked(extension, component.plugin)
-    flags = {setting.key: setting.flag, **{name: flags[name] for name in taken if name in flags}}
-    return Extending(setting.key, values, taken, checked, component, component.owner, flags)
+    key = names.plural(option.key)
+    flags = {key: option.flag, **{name: flags[name] for name in taken if name in flags}}
+    return Extending(key, values, taken, checked, component, component.owner, flags)
 
 
 def _checked(extension: Any, owner: str | None = None) -> Any:
@@ -223,16 +252,17 @@ def _check_told_apart(extending: Sequence[Extending]) -> None:
             )
 
 
-def _check_owned(asked: Mapping[Setting, Any], settings: Sequence[Setting]) -> None:
-    """Refuse an option that nothing was asked for to take."""
-    used = {setting.component.plugin for setting in asked if setting.is_extension}
-    for setting in asked:
-        if setting.component.plugin not in used:
-            owners = [s for s in settings if s.component.plugin == setting.component.plugin]
-            flags = [s.flag for s in owners if s.is_extension]
-            raise UsageError(
-                f"{setting.flag} is given without {' or '.join(flags) or 'what would take it'}"
-            )
+def _check_owned(given: Mapping[PluginOption, Any], known: Iterable[PluginOption]) -> None:
+    """Refuse an option that only an extension would take, and the extension is not asked for."""
+    used = {option.component.plugin for option in given if option.is_extension}
+    for option in given:
+        plugin = option.component.plugin
+        if plugin in used or option.load().fill:
+            continue
+        flags = [one.flag for one in known if one.is_extension and one.component.plugin == plugin]
+        raise UsageError(
+            f"{option.flag} is given without {' or '.join(flags) or 'what would take it'}"
+        )
 
 
 def _shown(value: Any) -> str:

@@ -75,7 +75,7 @@ def choose_score_field(
     """
     emitted = Emitted.by(evaluators)
     if wanted is not None:
-        emitted.require(wanted, "--score-field")
+        emitted.require(wanted, "--score")
         return wanted
     if not automatic:
         return _default_or_first(emitted)
@@ -169,7 +169,7 @@ def _main_score(
     if emitted.may_have(named):
         return named
     if emitted.scores:
-        instead = "choose one with --score-field"
+        instead = "choose one with --score"
         if emitted.default:
             instead = f"quality means {emitted.default} instead"
         warn(
@@ -215,7 +215,7 @@ def _only_one(scorers: Sequence[Scorer]) -> str:
     raise UsageError(
         f"{len(by_name)} installed evaluators apply, and none emits {DEFAULT_SCORE_FIELD}: "
         "say which score quality means",
-        hint=f"--score-field, with one of {listed}",
+        hint=f"--score, with one of {listed}",
     )
 
 

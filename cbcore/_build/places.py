@@ -29,7 +29,7 @@ def from_folder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _setting(folder: Path, key: str, value: Any) -> Any:
     if isinstance(value, Secret):  # from the environment, which knows nothing of the file
         return value
-    if key == "output":
+    if key == "outputs":
         many = isinstance(value, list)
         return [_output(folder, one) for one in value] if many else _output(folder, value)
     if key in _FOLDERS and isinstance(value, str):

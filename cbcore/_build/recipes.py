@@ -20,7 +20,6 @@ import attrs
 from cbcore._build.builder import Builder
 from cbcore._build.making import Making
 from cbcore._run.calls import calls_at_once
-from cbcore._run.context import RunOptions
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore.boundary import at_boundary, contained
@@ -31,6 +30,7 @@ from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.secrets import Secret, is_shown_in, redact
+from cbcore.settings.run_settings import RunSettings
 from cbcore.workers import Bench, Recipe, Refusal
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
@@ -71,7 +71,7 @@ class _Asked:
     making: bytes = b""
 
 
-def recipe_for(part: Part, scorers: Sequence[Scorer], options: RunOptions) -> Recipe:
+def recipe_for(part: Part, scorers: Sequence[Scorer], settings: RunSettings) -> Recipe:
     """What a worker makes a system and the evaluators of its rows from."""
     of_part: dict[Part, list[Scorer]] = {}
     for scorer in scorers:
@@ -84,8 +84,8 @@ def recipe_for(part: Part, scorers: Sequence[Scorer], options: RunOptions) -> Re
             **_versions_of_objects((part, *of_part)),
         },
         parts=_pickled(_sent(part), asked),
-        timeout_s=options.timeout_s,
-        in_flight=calls_at_once(part.value, options.max_workers),
+        timeout_s=settings.timeout_s,
+        in_flight=calls_at_once(part.value, settings.concurrency),
     )
     return Recipe(part.name, pickle.dumps(kit, 5))
 

@@ -9,7 +9,7 @@ from cbcore._build.builder import Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ResultError
 from cbcore.plugins.catalog import Catalog, default_catalog
-from cbcore.runconfig import RunConfig
+from cbcore.results import RunConfig
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cbcore.provenance import digest
-from cbcore.runconfig import RunConfig
+from cbcore.results import RunConfig
 
 MAY_DIFFER = frozenset(
     {
         *("run_id", "started", "state", "state_reason", "rescored_from", "merged_from"),
-        *("shard", "sharding", "no_examples"),
-        *("max_workers", "executors", "max_errors", "fail_fast", "budget_tokens", "budget_usd"),
+        *("settings", "shard", "sharding", "no_examples"),
+        *("concurrency", "executors", "max_errors", "fail_fast", "budget_tokens", "budget_usd"),
     }
 )
 """What says which run it is, and what bounds a run without changing a row that it finished."""
@@ -34,7 +34,7 @@ def digest_of_request(config: RunConfig) -> str:
 def comparable(config: RunConfig) -> dict[str, Any]:
     """What a run says of itself, without what may differ between shards of one run."""
     found: dict[str, Any] = {}
-    for key, told in config.items():
+    for key, told in {**config, **config.get("settings", {})}.items():
         if key not in MAY_DIFFER:
             places = _FOLDERS | _PLACES_OF_DATA if key == "datasets" else _FOLDERS
             found[key] = _without_places(told, places)

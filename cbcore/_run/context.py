@@ -1,4 +1,4 @@
-"""What the lanes of a run share: its options, its store, its budget and its event loop."""
+"""What the lanes of a run share: its settings, its store, its budget and its event loop."""
 
 from __future__ import annotations
 
@@ -19,31 +19,13 @@ from cbcore._run.work import Work, number
 from cbcore._store.store import Store
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
+from cbcore.settings.run_settings import RunSettings
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore._run.crews import Crews
     from cbcore._run.event_loop import LoopThread
     from cbcore._run.sharding import Sharding
-
-
-@attrs.frozen(eq=False, repr=False)
-class RunOptions:
-    """How a run is carried out. None of it changes what a score means."""
-
-    max_examples: int | None = None
-    max_workers: int | None = None
-    repeats: int = 1
-    timeout_s: float | None = None
-    fail_fast: bool = False
-    max_errors: int | float | None = None
-    budget_tokens: int | None = None
-    budget_usd: float | None = None
-    rows: str = "memory"
-    cluster_column: str | None = None
-    no_examples: bool = False
-    interleave: bool = False
-    overlap: bool = False
 
 
 @attrs.define(eq=False, repr=False)
@@ -54,7 +36,7 @@ class RunContext:
     """
 
     counter: TokenCounter
-    options: RunOptions = attrs.Factory(RunOptions)
+    settings: RunSettings = attrs.Factory(RunSettings)
     warn: Callable[[str], None] = attrs.field(default=lambda message: None)
     store: Store | None = None
     score_field: str | None = None
@@ -70,16 +52,16 @@ class RunContext:
     _told: set[str] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
-        options = self.options
-        self.budget = Budget(self.counter, options.budget_tokens, options.budget_usd)
+        settings = self.settings
+        self.budget = Budget(self.counter, settings.budget_tokens, settings.budget_usd)
         if self.store is not None:
-            self.keeping = Keeping(self.store, texts=not options.no_examples)
+            self.keeping = Keeping(self.store, texts=not settings.no_examples)
 
     # -- the way into a lane -------------------------------------------------------------------
 
     def repeats(self, source: Source) -> int:
         """How often each example of a source is processed."""
-        return source.repeats or self.options.repeats
+        return source.repeats or self.settings.repeats
 
     def memo(self, system: Part, source: Source) -> Memo | None:
         """What the store can do for one system on one source; None without a store."""
@@ -134,7 +116,7 @@ class RunContext:
         if self._loop is None:
             from cbcore._run.event_loop import LoopThread
 
-            self._loop = LoopThread(self.options.timeout_s)
+            self._loop = LoopThread(self.settings.timeout_s)
         return self._loop
 
     def warm_up(self, system: Part) -> None:

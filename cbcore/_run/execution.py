@@ -65,9 +65,9 @@ class Execution:
     _ids_are_unique: bool = False
 
     def __attrs_post_init__(self) -> None:
-        options = self.context.options
+        settings = self.context.settings
         self.expected = self._expected_rows()
-        self._errors = ErrorLimit(options.max_errors, options.fail_fast, self.expected)
+        self._errors = ErrorLimit(settings.max_errors, settings.fail_fast, self.expected)
         self.bound = [
             (system, [source.for_system(system.name) for source in self.sources])
             for system in self.systems
@@ -94,7 +94,7 @@ class Execution:
             self.rows[system.name] = self._new_rows(system.name)
         self._look_at_ids()
         with self.opened() as opened:
-            if self.context.options.interleave:
+            if self.context.settings.interleave:
                 self._collect_interleaved(opened)
                 return
             sources_of = dict(opened)
@@ -118,7 +118,7 @@ class Execution:
 
         A search leaves out those that it can do without.
         """
-        if self.context.options.overlap:
+        if self.context.settings.overlap:
             from cbcore._run.interleaving import waves
 
             found = list(waves(self.systems))
@@ -139,7 +139,7 @@ class Execution:
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""
-        limit = self.context.options.max_examples
+        limit = self.context.settings.max_examples
         at_hand = [
             (s.tag, s.examples) for s in self.sources if isinstance(s.examples, list | tuple)
         ]
@@ -151,7 +151,7 @@ class Execution:
     @contextlib.contextmanager
     def opened(self) -> Iterator[list[tuple[Part, list[Source]]]]:
         """Every system with its sources, whose examples are pulled only once for all of them."""
-        limit, passes = self.context.options.max_examples, len(self.systems)
+        limit, passes = self.context.settings.max_examples, len(self.systems)
         with replayed(self.sources, limit=limit, passes=passes) as examples:
             yield [(system, [*map(_reading, sources, examples)]) for system, sources in self.bound]
 
@@ -223,7 +223,7 @@ class Execution:
         self.finish_row(row)
 
     def _new_rows(self, system: str) -> list[EvalRow] | DiskRows | GrowingRows:
-        if self.context.options.rows == "memory":
+        if self.context.settings.rows == "memory":
             return []
         if self.context.keeping is not None:
             return self.context.keeping.rows(system)
@@ -238,7 +238,7 @@ class Execution:
         """How many rows the run will have, where the datasets can tell."""
         if self.context.sharding is not None:
             return None  # whose examples are, is known when they are read
-        limit, total = self.context.options.max_examples, 0
+        limit, total = self.context.settings.max_examples, 0
         for source in self.sources:
             known = _length(source.examples)
             known = limit if known is None else known

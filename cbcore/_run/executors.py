@@ -33,7 +33,7 @@ _WINDOW_PER_WORKER = 4
 """Examples held per worker, so that one slow call does not idle the others."""
 
 
-MORE_ROOM = "lower --max-workers, or raise what a process may have (ulimit -n, -u, -v)"
+MORE_ROOM = "lower --concurrency, or raise what a process may have (ulimit -n, -u, -v)"
 """What helps when the machine gives no more files or threads."""
 
 LATER_S = 0.5

@@ -61,7 +61,7 @@ class Lane:
             *(part.name, context.counter),
             scorers=source.scorers,
             score_field=source.expected_score(context.score_field),
-            cluster_column=context.options.cluster_column,
+            cluster_column=context.settings.cluster_column,
             idle=context.idle,
         )
         self._make_row = self._row_maker.row if context.sharding is None else self._placed
@@ -205,7 +205,7 @@ class Lane:
 
     def _called(self, work: Iterator[Work]) -> Iterator[Outcome]:
         """Work through the system, and what can score at once, by the executor that suits it."""
-        system, options, direct = self._part.value, self._context.options, self._direct
+        system, settings, direct = self._part.value, self._context.settings, self._direct
         gate = None
         if self._budget is not None:
             work = gate = self._gate = self._budget.admit(work, self._judges)
@@ -213,7 +213,7 @@ class Lane:
             return self._settled(self._by_workers(self._context.crews, work, gate))
         if is_async(system):
             begins_now = self._beside and not self.has_to_wait
-            awaited = AsyncCaller(system, options.timeout_s)
+            awaited = AsyncCaller(system, settings.timeout_s)
             outcomes = executors.run_async(
                 AwaitedAttempt(awaited, self._memo),
                 work,
@@ -230,7 +230,7 @@ class Lane:
             return self._scored(outcomes) if direct else outcomes
         # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
-        caller = SyncCaller(system, options.timeout_s, shared=self._in_flight > 1)
+        caller = SyncCaller(system, settings.timeout_s, shared=self._in_flight > 1)
         if self._in_flight == 1:
             return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
@@ -256,7 +256,7 @@ class Lane:
             *(crews, self._part, self._direct),
             in_flight=self._in_flight if is_async(system) else 1,
             pace=Pace(),
-            patience=Patience(self._context.options.timeout_s, scores=bool(self._direct)),
+            patience=Patience(self._context.settings.timeout_s, scores=bool(self._direct)),
             gate=gate,
             unclaimed=self._unscored if self._waiting else self._unclaimed,
         )
@@ -381,4 +381,4 @@ class Lane:
 
     @property
     def _in_flight(self) -> int:
-        return calls_at_once(self._part.value, self._context.options.max_workers)
+        return calls_at_once(self._part.value, self._context.settings.concurrency)

@@ -10,7 +10,7 @@ import attrs
 
 from cbcore._logging import log_info
 from cbcore._run import process
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.execution import Execution
 from cbcore._run.executors import MORE_ROOM
 from cbcore._run.parts import Part
@@ -28,18 +28,18 @@ from cbcore.exceptions import (
     StoreError,
 )
 from cbcore.plugins.manager import HookManager
-from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results import EvalResult, EvalRow, RunConfig, sum_up
+from cbcore.results._config import RunState
 from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
 from cbcore.results._summary import Summary
-from cbcore.runconfig import RunConfig, RunState
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
     from cbcore._run.searching import Search
 
-__all__ = ("Run", "RunOptions", "Source")
+__all__ = ("Run", "Source")
 
 
 @attrs.define(eq=False, repr=False)
@@ -109,7 +109,7 @@ class Run:
     def _tell_ahead(self) -> None:
         """Say what is known of the run before it spends anything."""
         self._identify()
-        if self.context.options.budget_usd is None:
+        if self.context.settings.budget_usd is None:
             return
         for system in self.systems:
             if not hasattr(system.value, "estimate_usd"):
@@ -134,7 +134,7 @@ class Run:
 
     def _tell_missing_clusters(self) -> None:
         """A column that no example has is most likely misspelt."""
-        column = self.context.options.cluster_column
+        column = self.context.settings.cluster_column
         rows = (row for part in self.execution.rows.values() for row in part if row.error is None)
         if column is not None and all(CLUSTER not in row.metadata for row in rows):
             self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
@@ -251,7 +251,7 @@ class Run:
     def _texts(self) -> KeptTexts | None:
         """The texts behind the rows, where they are kept."""
         store, record = self.context.store, self.record
-        if store is None or record is None or self.context.options.no_examples:
+        if store is None or record is None or self.context.settings.no_examples:
             return None
         reader = Reader(store.path)
         shelves = row_shelves(record)[0]
@@ -319,7 +319,7 @@ class Run:
         if self.context.sharding is not None:
             remarks.append(self.context.sharding.remark)
         rows: Sequence[EvalRow] = JoinedRows(parts)
-        if self.context.options.rows == "memory":
+        if self.context.settings.rows == "memory":
             rows = [row for part in parts for row in part]
         config = with_idle(found.told(config, sections), "evaluators", self._idle_evaluators())
         result = EvalResult(

@@ -9,8 +9,7 @@ import attrs
 
 from cbcore.boundary import contained
 from cbcore.names import canonical
-from cbcore.results import EvalResult, EvalRow, Section
-from cbcore.runconfig import RunConfig
+from cbcore.results import EvalResult, EvalRow, RunConfig, Section
 from cbcore.secrets import hide, redact
 
 if TYPE_CHECKING:

@@ -59,15 +59,6 @@ class Shard:
         return int.from_bytes(key[:8], "big") % self.count == self.number - 1
 
 
-def problem_of_shard(text: str) -> str | None:
-    """What is wrong with a shard as it is written, as the end of a sentence; None if nothing is."""
-    try:
-        Shard.read(text)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
 class Sharding:
     """The shard that a run is, while it goes on.
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import attrs
 
-from cbcore.runconfig import RunConfig
+from cbcore.results import RunConfig
 
 _OWNER = re.compile("[0-9a-f]{16}")
 _ENDED = (b"Z", b"X")

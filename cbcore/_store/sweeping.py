@@ -125,9 +125,9 @@ class _Sweep:
             return
         reader: Any = _FromDatabase(self._database)
         names = [EXAMPLES + bytes.fromhex(owner) for owner in places["examples"]]
-        repeated = record.manifest["config"].get("repeats", 1) != 1 or bool(
-            record.manifest["config"].get("extensions")
-        )
+        config = record.manifest["config"]
+        repeats = config.get("settings", {}).get("repeats", 1)
+        repeated = repeats != 1 or bool(config.get("extensions"))
         for system, rows in kept_rows(reader, record).items():
             keys = {key for many in rows.written.all_keys() for key in _split(many)}
             for name in names:

@@ -211,7 +211,7 @@ def raise_if_nothing_worked(result: EvalResult) -> None:
     """
     from cbcore.exceptions import DataError, RunError
 
-    if not result.rows and result.config.get("shard"):
+    if not result.rows and result.config.get("settings", {}).get("shard"):
         return
     if not result.rows:
         lines = [line for section in result.sections.values() for line in section.lines]
@@ -238,7 +238,7 @@ def _raise_if_nothing_scored(result: EvalResult) -> None:
     others = dict.fromkeys(name for row in result.rows for name in row.scores)
     if others and not expected:
         return
-    hint = f"--score-field can choose another: {', '.join(others)}" if others else None
+    hint = f"--score can choose another: {', '.join(others)}" if others else None
     raise NothingScoredError(
         f"not one of {len(result.rows)} rows has a score {score!r}\n{told(result, score)}",
         hint=hint,

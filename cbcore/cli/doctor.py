@@ -28,7 +28,7 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     from cb_testing.inspection import Report, try_plugins
     from cbcore._manage.health import diagnose, environment
     from cbcore.cli._text import echo_json
-    from cbcore.request import DEFAULT_CACHE_DIR
+    from cbcore.settings import DEFAULT_CACHE_DIR
 
     host = settings.host()
     reports = try_plugins(host.plugins)

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from cbcore.cli._options import options
+from cbcore.cli._click_options import setting_flags
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli.runs import cache_option
-from cbcore.request import Invocation
-from cbcore.request._options import options_of
+from cbcore.settings.options import options_of
+from cbcore.settings.run_settings import RunSettings
 
 
 @click.command("merge", short_help="Join the shards of a run.")
@@ -29,7 +29,7 @@ from cbcore.request._options import options_of
     is_flag=True,
     help="Shards from files may name programs, addresses and folders, as your own can.",
 )
-@options([options_of(Invocation)["outputs"]])
+@setting_flags([options_of(RunSettings)["outputs"]])
 @cache_option
 @shared_options
 @pass_settings

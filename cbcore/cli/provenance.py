@@ -11,7 +11,7 @@ from cbcore.cli._text import echo
 from cbcore.cli.runs import cache_option
 
 if TYPE_CHECKING:
-    from cbcore.runconfig import RunConfig
+    from cbcore.results import RunConfig
 
 
 @click.command("provenance", short_help="Show what made a result, and what differs from now.")

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from cbcore.cli._options import options
+from cbcore.cli._click_options import setting_flags
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli.runs import cache_option
-from cbcore.request import Invocation
-from cbcore.request._options import options_of
+from cbcore.settings.options import options_of
+from cbcore.settings.run_settings import RunSettings
 
 
 @click.command("report", short_help="Report a kept run, in any format.")
 @click.argument("run", default="latest")
-@options([options_of(Invocation)["outputs"]])
+@setting_flags([options_of(RunSettings)["outputs"]])
 @cache_option
 @shared_options
 @pass_settings

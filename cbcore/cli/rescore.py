@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from cbcore.cli._options import options
+from cbcore.cli._click_options import setting_flags
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli.runs import cache_option
-from cbcore.request import Invocation
-from cbcore.request._options import options_of
+from cbcore.settings.options import options_of
+from cbcore.settings.run_settings import RunSettings
 
 
 @click.command("rescore", short_help="Score a finished run with other evaluators.")
@@ -26,7 +26,7 @@ from cbcore.request._options import options_of
     metavar="SPEC",
     help="Evaluator to score the stored outputs with. Repeatable.",
 )
-@options([options_of(Invocation)["outputs"]])
+@setting_flags([options_of(RunSettings)["outputs"]])
 @cache_option
 @shared_options
 @pass_settings

@@ -5,38 +5,43 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cbcore.cli._click_options import plugin_flags, setting_flags
 from cbcore.cli._collector import preparing
-from cbcore.cli._options import options
 from cbcore.cli._reports import execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._shorthands import caching, judges, proxies
 from cbcore.cli._text import echo
-from cbcore.request import DEFAULT_CACHE_DIR, Invocation, Request
-from cbcore.request._options import in_order_of_help, options_of
+from cbcore.settings.options import options_of
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
 if TYPE_CHECKING:
+    from cbcore.plugins.catalog import Catalog
     from cbcore.results import EvalResult
 
 
 _ORDER = "cbcore.order_of_systems"
-_GIVING_SYSTEMS = ("systems", "proxies")
+_GIVING_SYSTEMS = ("systems", "proxy")
+_AFTER = "datasets"
+"""Where `--help` shows the flags of plugins: behind the others that name what is run."""
 _READY = "cbcore.ready"
 """Where a command's context has what is called when the run is put together."""
+_ARGUMENTS = "cbcore.arguments"
+"""Where it has the arguments of the command line."""
 
 
 class RunCommand(click.Command):
-    """`cb run` with the flags that plugins bring, as their entry points name them."""
+    """`cb run` with the flags that plugins declare, as their entry points name them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Knowing the flags already imports most of what a run needs.
         ctx.meta[_READY] = ctx.with_resource(preparing())
+        ctx.meta[_ARGUMENTS] = list(args)
         with ExitStack() as unless_parsed:
             unless_parsed.callback(ctx.close)  # which click does only for a context that it made
             left = super().parse_args(ctx, args)
@@ -57,14 +62,22 @@ class RunCommand(click.Command):
         return parser
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        from cbcore.cli._brought import with_brought
-
-        return with_brought(super().get_params(ctx), ctx)
+        params = super().get_params(ctx)
+        added = plugin_flags(ctx, ctx.meta.get(_ARGUMENTS, ()))
+        place = next((i for i, param in enumerate(params) if param.name == _AFTER), -1) + 1
+        return [*params[:place], *added, *params[place:]]
 
 
 @click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
 @click.argument("run_file", required=False, type=click.Path())
-@options(in_order_of_help(Request, Invocation))
+@setting_flags(options_of(RunSettings).values())
+@click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
+)
+@click.option(
+    "--locked", is_flag=True, help="Refuse to run with other plugins than cb-plugins.lock names."
+)
 @shared_options
 @pass_settings
 def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
@@ -87,43 +100,38 @@ def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
     from cbcore._build.lacking import require_offered
-    from cbcore.cli._brought import brought_words
     from cbcore.exceptions import RunStoppedError
-    from cbcore.request._compose import compose
     from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
     begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
-    if flags["locked"]:
+    if flags.pop("locked"):
         from cbcore._manage.lockfile import FILE_NAME, require_locked
 
         require_locked(settings.host().plugins, Path(FILE_NAME))
-    brought = brought_words(settings)
-    said = _merge(settings, run_file, flags, brought)
-    invocation = Invocation(**_of(Invocation, said))
-    _import_modules(invocation.imports)
-    typed = click.get_current_context().meta.get(_ORDER, [])
-    request = _request(settings, invocation, said, brought.values(), typed)
-    if invocation.dry_run:
+    asked = _read_settings(settings, run_file, flags)
+    _import_modules(asked.imports)
+    if asked.dry_run:
         ready()
-        _dry_run(request)
+        _dry_run(asked, settings.host())
         return
-    reporters = (("reporter", output) for output in invocation.outputs)
-    require_offered(settings.host(), [*request.components(), *reporters])
-    outputs = make_outputs(settings, invocation.outputs)
+    reporters = (("reporter", output) for output in asked.outputs)
+    require_offered(settings.host(), [*asked.components(), *reporters])
+    outputs = make_outputs(settings, asked.outputs)
     stop_on_signals()
-    progress = settings.verbosity >= 0
 
     def execute() -> EvalResult:
-        run = compose(request, progress=progress)
+        from cbcore.settings.compose import compose
+
+        run = compose(asked, settings.host())
         ready()
         return run.execute()
 
     try:
         execute_and_report(execute, outputs)
     except RunStoppedError as stopped:
-        if stopped.result is not None and request.cache_dir is not None:
-            resume = _resuming(stopped.result.config["run_id"], str(request.cache_dir))
+        if stopped.result is not None and asked.cache_dir is not None:
+            resume = _resuming(stopped.result.config["run_id"], str(asked.cache_dir))
             stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
 
@@ -153,33 +161,44 @@ def stop_on_signals() -> None:
         die_at_the_second(number)
 
 
-def _merge(
-    settings: Settings, run_file: str | None, flags: dict[str, Any], brought: Mapping[str, str]
-) -> dict[str, Any]:
-    """The run file's settings under the flags that were given, by the names of their fields.
+def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
+    """The settings of the run file, replaced by the flags that were given."""
+    from cbcore._build.extending import by_word, plugin_options
 
-    What says nothing is left out, so that defaults stand where they are declared. `brought` are
-    the words for what plugins bring, with the key that each means.
-    """
-    from_file: dict[str, Any] = {}
+    no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
+    of_plugins = by_word(plugin_options(settings.host().plugins))
+    given: dict[str, Any] = {}
     if run_file is not None:
-        from cbcore.runfile import read_run_file, run_file_options
+        from cbcore.settings.run_file import read_run_file
 
-        known = run_file_options()
         path, folder = _find_run_file(settings, run_file)
-        from_file = {
-            known[key].name if key in known else brought[key]: value
-            for key, value in read_run_file(path, brought=brought, folder=folder).items()
-        }
-    said = [*from_file.items(), *flags.items()]
-    return {name: value for name, value in said if not _is_empty(value)}
+        for name, value in read_run_file(path, plugin_keys=of_plugins, folder=folder).items():
+            given[of_plugins[name].key if name in of_plugins else name] = value
+    given |= {name: value for name, value in flags.items() if value not in (None, (), [])}
+    typed = click.get_current_context().meta.get(_ORDER, [])
+    written = [name for name in given if name in _GIVING_SYSTEMS and name not in typed]
+    keys = {option.key for option in of_plugins.values()}
+    run_id, argv = settings._resumed or (None, sys.argv[1:])
+    asked = RunSettings(
+        **{"cache_dir": DEFAULT_CACHE_DIR}
+        | {name: value for name, value in given.items() if name not in keys},
+        plugin_options={name: value for name, value in given.items() if name in keys},
+        progress=settings.verbosity >= 0,
+        dry_run=dry_run,
+        run_id=run_id,
+        argv=argv,
+    )
+    if no_cache:
+        asked.cache_dir = None
+    asked.order = [*(name for name in written for _ in getattr(asked, name)), *typed]
+    return asked
 
 
 def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
     """The run file of a path, or of a name that a plugin offers; then the folder of its paths."""
     from cbcore.exceptions import PluginContractError, UnknownComponentError, UsageError
     from cbcore.names import is_valid
-    from cbcore.runfile import RunFile
+    from cbcore.settings.run_file import RunFile
 
     path = Path(run_file)
     if path.suffix or path.exists() or not is_valid(run_file):
@@ -197,14 +216,6 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
     return offered.path, Path()
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or value in ((), [])
-
-
-def _of(declaring: type, said: dict[str, Any]) -> dict[str, Any]:
-    return {name: said[name] for name in options_of(declaring) if name in said}
-
-
 def _import_modules(modules: Sequence[str]) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.usercode import import_module
@@ -216,51 +227,18 @@ def _import_modules(modules: Sequence[str]) -> None:
             raise UsageError(f"--import {name}: {error}") from error
 
 
-def _request(
-    settings: Settings,
-    invocation: Invocation,
-    said: dict[str, Any],
-    brought: Iterable[str],
-    typed: Sequence[str],
-) -> Request:
-    """The request that was spelled out, with what short forms and the command line add.
-
-    `brought` are the keys that plugins bring, `typed` the flags that gave systems, in order.
-    """
-    of_plugins = {key: said[key] for key in brought if key in said}
-    written = [name for name in said if name in _GIVING_SYSTEMS and name not in typed]
-    said = _of(Request, said)
-    judging, judge_metrics = judges(invocation)
-    noting, cost_metrics = caching(invocation)
-    cache_dir = None if invocation.no_cache else said.get("cache_dir", DEFAULT_CACHE_DIR)
-    given = {"systems": said.get("systems", ()), "proxies": proxies(settings, invocation)}
-    order = [*(name for name in written for _ in given[name]), *typed]
-    waiting = {name: iter(values) for name, values in given.items()}
-    added = {"systems": [next(waiting[name]) for name in order], "cache_dir": cache_dir}
-    run_id, argv = settings._resumed or (None, sys.argv[1:])
-    return Request(
-        **{**said, **added},
-        settings=of_plugins,
-        added_evaluators=[*judging, *noting],
-        added_metrics=[*judge_metrics, *cost_metrics],
-        host=settings.host(),
-        run_id=run_id,
-        argv=argv,
-    )
-
-
 def _warn(message: str) -> None:
     from cbcore.secrets import redact
 
     echo(redact(message), err=True)
 
 
-def _dry_run(request: Request) -> None:
+def _dry_run(asked: RunSettings, host: Catalog) -> None:
     from cbcore._run.plan import plan
     from cbcore.cli._text import echo_columns
-    from cbcore.request._compose import compose
+    from cbcore.settings.compose import compose
 
-    planned = plan(compose(request, warn=_warn, dry_run=True))
+    planned = plan(compose(asked, host, warn=_warn))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [

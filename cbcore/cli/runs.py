@@ -10,7 +10,7 @@ import click
 
 from cbcore.cli._settings import shared_options
 from cbcore.cli._text import echo
-from cbcore.request import DEFAULT_CACHE_DIR
+from cbcore.settings import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def _echo_runs(table: Sequence[Sequence[str]]) -> None:
 def _part(run: KeptRun) -> str:
     """Which part of a run it is, for a run that is one; and that another one's was scored anew."""
     config = run.record.manifest["config"]
-    shard, origin = config.get("shard"), config.get("rescored_from")
+    shard, origin = config.get("settings", {}).get("shard"), config.get("rescored_from")
     return (f", shard {shard}" if shard else "") + (", rescored" if origin else "")
 
 
@@ -181,15 +181,16 @@ def _told(run: KeptRun) -> dict[str, Any]:
             "commit": manifest["git_commit"] or "–",
             "machine": f"{manifest['host']['platform']}, Python {manifest['host']['python']}",
         }
-    if (seed := config.get("seed")) is not None:
+    settings = config.get("settings", {})
+    if (seed := settings.get("seed")) is not None:
         lines["seed"] = seed
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
-    if shard := config.get("shard"):
+    if shard := settings.get("shard"):
         lines["shard"] = f"{shard} of what was asked for ({config['sharding'].get('of')})"
     if shards := config.get("merged_from"):
         lines["merged"] = f"from {', '.join(shards)}"
-    if config.get("no_examples"):
+    if settings.get("no_examples"):
         lines["texts"] = "not kept: --no-examples"
     for system, score in summary["scores"].items():
         lines[f"score {len([k for k in lines if k.startswith('score')]) + 1}"] = (

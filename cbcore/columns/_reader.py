@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from cbcore.columns._paths import SYSTEM, ColumnPath, NoSuchError, Side, shown
 from cbcore.components import describe_exception
 from cbcore.exceptions import ColumnError, MissingScoreError
+from cbcore.introspection import function_name
 from cbcore.names import near_matches
 from cbcore.usercode import import_attribute
 
@@ -194,9 +195,3 @@ def resolved(field: str, column: Any) -> Column:
         )
     found: Column = column
     return found
-
-
-def function_name(function: Callable[..., Any]) -> str:
-    """`module:name` of a function, as results record it."""
-    module = getattr(function, "__module__", None) or type(function).__module__
-    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"

@@ -37,10 +37,9 @@ from cbcore.merging._shards import (
 )
 from cbcore.merging._tables import Tables, tables_of
 from cbcore.plugins.catalog import Catalog, default_catalog
-from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
+from cbcore.results import NO_TEXTS, EvalResult, EvalRow, RunConfig, Texts
 from cbcore.results._document import document_of
 from cbcore.results._idle import with_idle
-from cbcore.runconfig import RunConfig
 
 __all__ = ("merge",)
 
@@ -133,7 +132,7 @@ class _Joining:
                     store.write_run(database, record, document_of(result))
         finally:
             store.close()
-        if not self._config.get("no_examples"):
+        if not self._config["settings"].get("no_examples"):
             result.texts = KeptTexts(reader, parts, record.manifest["places"])
         return result
 
@@ -247,7 +246,7 @@ class _Joining:
         found, problems = tables.found, list(tables.problems)
         if self._lacking:
             problems.append(self._config["state_reason"])
-        if self._config.get("no_examples"):
+        if self._config["settings"].get("no_examples"):
             problems.append(_NUMBERS_ONLY)
         return EvalResult(
             rows=rows,
@@ -277,17 +276,20 @@ def _texts_by_row(result: EvalResult) -> dict[tuple[str, int], Texts]:
 def _joined_config(shards: Sequence[GivenShard], lacking: Sequence[str]) -> RunConfig:
     """What the joined run says of itself: what all shards say, and whose parts it has."""
     config: dict[str, Any] = dict(shards[0].config)
-    for key in MAY_DIFFER & config.keys():
-        if any(cast(Any, given.config).get(key) != config[key] for given in shards):
-            config[key] = None
+    of_shards = [given.config.get("settings", {}) for given in shards]
+    settings = dict(of_shards[0])
+    for key in MAY_DIFFER & settings.keys():
+        if any(others.get(key) != settings[key] for others in of_shards):
+            settings[key] = None
+    settings["shard"] = None
+    settings["no_examples"] = any(others.get("no_examples") for others in of_shards)
+    config["settings"] = settings
     config["executors"] = _each_once(r for g in shards for r in g.config.get("executors") or ())
-    config["no_examples"] = any(given.config.get("no_examples") for given in shards)
     for key in ("sharding", "state_reason", "rescored_from"):
         config.pop(key, None)
     config |= {
         "run_id": time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex(),
         "started": now(),
-        "shard": None,
         "merged_from": list(dict.fromkeys(given.run_id for given in shards)),
         "state": "interrupted" if lacking else "finished",
     }

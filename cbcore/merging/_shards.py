@@ -14,8 +14,7 @@ from cbcore._run.sharding import POSITION, SOURCE, Shard
 from cbcore._store.reading import Reader, kept_rows
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.kept import KeptRun, exported_run, find_kept, is_exported, kept_runs
-from cbcore.results import EvalResult, EvalRow
-from cbcore.runconfig import RunConfig
+from cbcore.results import EvalResult, EvalRow, RunConfig
 
 _MOST_NAMED = 5
 
@@ -135,7 +134,7 @@ def with_siblings(given: GivenShard, cache_dir: str | Path) -> list[GivenShard]:
     for run in kept_runs(cache_dir):
         config = run.record.manifest["config"]
         same = (config.get("sharding") or {}).get("of") == given.told.get("of")
-        if same and config.get("shard"):
+        if same and config.get("settings", {}).get("shard"):
             one = _given(run.run_id, config, kept=run)
             known = found.get(one.shard.number)
             is_better = known is None or (known.state != "finished" and one.state == "finished")
@@ -161,7 +160,7 @@ def _found(text: str, cache_dir: str | Path) -> GivenShard:
 
 
 def _given(text: str, config: RunConfig, **source: Any) -> GivenShard:
-    written = config.get("shard")
+    written = config.get("settings", {}).get("shard")
     if not isinstance(written, str) or not isinstance(config.get("sharding"), dict):
         raise UsageError(
             f"{text} is no shard: it was run without --shard",

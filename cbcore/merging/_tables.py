@@ -16,11 +16,10 @@ from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.extensions import Contribution, Setup
 from cbcore.plugins.catalog import Catalog
-from cbcore.request import Request
-from cbcore.results import EvalRow, Section, sum_up
+from cbcore.results import EvalRow, RunConfig, Section, sum_up
 from cbcore.results._summary import SummedUp
-from cbcore.runconfig import RunConfig
 from cbcore.secrets import hide
+from cbcore.settings import RunSettings
 from cbcore.trust import Stranger
 
 _HINT = "with --trust the shards may name what only their user could"
@@ -87,12 +86,13 @@ def _setup(
     config: RunConfig, sharding: Mapping[str, Any], host: Catalog, stranger: Stranger | None
 ) -> Setup:
     """As when the run was composed, but that a stranger's files run no code."""
-    seed = config.get("seed")
-    request = Request(
+    before = config.get("settings", {})
+    seed = before.get("seed")
+    settings = RunSettings(
         evaluators=sharding.get("asked"),
-        repeats=config.get("repeats", 1),
+        repeats=before.get("repeats", 1),
         seed=seed,
-        host=host,
+        dry_run=stranger is not None,
     )
     builder = Builder(host, offered={} if seed is None else {"seed": seed})
-    return Setup(builder, request, [], stranger is not None, stranger)
+    return Setup(builder, settings, [], stranger)

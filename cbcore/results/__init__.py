@@ -12,6 +12,7 @@ import attrs
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plain import json_safe
+from cbcore.results._config import RunConfig
 from cbcore.results._dataclasses import WhenAsked
 from cbcore.results._examples import (
     NO_TEXTS,
@@ -24,7 +25,6 @@ from cbcore.results._examples import (
 from cbcore.results._flat_rows import FlatColumns
 from cbcore.results._sections import Section
 from cbcore.results._summary import Estimates, Summary, sum_up
-from cbcore.runconfig import RunConfig
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = (
     "Example",
     "FlatColumns",
     "RowsBySystem",
+    "RunConfig",
     "Scored",
     "SearchableTexts",
     "Section",

@@ -6,11 +6,12 @@ import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 from cbcore.exceptions import ResultError
 from cbcore.plain._values import MAX_DEPTH
-from cbcore.runconfig import RunConfig
+from cbcore.results._config import RunConfig
 
 __all__ = ()
 
@@ -82,6 +83,25 @@ def check_config(config: Any) -> None:
         if typing.get_origin(kind) is Sequence:
             for record in config.get(key) or ():
                 check_record(record)
+    check_settings(config.get("settings") or {})
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise `ResultError` unless each setting has a value that a run could have been given."""
+    from cbcore.settings.options import options_of
+    from cbcore.settings.run_settings import RunSettings
+
+    declared = options_of(RunSettings)
+    for name, value in settings.items():
+        if name not in declared or value is None:
+            continue
+        try:
+            declared[name].convert(value)
+            is_usable = isinstance(value, bool) or not isinstance(value, Real) or is_number(value)
+        except ValueError:
+            is_usable = False
+        if not is_usable:
+            raise ResultError(f"{name!r} of this result cannot be {value!r:.80}")
 
 
 def check_record(record: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
-from cbcore.runconfig import RunConfig
+from cbcore.results._config import RunConfig
 
 
 def with_idle(config: RunConfig, kind: str, idle: Collection[str]) -> RunConfig:

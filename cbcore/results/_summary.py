@@ -18,8 +18,8 @@ from cbcore.stats._estimates import FEW_CLUSTERS, FEWEST_UNITS
 
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
+    from cbcore.results._config import RunConfig
     from cbcore.results.verdicts import Verdict
-    from cbcore.runconfig import RunConfig
 
 __all__ = ("sum_up",)
 
@@ -71,8 +71,8 @@ def sum_up(
     found.estimates = {system: {} for system in rows_by_system}
     several = len(rows_by_system) > 1
     units = _LazyUnits(rows_by_system, keyed=several)
-    known = config or {}
-    threshold = float(known.get("threshold", THRESHOLD))
+    known: RunConfig = config or {}
+    threshold = float(known.get("settings", {}).get("threshold", THRESHOLD))
     rows = (row for of_system in rows_by_system.values() for row in of_system)
     if score_field is not None and (
         several or not any(row.scores.get(score_field, 0.0) >= threshold for row in rows)

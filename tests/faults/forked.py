@@ -28,7 +28,7 @@ IMPORTED += [
     "cb_reporters.text",
     "cbcore.cli._reports",
     "cbcore.cli.run",
-    "cbcore.request._compose",
+    "cbcore.settings.compose",
 ]
 """What a run would import anyway, so that it need not each time."""
 

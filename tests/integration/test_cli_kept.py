@@ -275,7 +275,7 @@ def test_without_examples_nothing_of_the_data_is_on_the_disk(place):
     assert "texts not kept" in " ".join(shown.split())
     assert ok(place, "report") == shown
     saved = json.loads(ok(place, "report", "-o", "json"))
-    assert saved["config"]["no_examples"] is True
+    assert saved["config"]["settings"]["no_examples"] is True
     assert {row["response"] for row in saved["rows"]} == {None}
     assert all(row["scores"]["f1"] == 1.0 for row in saved["rows"])
 

@@ -13,7 +13,8 @@ from tests.fake_distributions import Workplace, write_distribution, write_hooks
 EVERYTHING = '''
 import click
 from cbcore import Component
-from cbcore.extensions import INTEGER, Contribution, Option
+from cbcore.extensions import Contribution
+from cbcore.settings import Option
 from cbcore.kinds import Kind
 
 class Letters:
@@ -89,7 +90,7 @@ class Opera:
     def set_up(self, setup):
         return Contribution()
 
-ARIAS = Option(kind=INTEGER, help="How many arias.")
+ARIAS = Option(type=int, help="How many arias.")
 MOVEMENT = Kind(name="movement", offer="movements", target="It is a movement.")
 
 @click.command()

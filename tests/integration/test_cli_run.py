@@ -260,7 +260,7 @@ def test_a_run_file_gives_the_same_and_flags_override_it(cb, data, tmp_path):
         f"datasets: [{data}]\nmax_examples: 5\nthreshold: 0.5\noutput: json\n"
     )
     result = result_of(cb("run", "bench.yaml"))
-    assert (len(result["rows"]), result["config"]["threshold"]) == (10, 0.5)
+    assert (len(result["rows"]), result["config"]["settings"]["threshold"]) == (10, 0.5)
     result = result_of(cb("run", "bench.yaml", "-n", "1", "-s", "py:mine:Echo"))
     assert len(result["rows"]) == 1
 
@@ -276,7 +276,10 @@ def test_fields_that_count_are_named_by_flag_and_by_run_file_alike(cb, data, tmp
         ("bench.yaml", "--text-field", "question"),
     ):
         result = json.loads(cb(*run, *given).stdout)
-        seen[given] = (result["config"]["text_fields"], result["rows"][0]["input_tokens"])
+        seen[given] = (
+            result["config"]["settings"]["text_fields"],
+            result["rows"][0]["input_tokens"],
+        )
     both, from_file, question = seen.values()
     assert both == from_file
     assert both[0] == ["context", "question"]
@@ -296,7 +299,7 @@ def test_a_run_file_stops_at_the_first_error_and_a_result_says_its_limits(cb, tm
     assert process.returncode == 4
     result = json.loads(process.stdout)
     assert len(result["rows"]) == 8
-    config = result["config"]
+    config = result["config"]["settings"]
     assert (config["fail_fast"], config["timeout_s"], config["max_errors"]) == (True, 20.0, 0.5)
     assert (config["budget_tokens"], config["budget_usd"]) == (100000, None)
 

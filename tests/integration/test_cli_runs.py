@@ -246,8 +246,8 @@ def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
     (system,) = config["systems"]
     assert (system["component"], system["params"]["api_key"]) == ("py:mine:Keyed", "***")
     assert config["evaluators"][0]["params"] == {"unit": 2.0}
-    assert (config["cbcore"], config["seed"]) == (cbcore.__version__, 7)
-    assert (config["max_examples"], config["repeats"]) == (8, 1)
+    assert (config["cbcore"], config["settings"]["seed"]) == (cbcore.__version__, 7)
+    assert (config["settings"]["max_examples"], config["settings"]["repeats"]) == (8, 1)
     assert set(manifest["plugins"]) >= {"cb-metrics", "cb-answerquality"}
     assert manifest["plugins"]["cb-metrics"] == config["metrics"][0]["version"]
     assert manifest["host"]["name"] == socket.gethostname()
@@ -400,7 +400,7 @@ def test_an_unfinished_run_is_continued_without_typing_it_again(place, number, c
     assert (after["run_id"], after["state"]) == (before["run_id"], "finished")
     assert after["rows"]["total"] == 10
     result = json.loads((place.folder / "out.json").read_text())
-    assert result["config"]["threshold"] == 0.4
+    assert result["config"]["settings"]["threshold"] == 0.4
     expected = json.loads(whole.stdout)["rows"]
     assert measured(result["rows"]) == measured(expected)
     assert {row["example_id"] for row in result["rows"] if row["recalled"]} == set(done)
@@ -613,8 +613,9 @@ def test_data_that_is_gone_is_taken_from_the_store(place, data, asked):
     told, without = rescored()
     assert "the examples are taken from the store: there is no data file 'data.jsonl'" in told
     assert take_calls(place) == []
-    told_apart = {"run_id", "started", "fields"}
+    told_apart = {"run_id", "started"}
     for one in (with_data, without):
+        del one["config"]["settings"]["fields"]
         one["config"] = {k: v for k, v in one["config"].items() if k not in told_apart}
         one["rows"] = [{**row, "metadata": {}} for row in one["rows"]]
     assert without["rows"] == with_data["rows"]

@@ -11,9 +11,9 @@ import pytest
 from cbcore import evaluate
 from cbcore.columns import mapped
 from cbcore.exceptions import ConfigError, UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
-from cbcore.runfile import read_run_file
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
+from cbcore.settings.run_file import read_run_file
 from tests.forkserver import run_cb
 
 DATA = [
@@ -131,7 +131,7 @@ def test_an_evaluator_that_was_wired_passes_over_outputs_it_cannot_score(tmp_pat
 def test_a_mapping_without_effect_is_told():
     """The evaluator never looked at the field: most likely its name is another."""
     evaluator = mapped(Counting(), response_column="gold", answer_column="gold", gld_column="gold")
-    request = Request(systems=[Silent("a")], datasets=[DATA], evaluators=[evaluator])
+    request = RunSettings(systems=[Silent("a")], datasets=[DATA], evaluators=[evaluator])
     warnings = []
     compose(request, warn=warnings.append).execute()
     assert warnings == ["counting never looked at 'gld': gld_column had no effect"]

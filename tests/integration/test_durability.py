@@ -26,8 +26,8 @@ from cbcore._store.database import FILE_NAME, SCHEMA_VERSION
 from cbcore._store.outputs import payload_of
 from cbcore._store.store import Store
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.stores import OWNER, get, key_of, put, values_in
 
 BENCH = '''
@@ -888,7 +888,9 @@ def test_what_cannot_be_stored_is_told_before_the_first_call(tmp_path):
         def score(self, original, processed):
             return {"typed": 1.0}
 
-    request = Request(systems=[Typed()], datasets=[DATA], evaluators=[Typed()], cache_dir=tmp_path)
+    request = RunSettings(
+        systems=[Typed()], datasets=[DATA], evaluators=[Typed()], cache_dir=tmp_path
+    )
     result = compose(request, warn=told.append).execute()
     assert [row.error for row in result.rows] == [None] * len(DATA)
     assert len(told) == 1

@@ -421,7 +421,7 @@ def test_two_systems_with_one_name_are_refused():
         ({"dataset": 5}, "has no __iter__"),
         ({"metrics": [MeanScore(score_field="f2")]}, "no evaluator .* emits a score called 'f2'"),
         ({"score_field": "nope"}, "no evaluator .* emits a score called 'nope'"),
-        ({"on_error": "ignore"}, "on_error is 'continue' or 'raise'"),
+        ({"on_error": "ignore"}, "on_error must be 'continue' or 'raise'"),
     ],
 )
 def test_misuse_is_refused_before_anything_runs(arguments, message):

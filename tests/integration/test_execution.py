@@ -19,8 +19,8 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
 from cbcore.exceptions import RunInterruptedError, RunStoppedError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.fake_distributions import write_hooks
 
 
@@ -201,8 +201,13 @@ def test_a_second_interrupt_ends_the_process_at_once(workplace):
         (("--max-errors", "50%", "-n", "6"), 0, 6, ""),
         (("--max-errors", "3"), 0, 6, ""),
         (("--fail-fast",), 4, 2, "failed on example 1: ValueError: odd"),
-        (("--max-errors", "few"), 2, 0, "'few' is neither a number of rows nor a share"),
-        (("--max-errors", "-1"), 2, 0, "'-1' is neither a number of rows nor a share"),
+        (
+            ("--max-errors", "few"),
+            2,
+            0,
+            "must be a number of rows, or a share such as 5%, not 'few'",
+        ),
+        (("--max-errors", "-1"), 2, 0, "must be a number of rows, or a share such as 5%, not '-1'"),
     ],
 )
 def test_too_many_errors_end_the_run(workplace, limit, code, rows, message):
@@ -484,7 +489,7 @@ class Watching:
 
 
 def observed(system, *plugins, n=6, cache_dir=None, **options):
-    request = Request(
+    request = RunSettings(
         systems=[system],
         datasets=[examples(n)],
         evaluators=[AnswerQuality()],
@@ -503,7 +508,7 @@ def test_observers_are_called_once_each_and_in_order(tmp_path, max_workers):
     """Started, every row, finished; the same when rows come from the store."""
     for _ in range(2):
         watching = Watching()
-        result = observed(Answers(), watching, max_workers=max_workers, cache_dir=tmp_path)
+        result = observed(Answers(), watching, concurrency=max_workers, cache_dir=tmp_path)
         run_id = result.config["run_id"]
         started, *rows, finished = watching.calls
         assert started == ("started", run_id, ["answers"], 6)
@@ -535,7 +540,7 @@ def test_observers_see_the_end_however_it_comes(error, options, state, max_worke
     """One start, the finished rows, one end with the state."""
     watching = Watching()
     with pytest.raises(RunStoppedError) as caught:
-        observed(StopsAt(4, error), watching, max_workers=max_workers, **options)
+        observed(StopsAt(4, error), watching, concurrency=max_workers, **options)
     result = caught.value.result
     started, *rows, finished = watching.calls
     assert started[0] == "started"

@@ -14,10 +14,10 @@ from cbcore import evaluate
 from cbcore.builtin.processes import Processes
 from cbcore.columns import mapped
 from cbcore.exceptions import RunStoppedError, UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
 from cbcore.results import Scored
 from cbcore.secrets import Secret
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.inline_executor import Inline
 
 MEASURED = ("stage_s", "waited_s")
@@ -472,7 +472,7 @@ def test_a_mapping_that_no_worker_looked_at_is_told(executor):
     """And one that they did look at is not, as without workers."""
     evaluators = [mapped(Sized(), answer_column="context", gld_column="question")]
     asked = {"systems": [FakeSystem()], "datasets": [examples(9)], "evaluators": evaluators}
-    request = Request(**asked, metrics=[], executor=executor)
+    request = RunSettings(**asked, metrics=[], executor=executor)
     warnings = []
     result = compose(request, warn=warnings.append).execute()
     assert [row.scores for row in result.rows] == [{"size": 2.0}] * 9

@@ -18,10 +18,11 @@ from tests.fake_distributions import write_distribution
 PROMPTFOO = '''
 import json
 
-from cbcore.extensions import INTEGER, Contribution, Option, Scorer, Source
+from cbcore.extensions import Contribution, Scorer, Source
 from cbcore.results import Section
+from cbcore.settings import Option
 
-MOST = Option(name="most", kind=INTEGER, metavar="N", help="Tests of each file.", least=1)
+MOST = Option(name="most", type=int, metavar="N", help="Tests of each file.", at_least=1)
 
 
 class Contains:
@@ -107,7 +108,7 @@ def test_the_flag_contributes_data_its_main_score_and_a_section(place: Workplace
     assert line["scores"][0]["values"]["echo"] == {"value": 0.5, "stderr": None, "n": 2}
     config = result["config"]
     assert (config["score_field"], config["extensions"]) == ("pass", ["promptfoo"])
-    assert config["promptfoos"] == ["tests.json"]
+    assert config["settings"]["promptfoo"] == ["tests.json"]
     assert "a remark of promptfoo" in result["problems"]
 
 
@@ -123,7 +124,7 @@ def test_every_report_shows_the_section(place: Workplace, reporter: str) -> None
 def test_an_option_goes_to_the_extension_of_its_plugin(place: Workplace) -> None:
     """Read and checked as it is declared, and recorded."""
     result = result_of(place, *ECHO, "--promptfoo", "tests.json", "--promptfoo-most", "1")
-    assert (len(result["rows"]), result["config"]["most"]) == (1, 1)
+    assert (len(result["rows"]), result["config"]["settings"]["promptfoo_most"]) == (1, 1)
 
 
 @pytest.mark.parametrize("key", ["promptfoo", "promptfoos"])
@@ -277,7 +278,7 @@ def test_an_option_cannot_take_the_place_of_a_setting_of_the_run(place: Workplac
     source = source.replace("self.most = files, most", "self.most = files, threshold")
     (place.site / "cb_promptfoo.py").write_text(source, encoding="utf-8")
     config = result_of(place, *ECHO, "--promptfoo", "tests.json", "--promptfoo-most", "2")["config"]
-    assert config["threshold"] == 0.7
+    assert config["settings"]["threshold"] == 0.7
     assert config["extension_plugins"][0]["params"]["threshold"] == 2
 
 
@@ -366,7 +367,7 @@ def test_an_extension_builds_components_of_a_kind_of_its_own(library: Workplace)
     assert [row["dataset"] for row in result["rows"]] == ["grimm"]
     (record,) = result["config"]["riddle-book_plugins"]
     assert (record["component"], record["plugin"]) == ("grimm", "cb-grimm")
-    assert (result["config"]["riddles"], len(result["rows"])) == (["grimm:most=1"], 1)
+    assert (result["config"]["settings"]["riddle"], len(result["rows"])) == (["grimm:most=1"], 1)
 
 
 def test_what_a_kind_refuses_is_the_fault_of_who_offers_it(library: Workplace) -> None:
@@ -470,7 +471,7 @@ class Canned:
         self.texts = texts
 
     def set_up(self, setup):
-        assert setup.max_workers in (None, 2)
+        assert setup.settings.concurrency in (None, 2)
         made = [setup.build("system", Answer(text)) for text in self.texts]
         return Contribution(systems=made, main_score="exact_match")
 '''

@@ -89,8 +89,8 @@ def test_from_python():
         [Echo()], ROWS, fields={**FIELDS, "context": lambda row: row["Body Text"]}, progress=False
     )
     assert [row.scores["f1"] for row in result.rows] == [1.0, 1.0]
-    assert result.config["fields"]["question"] == "ask"
-    assert result.config["fields"]["context"].startswith("py:")
+    assert result.config["settings"]["fields"]["question"] == "ask"
+    assert result.config["settings"]["fields"]["context"].startswith("py:")
 
 
 def test_unmapped_data_is_refused_once_with_a_proposal_that_works(place):
@@ -115,7 +115,7 @@ def test_a_field_that_is_none_is_refused(place):
     """With what to write."""
     done = run(place, "-d", "data.jsonl", "--field", "context")
     assert done.returncode == 2
-    assert "'context' is not FIELD=COLUMN" in done.stderr
+    assert "--field must be FIELD=COLUMN, such as context=passage, not 'context'" in done.stderr
 
 
 @pytest.mark.parametrize("said", [("--unique-ids",), ()])

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cbcore.exceptions import RunStoppedError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from cbcore.spending import spent
 from cbcore.workers import Reply
 from tests.inline_executor import InlineCrew
@@ -92,7 +92,7 @@ def run(system, judges, losses, n, usd, **more):
     CALLED.clear()
     JUDGED.clear()
     data = [{"id": i, "context": "c", "question": "q"} for i in range(n)]
-    request = Request(
+    request = RunSettings(
         systems=[system],
         datasets=[data],
         evaluators=judges,

@@ -12,8 +12,8 @@ from cbcore.exceptions import UsageError
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.fake_distributions import SYSTEM, Workplace, write_distribution
 
 EVALUATOR = """
@@ -80,8 +80,8 @@ def host_of(site: Path, *first_party: str) -> Catalog:
 
 
 def chosen(host: Catalog, *datasets: Any, warn: Any = None, **asked: Any) -> str:
-    request = Request(systems=[Says()], datasets=list(datasets), host=host, **asked)
-    field: str = compose(request, warn=warn or (lambda text: None)).config["score_field"]
+    request = RunSettings(systems=[Says()], datasets=list(datasets), **asked)
+    field: str = compose(request, host, warn=warn or (lambda text: None)).config["score_field"]
     return field
 
 
@@ -131,8 +131,8 @@ def test_a_score_name_belongs_to_who_declares_it(site):
     """One that emits `f1` without saying so is not taken for it, though it comes first."""
     install(site, "aardvark", ("*",), score="f1", declared=False)
     host = host_of(site, "cb-answerquality")
-    request = Request(systems=[Says()], datasets=[Data()], metrics=[], host=host)
-    rows = compose(request).execute().rows
+    request = RunSettings(systems=[Says()], datasets=[Data()], metrics=[])
+    rows = compose(request, host).execute().rows
     assert [row.scores["f1"] for row in rows] == [1.0, 0.0]
     assert [row.scores["aardvark.f1"] for row in rows] == [0.25, 0.25]
 
@@ -143,7 +143,7 @@ def test_two_that_declare_the_same_main_score_are_an_error(site):
     host = host_of(site, "cb-answerquality")
     with pytest.raises(UsageError, match="'f1' is emitted by aardvark and answer_quality"):
         chosen(host, Data())
-    assert chosen(host, Data(), score_field="exact_match") == "exact_match"
+    assert chosen(host, Data(), score="exact_match") == "exact_match"
     assert chosen(host, Data(), evaluators=["answer_quality"]) == "f1"
 
 
@@ -158,7 +158,7 @@ def test_a_dataset_names_its_main_score(site):
     assert chosen(host, data) == "own"
     assert chosen(host, data, Data(name="other", tasks=("qa",), main_score="own")) == "own"
     assert chosen(host, data, Data(name="other", tasks=("qa",))) == "f1"
-    assert chosen(host, data, score_field="recall") == "recall"
+    assert chosen(host, data, score="recall") == "recall"
     assert chosen(host, data, evaluators=["answer_quality", "own"]) == "f1"
 
 
@@ -238,8 +238,8 @@ def test_the_only_evaluator_there_is_says_what_quality_means(site):
     host = host_of(site)
     with pytest.raises(UsageError, match="2 installed evaluators apply, and none emits f1") as e:
         chosen(host, Data(tasks=("qa",)))
-    assert "--score-field, with one of beaver, coyote" in (e.value.hint or "")
-    assert chosen(host, Data(tasks=("qa",)), score_field="coyote") == "coyote"
+    assert "--score, with one of beaver, coyote" in (e.value.hint or "")
+    assert chosen(host, Data(tasks=("qa",)), score="coyote") == "coyote"
     assert chosen(host, Data(tasks=("qa",)), evaluators=["coyote", "beaver"]) == "coyote"
 
 

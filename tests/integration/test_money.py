@@ -13,8 +13,8 @@ from cb_llm_judge import LLMJudge
 from cb_openai.testing import FaultServer
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from cbcore.spending import metered, spent
 
 DATA = [{"id": i, "context": "c", "question": "q", "answer": "a"} for i in range(6)]
@@ -162,14 +162,17 @@ def test_nobody_listens_outside_of_scoring():
 
 def test_a_price_file_reaches_every_model(tmp_path):
     """`--prices` goes before the tables of plugins, for systems and judges."""
-    from cbcore.request import Request
-    from cbcore.request._compose import compose
+    from cbcore.settings import RunSettings
+    from cbcore.settings.compose import compose
 
     file = tmp_path / "prices.json"
     file.write_text(json.dumps({"gpt-4o": {"input": 1000, "output": 0}}), encoding="utf-8")
     spec = "http://localhost:9,model=gpt-4o,max_tokens=1,api_key_env=none"
-    request = Request(
-        systems=[f"openai:{spec}"], datasets=[DATA], evaluators=[f"llm_judge:{spec}"], prices=file
+    request = RunSettings(
+        systems=[f"openai:{spec}"],
+        datasets=[DATA],
+        evaluators=[f"llm_judge:{spec}"],
+        plugin_options={"prices": file},
     )
     composed = compose(request)
     (system,) = composed.systems
@@ -235,7 +238,7 @@ def test_systems_at_the_same_time_spend_what_they_say_and_no_more(
     systems = [Endpoint(name, n, tells=tells) for name, n in zip("ab", pauses, strict=True)]
     judges = [] if judge is None else [judge]
     asked = {"systems": systems, "datasets": [DATA], "evaluators": judges, "metrics": []}
-    request = Request(**asked, repeats=repeats, budget_usd=usd, **{turns: True})
+    request = RunSettings(**asked, repeats=repeats, budget_usd=usd, **{turns: True})
     running = compose(request, warn=lambda message: None)
     try:
         rows = running.execute().rows

@@ -126,7 +126,7 @@ def test_a_run_file_that_was_not_named_is_pointed_at(place):
 OFFERED = """
 from pathlib import Path
 
-from cbcore.runfile import RunFile
+from cbcore.settings.run_file import RunFile
 
 QUICK = RunFile(Path(__file__).with_name("quick.yaml"), help="One row.")
 BROKEN = "quick.yaml"

@@ -327,9 +327,9 @@ def test_a_plugin_that_cannot_be_looked_at_tells_no_variable(place):
 
 
 ASKING = textwrap.dedent('''
-    from cbcore.extensions import TEXT, Option
+    from cbcore.settings import Option
 
-    TOKEN = Option(name="token", kind=TEXT, metavar="TOKEN", help="The token.")
+    TOKEN = Option(name="token", metavar="TOKEN", help="The token.")
 
     class Asking:
         """Asks with a token."""

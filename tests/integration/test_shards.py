@@ -198,7 +198,7 @@ def test_a_history_goes_to_one_shard(tmp_path):
     assert numbers(result) == numbers(whole)
     shards_of = {}
     for run in kept_runs(tmp_path / "store"):
-        if shard := run.record.manifest["config"]["shard"]:
+        if shard := run.record.manifest["config"]["settings"]["shard"]:
             for row in run.rows():
                 shards_of.setdefault(row.metadata["cluster"], set()).add(shard)
     assert len(shards_of) > 1
@@ -559,7 +559,7 @@ def test_a_run_of_the_same_id_is_not_taken_for_the_file_s(tmp_path):
     files = files_of_shards(tmp_path)
     other = Store(tmp_path / "here")
     run = find_kept("latest", tmp_path / "machine 1")
-    run.record.manifest["config"]["shard"] = "2/2"
+    run.record.manifest["config"]["settings"]["shard"] = "2/2"
     other.save_run(run.record)
     other.close()
     with pytest.raises(ResultError, match="has another state"):
@@ -685,7 +685,7 @@ def test_where_a_file_lies_does_not_move_what_cannot_be_read_of_it(tmp_path):
         {"sharding": {"of": "x", "data": [{"source": "0"}]}},
         {"sharding": {"of": "x", "failures": []}},
         {"systems": None},
-        {"shard": "one"},
+        {"settings": {"shard": "one"}},
     ],
     ids=str,
 )

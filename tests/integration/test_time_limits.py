@@ -381,7 +381,7 @@ def test_a_second_signal_ends_the_process_although_the_interpreter_is_held(workp
     """Which keeps the first from being handled."""
     workplace.write("holds.py", HOLDING)
     workplace.write("data.jsonl", DATA)
-    options = ("-d", "data.jsonl", "--no-cache", "--max-workers", "2")
+    options = ("-d", "data.jsonl", "--no-cache", "--concurrency", "2")
     process = subprocess.Popen(
         [sys.executable, "-m", "cbcore", "run", "-s", "py:holds:Holds", *options],
         cwd=workplace.folder,
@@ -446,11 +446,11 @@ def run_with_few_threads(workplace, *options):
 @pytest.mark.parametrize("options", [(), ("--timeout", "30")])
 def test_work_goes_on_with_fewer_threads_where_no_more_can_be_started(workplace, options):
     """Not one row is lost, and it is said once what to do."""
-    done = run_with_few_threads(workplace, "-s", "py:mine:Works", "--max-workers", "80", *options)
+    done = run_with_few_threads(workplace, "-s", "py:mine:Works", "--concurrency", "80", *options)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["error"] for row in rows] == [None] * 80
-    assert done.stderr.count("of 80 threads could be used; lower --max-workers") == 1
+    assert done.stderr.count("of 80 threads could be used; lower --concurrency") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")

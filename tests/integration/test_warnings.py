@@ -6,8 +6,8 @@ import pytest
 
 from cb_answerquality import AnswerQuality
 from cbcore.api import execute
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.fake_distributions import Workplace, write_distribution
 
 DATA = [{"id": i, "context": "x", "answer": "word"} for i in range(3)]
@@ -60,7 +60,7 @@ def warnings_before_the_first_call(told):
 
 def test_what_is_not_stored_is_told_before_the_first_call(told, tmp_path):
     """Systems first: then it can still be stopped for nothing."""
-    request = Request(systems=[Paid(told)], datasets=[DATA], cache_dir=tmp_path)
+    request = RunSettings(systems=[Paid(told)], datasets=[DATA], cache_dir=tmp_path)
     run(told, request)
     (text,) = warnings_before_the_first_call(told)
     assert text.startswith("nothing is stored for 'paid'")
@@ -73,7 +73,7 @@ def test_evaluators_that_are_not_stored_are_told_before_the_first_call(told, tmp
         identity = "free"
 
     evaluators = [AnswerQuality(), Judge()]
-    request = Request(
+    request = RunSettings(
         systems=[Free(told)], datasets=[DATA], evaluators=evaluators, cache_dir=tmp_path
     )
     run(told, request)
@@ -83,7 +83,7 @@ def test_evaluators_that_are_not_stored_are_told_before_the_first_call(told, tmp
 
 def test_a_budget_that_cannot_be_kept_is_told_before_the_first_call(told):
     """A system that has no prices may report costs, or not."""
-    run(told, Request(systems=[Paid(told)], datasets=[DATA], budget_usd=1.0))
+    run(told, RunSettings(systems=[Paid(told)], datasets=[DATA], budget_usd=1.0))
     (text,) = warnings_before_the_first_call(told)
     assert "'paid' does not know what its calls cost" in text
 
@@ -93,7 +93,7 @@ def test_no_warning_is_told_twice_and_a_request_may_be_used_again(told, tmp_path
     systems = [Paid(told), Paid(told)]
     systems[1].name = "other"
     other = [{**example, "dataset": "other"} for example in DATA]
-    request = Request(systems=systems, datasets=[DATA, other], cache_dir=tmp_path)
+    request = RunSettings(systems=systems, datasets=[DATA, other], cache_dir=tmp_path)
     for _ in range(2):
         told.clear()
         run(told, request)
@@ -111,8 +111,8 @@ def test_warnings_are_logged_at_once(told, capsys):
             print("called", file=sys.stderr)
             return {"response": "word"}
 
-    request = Request(systems=[Prints(told)], datasets=[DATA], budget_usd=1.0)
-    execute(request, progress=False)
+    request = RunSettings(systems=[Prints(told)], datasets=[DATA], budget_usd=1.0, progress=False)
+    execute(request)
     lines = capsys.readouterr().err.splitlines()
     assert "does not know what its calls cost" in lines[0]
     assert lines[1:] == ["called"] * 3

@@ -211,8 +211,8 @@ def main() -> EvalResult:
     return result
 
 
-def misspelt() -> EvalResult:
-    return cbcore.evaluate([system], [], progres=False)  # type: ignore[call-arg]
+def wrong_argument() -> EvalResult:
+    return cbcore.evaluate([system], [], progress="no")  # type: ignore[arg-type]
 
 
 def careful() -> EvalResult | None:

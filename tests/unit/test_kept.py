@@ -113,7 +113,7 @@ def test_examples_are_kept_once_for_all_systems_and_runs(tmp_path):
 def test_without_examples_no_text_is_on_the_disk(tmp_path):
     """Neither of the data nor of what a system made of it; the numbers are."""
     result = run(tmp_path, no_examples=True)
-    assert result.config["no_examples"] is True
+    assert result.config["settings"]["no_examples"] is True
     assert result.texts is None
     again = open_run("latest", tmp_path)
     assert again.texts is None
@@ -283,11 +283,13 @@ def test_a_run_that_goes_on_keeps_what_it_has_put(tmp_path):
     class running:
         run_id = None
 
-    from cbcore.request import Request
-    from cbcore.request._compose import compose
+    from cbcore.settings import RunSettings
+    from cbcore.settings.compose import compose
 
     made = compose(
-        Request(systems=[Removing()], datasets=[DATA], metrics=[MeanScore()], cache_dir=tmp_path)
+        RunSettings(
+            systems=[Removing()], datasets=[DATA], metrics=[MeanScore()], cache_dir=tmp_path
+        )
     )
     running.run_id = made.run_id
     result = made.execute()

@@ -21,7 +21,7 @@ _LEAST_MEMORY_MB = 100
 class Processes:
     """Makes the calls in other processes of this machine, which are started afresh.
 
-    `workers` is their number; without it, that of `--max-workers`, or of the processors. Where
+    `workers` is their number; without it, that of `--concurrency`, or of the processors. Where
     both are given, the smaller one counts. `memory_mb` is what the data of each may take: beyond
     it, a call fails with `MemoryError`, or ends its worker. How long a call may take is said by
     `--timeout`; `start_timeout_s` is how long the run waits for a first worker to get ready.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cb_baselines.run_files import DEMO
-from cbcore.runfile import read_run_file
+from cbcore.settings.run_file import read_run_file
 
 ROOT = Path(__file__).parents[3]
 
@@ -16,5 +16,5 @@ def test_the_example_of_the_clone_is_the_same_run(monkeypatch):
     offered = read_run_file(DEMO.path, folder=Path())
     assert offered == read_run_file("examples/demo.yaml")
     assert {"html=demo-results/report.html", "json=demo-results/result.json"} < set(
-        offered["output"]
+        offered["outputs"]
     )

@@ -28,7 +28,7 @@ class Bench:
         self.command = [
             *(sys.executable, "-m", "cbcore", "run", "-q", "--memory", spec),
             *("-d", "locomo:sample", "-n", str(N_QUESTIONS), "--tokenizer", "words"),
-            *("--max-workers", "2", "-o", "json=result.json"),
+            *("--concurrency", "2", "-o", "json=result.json"),
         ]
         self.environment = {**os.environ, "KILL_LOG": str(self.log), "CB_MEMORY_CHECKPOINT_S": "0"}
 

@@ -106,7 +106,7 @@ def test_a_process_that_is_out_of_files_goes_on_with_fewer_requests(server, host
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [None] * 300
-    assert done.stderr.count("lower --max-workers, or raise ulimit -n") == 1
+    assert done.stderr.count("lower --concurrency, or raise ulimit -n") == 1
     assert "could open no more files" in done.stderr
 
 

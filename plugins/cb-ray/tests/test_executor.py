@@ -123,7 +123,7 @@ class NoLink:
     [(4, None, 4), (None, 3, 3), (4, 3, 3), (3, 4, 3), (None, None, 8)],
 )
 def test_of_two_numbers_of_workers_the_smaller_counts(own, of_the_run, size, monkeypatch):
-    """As with `processes`: `--max-workers` is a limit, whatever an executor was told."""
+    """As with `processes`: `--concurrency` is a limit, whatever an executor was told."""
     executor = RayExecutor(workers=own)
     monkeypatch.setattr(executor, "_linked", lambda wanted: NoLink())
     assert executor.open(Recipe("trial", b""), workers=of_the_run).size == size

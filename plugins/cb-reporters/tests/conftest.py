@@ -89,7 +89,7 @@ def result():
         ],
         "datasets": [{"name": "a"}, {"name": "b"}],
         "score_field": "f1",
-        "threshold": 0.7,
+        "settings": {"threshold": 0.7},
     }  # fmt: skip
     return EvalResult(rows, summary, {"plain": 1.5, "short": 0.5}, config)
 

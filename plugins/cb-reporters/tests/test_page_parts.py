@@ -228,19 +228,22 @@ def command_of(result):
 def config(**more):
     asked = {"name": "s", "component": "c", "spec": "truncate:max_tokens=5 | extractive:name=it's"}
     told = {"systems": [asked], "datasets": [{"name": "d", "spec": "hotpotqa:sample"}]}
-    return {**told, "seed": 0, "threshold": 0.7, "repeats": 1, "score_field": "f1", **more}
+    return {**told, "score_field": "f1", "settings": settings(), **more}
+
+
+def settings(**more):
+    return {"threshold": 0.7, "repeats": 1, "seed": 0, "score": None, **more}
 
 
 def test_the_command_to_run_again():
     """Quoted for a shell, with the settings that do not go without saying."""
-    command = command_of(EvalResult([], config=config(max_examples=9)))
+    command = command_of(EvalResult([], config=config(settings=settings(max_examples=9))))
     assert command.split(" \\\n  ") == [
         "cb run",
         "--system 'truncate:max_tokens=5 | extractive:name=it'\"'\"'s'",
         "--dataset hotpotqa:sample",
-        "--max-examples 9",
-        "--score-field f1",
         "--seed 0",
+        "--max-examples 9",
     ]
 
 
@@ -253,12 +256,15 @@ def test_every_setting_is_in_the_command():
         "interleave": False,
         "max_errors": 0.05,
         "budget_usd": 2.5,
+        "score": "f1",
+        "allow_unsandboxed": True,
+        "prices": "p.json",
     }
-    command = command_of(EvalResult([], config=config(**told)))
+    command = command_of(EvalResult([], config=config(settings=told)))
     assert command.split(" \\\n  ")[3:] == [
-        *("--field question=q", "--field answer=a", "--unique-ids", "--score-field f1"),
-        *("--max-errors 5%", "--budget-usd 2.5", "--seed 0"),
-        *("--text-field context", "--text-field turns"),
+        *("--field question=q", "--field answer=a", "--text-field context", "--text-field turns"),
+        *("--unique-ids", "--max-errors 5%", "--budget-usd 2.5", "--score f1"),
+        *("--allow-unsandboxed", "--prices p.json"),
     ]
 
 
@@ -358,8 +364,8 @@ def test_a_function_of_ones_own_is_spelt_as_it_is_asked_for():
 
 def test_runs_that_are_compared_have_a_command_each():
     """With the settings of its own; one for both would be a third run."""
-    one = config(run_id="r1", max_examples=9, seed=1)
-    other = config(run_id="r2", max_examples=None, seed=3)
+    one = config(run_id="r1", settings=settings(max_examples=9, seed=1))
+    other = config(run_id="r2", settings=settings(max_examples=None, seed=3))
     told = dict(commands_of({**one, "compared": [one, other]}))
     assert list(told) == ["r1", "r2"]
     assert "--max-examples 9" in told["r1"]

@@ -8,8 +8,8 @@ import pytest
 
 from cb_testing import FakeDataset, FakeEvaluator, FakeSystem, catalog_from
 from cbcore.exceptions import UnknownComponentError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from tests.components import Evaluator, component
 
 
@@ -67,14 +67,13 @@ def test_a_run_uses_the_catalog_and_calls_its_hooks():
     """From name to row, without anything installed being imported."""
     hooks = Hooks()
     catalog = catalog_from(hooks, component("tokenizer", "cbcore.tokens:Words"))
-    request = Request(
+    request = RunSettings(
         systems=[FakeSystem()],
         datasets=["subject"],
         evaluators=[FakeEvaluator()],
         metrics=[],
         tokenizer="subject",
-        host=catalog,
     )
-    result = compose(request).execute()
+    result = compose(request, catalog).execute()
     assert [row.scores for row in result.rows] == [{"f1": 1.0}] * 3
     assert hooks.rows == [0, 1, 2]

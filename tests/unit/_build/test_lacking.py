@@ -8,7 +8,7 @@ from cbcore._build.lacking import require_offered
 from cbcore.exceptions import UsageError
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import read_distributions
-from cbcore.request import Request
+from cbcore.settings import RunSettings
 
 
 @pytest.fixture
@@ -17,13 +17,13 @@ def bare() -> Catalog:
     return Catalog([one for one in read_distributions() if one.name == "cbcore"])
 
 
-def asked(request: Request, *outputs: str):
+def asked(request: RunSettings, *outputs: str):
     return [*request.components(), *(("reporter", output) for output in outputs)]
 
 
 def test_everything_that_lacks_is_named_with_what_brings_it(bare):
     """Stages of chains and reports too, each once; the hint is one command."""
-    request = Request(
+    request = RunSettings(
         systems=["bm25:max_tokens=4 | extractive", "identity | extractive"],
         datasets=["hotpotqa:sample"],
         tokenizer="py:./mine.py:Counter",
@@ -39,7 +39,7 @@ def test_everything_that_lacks_is_named_with_what_brings_it(bare):
 
 def test_what_no_package_is_known_to_offer_is_told_beside(bare):
     """A name may be misspelt."""
-    request = Request(systems=["nonsense"], datasets=["hotpotqa"], tokenizer="py:m:x")
+    request = RunSettings(systems=["nonsense"], datasets=["hotpotqa"], tokenizer="py:m:x")
     with pytest.raises(UsageError) as caught:
         require_offered(bare, request.components())
     assert "cb install cb-hotpotqa\nsystem 'nonsense': `cb list systems`" in str(caught.value.hint)
@@ -47,11 +47,11 @@ def test_what_no_package_is_known_to_offer_is_told_beside(bare):
 
 def test_a_single_one_is_told_where_it_is_looked_up(bare):
     """With names like it, or the package that has it."""
-    request = Request(systems=[object()], datasets=[[{"id": 1}]], tokenizer="words")
+    request = RunSettings(systems=[object()], datasets=[[{"id": 1}]], tokenizer="words")
     require_offered(bare, request.components())
 
 
 def test_own_code_and_objects_are_nobody_elses(bare):
     """Whatever they turn out to be."""
-    request = Request(systems=["py:m:x", object()], datasets=[[]], tokenizer="py:m:x")
+    request = RunSettings(systems=["py:m:x", object()], datasets=[[]], tokenizer="py:m:x")
     require_offered(bare, asked(request, "py:m:R=out.txt"))

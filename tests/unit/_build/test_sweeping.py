@@ -6,17 +6,17 @@ import pytest
 
 from cbcore import evaluate
 from cbcore.exceptions import SpecError, UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
 from cbcore.results.families import Family, families_of
-from cbcore.runfile import read_run_file
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
+from cbcore.settings.run_file import read_run_file
 from cbcore.specs import Spec
 
 DATA = [{"id": i, "context": f"one two three four {i}.", "question": "?"} for i in range(3)]
 
 
 def systems_of(*wanted, **settings):
-    return compose(Request(systems=list(wanted), datasets=[DATA], **settings)).systems
+    return compose(RunSettings(systems=list(wanted), datasets=[DATA], **settings)).systems
 
 
 def names(*wanted):
@@ -135,7 +135,7 @@ def test_the_name_of_the_stage_that_is_swept_is_that_of_the_family():
 
 def test_datasets_are_swept_too():
     """Each has rows under a tag of its own."""
-    request = Request(systems=["identity"], datasets=["needle:length=500..1000/500"])
+    request = RunSettings(systems=["identity"], datasets=["needle:length=500..1000/500"])
     tags = [source.tag for source in compose(request).sources]
     assert tags == ["needle:niah_single_2 500", "needle:niah_single_2 1000"]
 
@@ -148,7 +148,7 @@ def test_run_files_hold_lists(tmp_path):
         "datasets:\n  - needle: {length: [500, 600]}\n",
         encoding="utf-8",
     )
-    run = compose(Request(**read_run_file(file)))
+    run = compose(RunSettings(**read_run_file(file)))
     assert [part.name for part in run.systems] == ["truncate 5", "truncate 6"]
     assert len(run.sources) == 2
 

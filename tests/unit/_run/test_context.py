@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import FakeDataset, FakeEvaluator, FakeSystem
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.sources import Source
 from cbcore._store.store import Store
+from cbcore.settings import RunSettings
 from cbcore.tokens import TokenCounter, Words
 
 COUNTER = TokenCounter(Words())
@@ -61,7 +62,7 @@ def test_what_has_no_identity_is_kept_and_not_found_again(store):
 
 def test_work_comes_as_often_as_the_source_or_else_the_run_wants():
     """A source's own repeats go first."""
-    context = RunContext(COUNTER, RunOptions(repeats=2))
+    context = RunContext(COUNTER, RunSettings(repeats=2))
     works = context.works(Source("d", FakeDataset(2)), None)
     assert [(work.example_id, work.repeat) for work in works] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert len(list(context.works(Source("d", FakeDataset(2), repeats=3), None))) == 6

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import BrokenDataset, FakeDataset, FakeSystem, FaultySystem
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.execution import Execution
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source
+from cbcore.settings import RunSettings
 from cbcore.tokens import TokenCounter, Words
 
 
 def of(systems, sources, **options):
-    context = RunContext(TokenCounter(Words()), RunOptions(**options))
+    context = RunContext(TokenCounter(Words()), RunSettings(**options))
     parts = [Part(system) for system in systems]
     return Execution(parts, sources, context, finish_row=lambda row: None)
 

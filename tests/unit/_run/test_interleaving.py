@@ -10,8 +10,8 @@ import pytest
 from cbcore import evaluate
 from cbcore.chains import chain
 from cbcore.exceptions import RunStoppedError, UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 
 DATA = [{"id": i, "context": f"text {i}", "question": "?", "answer": "a"} for i in range(4)]
 
@@ -257,7 +257,7 @@ def test_what_computes_or_does_not_say_what_it_waits_for_is_alone():
 def test_that_nothing_overlaps_is_told():
     """Who asks for it expects it."""
     told = []
-    request = Request(systems=[Noting("a", []), Noting("b", [])], datasets=[DATA], overlap=True)
+    request = RunSettings(systems=[Noting("a", []), Noting("b", [])], datasets=[DATA], overlap=True)
     compose(request, warn=told.append).execute()
     assert any("--overlap had no effect" in message for message in told)
 

@@ -11,13 +11,14 @@ from cb_testing import (
     FakeSystem,
     FaultySystem,
 )
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.lane import Lane
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._store.store import Store
 from cbcore.exceptions import StoreError
+from cbcore.settings import RunSettings
 from cbcore.tokens import TokenCounter, Words
 
 
@@ -55,7 +56,7 @@ def lane():
     contexts = []
 
     def make(system, evaluators=(), *, n=4, store=None, pooled=(), **options):
-        context = RunContext(TokenCounter(Words()), RunOptions(**options), store=store)
+        context = RunContext(TokenCounter(Words()), RunSettings(**options), store=store)
         contexts.append(context)
         scorers, together = ([Scorer.of(Part(e)) for e in part] for part in (evaluators, pooled))
         return Lane(context, Part(system), Source("d", FakeDataset(n), scorers, pooled=together))
@@ -77,7 +78,7 @@ def taken_until_interrupted(lane):
 @pytest.mark.parametrize("evaluator", [FakeEvaluator, Judge])
 def test_rows_come_in_the_order_of_the_dataset(lane, system, evaluator, workers):
     """However system and evaluator are called, and however many at once."""
-    rows = list(lane(system(), [evaluator()], n=20, max_workers=workers).rows())
+    rows = list(lane(system(), [evaluator()], n=20, concurrency=workers).rows())
     assert [row.example_id for row in rows] == list(range(20))
     assert all(row.scores == {"f1": 1.0} and row.dataset == "d" for row in rows)
 
@@ -112,7 +113,7 @@ def test_repeats_that_are_scored_together_have_the_score_at_the_last(lane):
 
 def test_the_outcome_that_was_being_scored_is_kept_with_each_score_once(lane):
     """Evaluators that had scored it before the end came are asked again, and not doubled."""
-    stopped = lane(AsyncFakeSystem(), [FakeEvaluator(), Interrupted(at=1)], max_workers=1)
+    stopped = lane(AsyncFakeSystem(), [FakeEvaluator(), Interrupted(at=1)], concurrency=1)
     rows = taken_until_interrupted(stopped)
     salvaged = list(stopped.salvaged())
     ids = [row.example_id for row in (*rows, *salvaged)]
@@ -129,7 +130,7 @@ def test_outputs_that_wait_for_a_judge_are_stored_but_make_no_rows(lane, tmp_pat
             raise KeyboardInterrupt
 
     store = Store(tmp_path)
-    stopped = lane(AsyncFakeSystem(together=4), [Interrupting()], store=store, max_workers=4)
+    stopped = lane(AsyncFakeSystem(together=4), [Interrupting()], store=store, concurrency=4)
     assert [*taken_until_interrupted(stopped), *stopped.salvaged()] == []
     store.commit()
     assert store.count("outputs") == 4
@@ -161,7 +162,7 @@ def test_a_store_that_fails_costs_no_row(lane, tmp_path, system, workers):
     """Neither the one that was made nor those that were ready: all that was called for is there."""
     store = FullStore(tmp_path)
     asked = system()
-    stopped = lane(asked, [FakeEvaluator()], n=20, store=store, max_workers=workers)
+    stopped = lane(asked, [FakeEvaluator()], n=20, store=store, concurrency=workers)
     rows = stopped.rows()
     made = [next(rows).example_id]
     store.is_due = True

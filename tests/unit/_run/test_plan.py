@@ -10,8 +10,8 @@ from cbcore import evaluate
 from cbcore._run.plan import plan
 from cbcore._store.store import Store
 from cbcore.exceptions import DataError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 
 
 class System:
@@ -70,7 +70,7 @@ DATA = [{"id": i, "context": "three words here", "answer": "Paris"} for i in ran
 
 
 def planned(systems, data, *, cache_dir=None, evaluators=(), warnings=None, **options):
-    request = Request(
+    request = RunSettings(
         systems=systems,
         datasets=[data],
         evaluators=list(evaluators),

@@ -45,7 +45,7 @@ def test_another_column_can_name_the_cluster():
     data = examples(source=lambda i: ("book", i // 4))
     result, found = clusters(data=data, cluster_column="source")
     assert found == [["book", 0]] * 4 + [["book", 1]] * 4
-    assert result.config["cluster_column"] == "source"
+    assert result.config["settings"]["cluster_column"] == "source"
     assert result.estimates["echo"]["mean_score"].clusters == 2
 
 

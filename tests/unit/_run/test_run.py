@@ -12,7 +12,7 @@ from cb_testing import (
     FakeSystem,
     FaultySystem,
 )
-from cbcore._run.context import RunContext, RunOptions
+from cbcore._run.context import RunContext
 from cbcore._run.parts import Part
 from cbcore._run.run import Run
 from cbcore._run.scorers import Scorer
@@ -22,6 +22,7 @@ from cbcore._store.store import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
 from cbcore.plugins.manager import HookManager
 from cbcore.results import Section
+from cbcore.settings import RunSettings
 from cbcore.tokens import TokenCounter, Words
 
 
@@ -32,7 +33,7 @@ def run_of(systems, sources, *, store=None, warn=lambda message: None, record=No
         systems=[Part(system) for system in systems],
         sources=sources,
         metrics=[],
-        context=RunContext(TokenCounter(Words()), RunOptions(**options), store=store, warn=warn),
+        context=RunContext(TokenCounter(Words()), RunSettings(**options), store=store, warn=warn),
         config={},
         hooks=HookManager() if observer is None else observe(observer),
         record=record,

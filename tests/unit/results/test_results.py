@@ -241,10 +241,16 @@ def test_a_result_read_from_a_file_is_the_one_written(tmp_path):
                     ("score_field", "{}"),
                     ("systems", "{}"),
                     ("systems", "[1]"),
-                    ("threshold", "[]"),
                 ),
-                *(("repeats", "1e999"), ("run_id", "5"), ("state", "{}"), ("filter", "[]")),
+                *(("settings", "[]"), ("run_id", "5"), ("state", "{}"), ("filter", "[]")),
             )
+        ),
+        *(
+            (
+                f'{{"schema": 1, "rows": [], "config": {{"settings": {{"{name}": {value}}}}}}}',
+                f"'{name}'",
+            )
+            for name, value in (("threshold", "[]"), ("threshold", "1e999"), ("repeats", "1e999"))
         ),
         *(
             (f'{{"schema": 1, "rows": [], "config": {{"systems": [{record}]}}}}', "of a component")

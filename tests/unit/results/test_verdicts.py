@@ -344,7 +344,9 @@ def test_scores_of_zero_everywhere_are_no_equal_quality():
 def test_a_threshold_says_from_which_score_an_answer_is_right():
     """Low scores can be right, and scores that no answer reaches may still tell systems apart."""
     low = [0.06, 0.04] * 20
-    by_threshold = compared({"threshold": 0.05}, a=rows("a", low), b=rows("b", low[::-1]))
+    by_threshold = compared(
+        {"settings": {"threshold": 0.05}}, a=rows("a", low), b=rows("b", low[::-1])
+    )
     assert by_threshold.verdicts[1].outcome == "undecided"
     soft = compared(a=rows("a", [0.3, 0.2] * 20), b=rows("b", [0.3, 0.2] * 20))
     assert soft.verdicts[1].outcome == "undecided"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cbcore.runfile import RunFile
+from cbcore.settings.run_file import RunFile
 
 __all__ = ("DEMO",)
 

@@ -224,7 +224,7 @@ def _rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
 
 def _statements(result: EvalResult, metric: str) -> Statements:
     """Statements on the systems of one run."""
-    threshold = float(result.config.get("threshold", THRESHOLD))
+    threshold = float(result.config.get("settings", {}).get("threshold", THRESHOLD))
     records = result.config.get("systems") or ()
     return Statements(_rows(result), metric, threshold=threshold, records=records)
 
@@ -232,7 +232,7 @@ def _statements(result: EvalResult, metric: str) -> Statements:
 def _between(before: EvalResult, after: EvalResult, metric: str) -> Stated:
     """Statements on the same systems in two runs."""
     old, new = _rows(before), _rows(after)
-    threshold = float(after.config.get("threshold", THRESHOLD))
+    threshold = float(after.config.get("settings", {}).get("threshold", THRESHOLD))
 
     def of(
         system: str, baseline: str, *, n: int, is_tied: bool = True, tokens: float | None = None

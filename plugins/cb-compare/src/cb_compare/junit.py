@@ -41,7 +41,7 @@ class Junit:
         score = str(result.config.get("score_field") or "f1")
         bar = self.threshold
         if bar is None:
-            bar = float(result.config.get("threshold", 0.7))
+            bar = float(result.config.get("settings", {}).get("threshold", 0.7))
         suites = [
             _suite(system, [_row_case(row, score, bar) for row in rows])
             for system, rows in result.rows_by_system().items()

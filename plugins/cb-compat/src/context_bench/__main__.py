@@ -13,7 +13,7 @@ from cbcore.cli.kit import Output, execute_and_report, exit_code_of
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from cbcore.request import Request
+    from cbcore.settings import RunSettings
 
 _NOT_HERE = ("dspy",)
 
@@ -85,18 +85,18 @@ def _run(arguments: list[str]) -> None:
         from context_bench import memory_command
 
         flags = memory_command.build_parser().parse_args(arguments[1:])
-        request = memory_command.request_of(flags)
-        execute_and_report(lambda: execute(request), [Output(_reporter(flags.output))])
+        settings = memory_command.settings_of(flags)
+        execute_and_report(lambda: execute(settings), [Output(_reporter(flags.output))])
         return
     flags = build_parser().parse_args(arguments)
     outputs = [Output(_reporter(flags.output))]
-    request = _request(flags)
-    execute_and_report(lambda: execute(request), outputs)
+    settings = _settings_of(flags)
+    execute_and_report(lambda: execute(settings), outputs)
 
 
-def _request(flags: argparse.Namespace) -> Request:
+def _settings_of(flags: argparse.Namespace) -> RunSettings:
     """The run that the flags ask for. Evaluators are chosen by the tasks of each dataset."""
-    from cbcore.request import Request
+    from cbcore.settings import RunSettings
     from context_bench.adapting import CountedExamples, Counting, adapted
     from context_bench.evaluators.ifeval_checker import FORMER_NAMES
     from context_bench.systems.openai_proxy import OpenAIProxy
@@ -116,17 +116,17 @@ def _request(flags: argparse.Namespace) -> Request:
         metrics = _metrics(score_field, flags.threshold, len(datasets), len(proxies))
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return Request(
+    return RunSettings(
         systems=[adapted(proxy, counting) for proxy in proxies],
         datasets=datasets,
         metrics=metrics,
         added_evaluators=judges,
         max_examples=flags.max_examples,
-        max_workers=flags.max_workers,
-        score_field=score_field,
+        concurrency=flags.max_workers,
+        score=score_field,
         threshold=flags.threshold,
         tokenizer=ENCODING,
-        text_fields=counting.fields(None),
+        text_fields=list(counting.fields(None) or ()) or None,
         cache_dir=flags.cache_dir,
     )
 

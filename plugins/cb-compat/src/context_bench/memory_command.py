@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from cbcore.request import Request
+    from cbcore.settings import RunSettings
 
 KEY_VARIABLE = "CONTEXT_BENCH_API_KEY"
 SYSTEMS = ("naive", "embedding", "mem0")
@@ -44,11 +44,11 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def request_of(flags: argparse.Namespace) -> Request:
+def settings_of(flags: argparse.Namespace) -> RunSettings:
     """The run that the flags ask for."""
     from cb_memory import Memories
     from cb_memory.scoring.judges import MemoryJudge
-    from cbcore.request import Request
+    from cbcore.settings import RunSettings
 
     if flags.api_key:
         os.environ[KEY_VARIABLE] = flags.api_key
@@ -59,11 +59,11 @@ def request_of(flags: argparse.Namespace) -> Request:
         judge = MemoryJudge(flags.relay, flags.model, **known)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return Request(
+    return RunSettings(
         datasets=[Chosen(flags.dataset, flags.qa_types, flags.max_examples)],
         extensions=[Memories(wanted)],
         added_evaluators=[judge],
-        score_field=flags.score_field,
+        score=flags.score_field,
         seed=flags.seed,
     )
 

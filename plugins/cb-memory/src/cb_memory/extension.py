@@ -16,12 +16,13 @@ from cb_memory.snapshots import Snapshots
 from cbcore import specs
 from cbcore.boundary import contained
 from cbcore.exceptions import ParameterError, UsageError
-from cbcore.extensions import NUMBER, PATH, Option, Part, Setup
+from cbcore.extensions import Part, Setup
+from cbcore.settings import Option
 from cbcore.specs import Spec
 
 GOLD_ERRORS = Option(
     name="gold_errors",
-    kind=PATH,
+    type=Path,
     metavar="FILE",
     help="List of questions whose gold is known to be wrong; the ceiling is told. Repeatable.",
     many=True,
@@ -29,7 +30,7 @@ GOLD_ERRORS = Option(
 
 INGEST_TIMEOUT = Option(
     name="ingest_timeout_s",
-    kind=NUMBER,
+    type=float,
     metavar="S",
     help="Seconds a memory may take to be fed with one history.",
     above=0,
@@ -81,7 +82,7 @@ class Memories:
         readers = [setup.build("system", reader) for reader in rest]
         parts = [memory, *readers]
         way = Way(
-            workers=setup.max_workers or WORKERS,
+            workers=setup.settings.concurrency or WORKERS,
             alone=make is None,
             budget=budget,
             ingest_timeout_s=self.ingest_timeout_s,
@@ -186,6 +187,7 @@ def _budget_of(wanted: Any) -> tuple[Any, int | None]:
 
 
 def _snapshots(setup: Setup, memory: Part) -> Snapshots | None:
-    if setup.cache_dir is None or memory.identity is None:
+    folder = setup.settings.cache_dir
+    if folder is None or memory.identity is None:
         return None
-    return Snapshots(setup.cache_dir / "memories" / memory.identity.hex()[:16])
+    return Snapshots(Path(folder) / "memories" / memory.identity.hex()[:16])

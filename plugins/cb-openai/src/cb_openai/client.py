@@ -269,7 +269,7 @@ class ChatClient:
             # Not before: to tell something takes files, too.
             logger.warning(
                 "%s: this process could open no more files, so that only %d requests at once were "
-                "sent; lower --max-workers, or raise ulimit -n",
+                "sent; lower --concurrency, or raise ulimit -n",
                 addresses.host_and_port(self.base_url),
                 line.limit.most,
             )

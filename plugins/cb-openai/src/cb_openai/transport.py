@@ -126,7 +126,7 @@ def _not_connected(error: aiohttp.ClientConnectorError) -> TransportError:
         return TransportError(
             Outcome.NO_FILES,
             "this process can open no more files",
-            hint="lower --max-workers, or raise ulimit -n",
+            hint="lower --concurrency, or raise ulimit -n",
         )
     number = cause.errno or 0  # negative when a name cannot be resolved
     reason = os.strerror(number) if number > 0 else cause.strerror

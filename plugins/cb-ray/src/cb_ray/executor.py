@@ -33,7 +33,7 @@ class RayExecutor:
     Without `address` and `RAY_ADDRESS` a Ray is started here for the run, without dashboard,
     usage statistics and access for others; `auto` joins the one that runs on this machine.
     `workers` is how many processes there are, unless given as many as the cluster has room for
-    with `num_cpus` and `num_gpus` each; where `--max-workers` is less, it counts. `runtime_env` is Ray's, as a mapping, as JSON, or the
+    with `num_cpus` and `num_gpus` each; where `--concurrency` is less, it counts. `runtime_env` is Ray's, as a mapping, as JSON, or the
     name of a YAML or JSON file. Keys are in the environment of workers: a Ray that is started here
     has that of the run, and nodes of a cluster have their own, or an `env_file` with variables,
     a file that is on every node. They are never sent: what is, and what is in `runtime_env`, Ray

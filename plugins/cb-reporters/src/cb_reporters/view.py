@@ -380,11 +380,14 @@ def _count_columns(counts: Sequence[Counts]) -> Iterable[Column]:
 def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
+    extensions = components(result.config, "extension_plugins")
     for asked_as, section in result.sections.items():
-        config: Mapping[str, Any] = result.config
         if not section.names_data:
             continue
-        asked = [str(name) for name in config.get(asked_as) or ()]
+        given = [
+            name for one in extensions for name in dict(one.get("params") or {}).get(asked_as) or ()
+        ]
+        asked = [str(name) for name in given]
         members = {str(line.get("key")) for line in section.lines}
         datasets = [*asked, *(name for name in datasets if not (asked and name in members))]
     datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})
@@ -409,7 +412,7 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
         yield "score", str(config["score_field"])
     if config.get("rescored_from"):
         yield "rescored from", str(config["rescored_from"])
-    if config.get("no_examples"):
+    if config.get("settings", {}).get("no_examples"):
         yield "texts", "not kept"
     if config.get("run_id"):
         yield "run", str(config["run_id"])

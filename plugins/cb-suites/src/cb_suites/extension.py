@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cbcore.exceptions import UsageError
-from cbcore.extensions import INTEGER, PATH, TEXT, Option, Setup
+from cbcore.extensions import Setup
+from cbcore.settings import Option
 from cbcore.trust import Trusted
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 INCLUDE_PATH = Option(
     name="include_paths",
-    kind=PATH,
+    type=Path,
     metavar="DIR",
     help="Folder with suite files of your own. Repeatable.",
     many=True,
@@ -23,7 +24,7 @@ INCLUDE_PATH = Option(
 
 TRUST = Option(
     name="trust",
-    kind=PATH,
+    type=Path,
     metavar="FOLDER",
     help="Folder whose suite files may run code, name addresses and read variables. Repeatable.",
     many=True,
@@ -31,23 +32,21 @@ TRUST = Option(
 
 NUM_FEWSHOT = Option(
     name="num_fewshot",
-    kind=INTEGER,
+    type=int,
     metavar="N",
     help="Worked examples before each question of a suite, in place of what its tasks say.",
-    least=0,
+    at_least=0,
 )
 
 
 SYSTEM_INSTRUCTION = Option(
     name="system_instruction",
-    kind=TEXT,
     metavar="TEXT",
     help="Stands before the description of every task that runs by the harness's rules.",
 )
 
 FEWSHOT_AS_MULTITURN = Option(
     name="fewshot_as_multiturn",
-    kind=TEXT,
     metavar="yes|no",
     help="Whether worked examples of such tasks are turns of a conversation. [no]",
 )
@@ -90,7 +89,7 @@ class Suites:
         selection = select(
             *(self.wanted, self.include_paths, setup.host, self.num_fewshot),
             trust=self.trust,
-            execute=not setup.dry_run,
+            execute=not setup.settings.dry_run,
         )
         for note in selection.notes:
             setup.warn(note)

@@ -22,9 +22,9 @@ from cb_suites.engine.model import (
 from cbcore import evaluate
 from cbcore._run.plan import plan
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
 from cbcore.results import EvalResult
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from cbcore.stats import measured_mean
 
 CITIES = ["Rome", "Paris", "Oslo"]
@@ -684,7 +684,7 @@ def test_a_task_may_map_columns_for_several_evaluators(data):
     documents = [{"question": "q", "meta": {"gold": "B", "n": 3}}]
     columns = {"truth_column": "meta.gold", "size": "meta.n", "respons": "x"}
     leaf = task("t", data("d", documents), evaluators=(Same(), Long()), columns=columns)
-    request = Request(systems=[Parrot()], datasets=[], extensions=[Suites([leaf])])
+    request = RunSettings(systems=[Parrot()], datasets=[], extensions=[Suites([leaf])])
     warnings = []
     result = compose(request, warn=warnings.append).execute()
     assert lines(result)["t"] == {("same", "none"): (1.0, 1), ("long", "none"): (3.0, 1)}
@@ -713,7 +713,9 @@ def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
             filters=(vote,),
             **settings,
         )
-        composed = compose(Request(systems=[Parrot()], datasets=[], extensions=[Suites([leaf])]))
+        composed = compose(
+            RunSettings(systems=[Parrot()], datasets=[], extensions=[Suites([leaf])])
+        )
         with pytest.raises(UsageError, match=r"truth_column='meta\.gld' .* did you mean 'gold'"):
             plan(composed)
 
@@ -797,7 +799,7 @@ def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it
     """Where no filter and no format stand before it: its version and parameters count in both."""
     path = data("d", quiz(1))
     common = {"systems": [Parrot()], "evaluators": ["answer_quality"]}
-    plain = compose(Request(datasets=[f"{path}:question_column=q"], **common))
-    in_suite = compose(Request(datasets=[], extensions=[Suites([task("t", path)])], **common))
+    plain = compose(RunSettings(datasets=[f"{path}:question_column=q"], **common))
+    in_suite = compose(RunSettings(datasets=[], extensions=[Suites([task("t", path)])], **common))
     identities = [run.sources[0].scorers[0].part.identity for run in (plain, in_suite)]
     assert identities[0] == identities[1] is not None

@@ -6,8 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
-from cbcore.results import EvalResult, EvalRow
-from cbcore.runconfig import RunConfig
+from cbcore.results import EvalResult, EvalRow, RunConfig
 
 Pair: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 """An example and an output, as an evaluator gets them."""
@@ -121,7 +120,7 @@ def result() -> EvalResult:
         "systems": [{"name": n, "component": n, "plugin": "python", "params": {}} for n in "ab"],
         "datasets": [{"name": "set-0"}, {"name": "set-1"}],
         "score_field": "f1",
-        "threshold": 0.7,
+        "settings": {"threshold": 0.7},
     }
     return EvalResult([*made, *others], summary, {"a": 1.0, "b": 2.0}, config)
 

@@ -89,7 +89,7 @@ def attributions_of(result: EvalResult) -> list[Attribution]:
         result.rows_by_system(),
         config.get("systems") or (),
         str(config.get("score_field") or "f1"),
-        float(config.get("threshold", 0.7)),
+        float(config.get("settings", {}).get("threshold", 0.7)),
     )
 
 

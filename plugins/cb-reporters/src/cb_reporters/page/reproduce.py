@@ -11,8 +11,8 @@ import attrs
 
 from cb_reporters.view import components
 from cbcore.plain import json_safe
-from cbcore.request import Request
 from cbcore.results import EvalResult
+from cbcore.settings import RunSettings
 
 _KINDS = {
     "systems": "system",
@@ -174,10 +174,16 @@ def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Every setting that a command has a flag for, where it is not what goes without saying."""
-    for name, (flag, usual) in _flags().items():
-        value = config.get(name)
-        if value is None or value is False or value == usual:
+    """Every setting that has a flag and is not at its default."""
+    flags = _flags()
+    of_extensions = {
+        str(flag)
+        for record in components(config, "extension_plugins")
+        for flag in dict(record.get("flags") or {}).values()
+    }
+    for name, value in dict(config.get("settings") or {}).items():
+        flag, usual = flags.get(name, (f"--{name.replace('_', '-')}", None))
+        if value is None or value is False or value == usual or flag in of_extensions:
             continue
         if isinstance(value, Mapping):
             yield from ((flag, f"{key}={one}") for key, one in value.items())
@@ -190,17 +196,16 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _flags() -> dict[str, tuple[str, Any]]:
-    """The settings of a run that a result records as they were given: flag and default of each."""
+    """The flag and the default of each setting of the core; a plugin's flag is named like it."""
     return {
         field.name: (option.flags[-1], field.default)
-        for field in attrs.fields(Request)
-        if (option := field.metadata.get("option")) is not None
-        and (option.recorded or field.name == "score_field")
+        for field in attrs.fields(RunSettings)
+        if (option := field.metadata.get("option")) is not None and option.flags
     }
 
 
 def _defaults() -> dict[str, Any]:
-    return {field.name: field.default for field in attrs.fields(Request)}
+    return {field.name: field.default for field in attrs.fields(RunSettings)}
 
 
 def environment_of(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:

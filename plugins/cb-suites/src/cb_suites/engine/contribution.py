@@ -203,7 +203,7 @@ def set_up(
     maker = _TaskMaker(setup, HarnessMaker(setup, harness or HarnessOptions()))
     first_error, place = None, ""
     leaves = selection.leaves()
-    if setup.dry_run:
+    if setup.settings.dry_run:
         leaves = [leaf for leaf in leaves if not _names_code(leaf, setup.warn)]
     for leaf in leaves:
         outcome = run.outcomes[leaf.key] = TaskOutcome(leaf)
@@ -281,12 +281,12 @@ class _TaskMaker:
             found: Iterable[Any] = datasets[-1].value
             return found
 
-        examples = task_examples(leaf.key, config, task_format, load, self.setup.seed)
+        examples = task_examples(leaf.key, config, task_format, load, self.setup.settings.seed)
         dataset = datasets[0]
         chosen = self._scoring(config, says, task_format, dataset, outcome)
         where = config.origins.get("filter_list", config.origin)
         pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
-        repeats = config.repeats if config.repeats > 1 else self.setup.repeats
+        repeats = config.repeats if config.repeats > 1 else self.setup.settings.repeats
         each: list[Scorer] = []
         pooled: list[Scorer] = []
         for position, pipeline in enumerate(pipelines):
@@ -320,7 +320,9 @@ class _TaskMaker:
         outcome.higher_is_better = {**says.higher_is_better, **of_task}
         chosen: list[tuple[Part, bool]] = []
         reads = task_format is not None and getattr(task_format, "reads_answer", True)
-        named = config.evaluators if config.evaluators is not None else self.setup.asked
+        named = (
+            config.evaluators if config.evaluators is not None else self.setup.settings.evaluators
+        )
         stranger = config.stranger("evaluators") if config.evaluators is not None else None
         if named is not None:
             for wanted in named:
@@ -337,7 +339,10 @@ class _TaskMaker:
         emitted = {name for part, _ in chosen for name in getattr(part.value, "emits", ())}
         if (reads or config.doc_to_choice is not None) and "acc" not in emitted:
             chosen.insert(0, (self.read_answer, False))
-        chosen += [(self.setup.build("evaluator", wanted), False) for wanted in self.setup.added]
+        chosen += [
+            (self.setup.build("evaluator", wanted), False)
+            for wanted in self.setup.settings.added_evaluators
+        ]
         return [(self.setup.shared(part), automatic) for part, automatic in chosen]
 
     def _mapped(self, part: Part, spec: Any, config: TaskConfig, *, automatic: bool) -> Part:

@@ -80,10 +80,13 @@ class HarnessMaker:
         outcome: TaskOutcome,
     ) -> tuple[Source, str | None]:
         config, setup = task.config, self.setup
-        repeats = config.repeats if config.repeats > 1 else setup.repeats
+        repeats = config.repeats if config.repeats > 1 else setup.settings.repeats
         scorers = self._scorers(task, filters)
-        together = repeats > 1 and setup.asked is None
-        added = [setup.shared(setup.build("evaluator", wanted)) for wanted in setup.added]
+        together = repeats > 1 and setup.settings.evaluators is None
+        added = [
+            setup.shared(setup.build("evaluator", wanted))
+            for wanted in setup.settings.added_evaluators
+        ]
         source = Source(
             leaf.key,
             examples,
@@ -92,20 +95,20 @@ class HarnessMaker:
             pooled=tuple(scorers) if together else (),
             contained=True,
         )
-        _tell(outcome, task, filters, asked=setup.asked is not None)
+        _tell(outcome, task, filters, asked=setup.settings.evaluators is not None)
         main = config.primary_score or next((metric.name for metric in task.metrics), None)
         return source, main
 
     def _seed(self, config: TaskConfig) -> int:
         fewshot = (config.harness or {}).get("fewshot_config") or {}
-        seeds = (config.seed, fewshot.get("seed"), self.setup.seed, DEFAULT_SEED)
+        seeds = (config.seed, fewshot.get("seed"), self.setup.settings.seed, DEFAULT_SEED)
         return next(int(seed) for seed in seeds if seed is not None)
 
     def _scorers(self, task: HarnessTask, filters: Sequence[Filter]) -> list[Scorer]:
         """A scorer behind each filter; or the evaluators that the user named."""
         setup = self.setup
-        if setup.asked is not None:
-            parts = [setup.build("evaluator", wanted) for wanted in setup.asked]
+        if setup.settings.evaluators is not None:
+            parts = [setup.build("evaluator", wanted) for wanted in setup.settings.evaluators]
             return [Scorer.of(setup.shared(part)) for part in parts]
         if self._metrics is None:
             self._metrics = HarnessMetrics()

@@ -21,9 +21,9 @@ from cbcore import evaluate
 from cbcore._store.records import Manifest
 from cbcore._store.store import Store
 from cbcore.exceptions import RunStoppedError
-from cbcore.request import Request
-from cbcore.request._options import options_of
-from cbcore.runconfig import RunConfig
+from cbcore.results import RunConfig
+from cbcore.settings import RunSettings
+from cbcore.settings.options import options_of
 
 DATA = [{"id": n, "context": "c", "question": "Who?", "answer": "me"} for n in (1, 2)]
 
@@ -103,10 +103,12 @@ def test_a_whole_run_has_every_key_but_those_of_a_failure():
     assert missing == {"state_reason", "filter", *of_others}
 
 
-def test_every_recorded_setting_is_a_key():
-    """One that is added to the request is declared, or mypy could not know it."""
-    recorded = {name for name, said in options_of(Request).items() if said.recorded}
-    assert recorded <= set(get_type_hints(RunConfig))
+def test_the_settings_of_a_result_are_those_recorded():
+    """As they were given, by the names of their fields."""
+    result = evaluate(systems=[Answering()], dataset=DATA, progress=False, max_workers=2)
+    recorded = {name for name, option in options_of(RunSettings).items() if option.recorded}
+    assert set(result.config["settings"]) == recorded
+    assert result.config["settings"]["concurrency"] == 2
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 
 import attrs
 import click
@@ -12,85 +13,81 @@ from click.testing import CliRunner
 
 from cbcore import api
 from cbcore.cli import run
-from cbcore.cli._options import options
+from cbcore.cli._click_options import setting_flags
 from cbcore.cli._settings import _OPTIONS
 from cbcore.exceptions import CBError, UsageError
-from cbcore.request import Invocation, Request
-from cbcore.request._options import (
-    FLAG,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    Option,
-    by_key,
-    described,
-    in_order_of_help,
-    option,
-    options_of,
-    problem_of,
-)
-from cbcore.runfile import read_run_file, run_file_options
 from cbcore.secrets import Secret
+from cbcore.settings import Option, RunSettings
+from cbcore.settings.options import option, options_of
+from cbcore.settings.run_file import read_run_file, run_file_options
+from cbcore.settings.run_settings import DEFAULT_TOKENIZER, _check_change
+from cbcore.tokens import DEFAULT_ENCODING
 
-DECLARED = {**options_of(Request), **options_of(Invocation)}
+DECLARED = options_of(RunSettings)
 SHARED = {name for shared in _OPTIONS for name in shared(lambda: 0).__click_params__[0].opts}
+OF_THE_COMMAND = {"--no-cache", "--dry-run", "--locked"}
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 
 
 # -- the same set everywhere -------------------------------------------------------------------
 
 
-def test_the_flags_of_cb_run_are_those_declared():
-    """None is written by hand, and none is forgotten; the shared ones stand beside them."""
-    taken = {
+def test_flags_keys_keywords_help_and_reference_are_those_declared():
+    """None is written by hand, and none is forgotten."""
+    flags = {
         parameter.name: tuple(parameter.opts)
         for parameter in run.command.params
-        if isinstance(parameter, click.Option) and not SHARED & set(parameter.opts)
+        if isinstance(parameter, click.Option)
+        and not (SHARED | OF_THE_COMMAND) & set(parameter.opts)
     }
-    assert taken == {name: declared.flags for name, declared in DECLARED.items()}
+    assert flags == {n: (*o.flags, *o.aliases) for n, o in DECLARED.items() if o.flags}
+    keys = [o.key for o in DECLARED.values() if o.key is not None]
+    assert sorted(run_file_options()) == sorted(keys)
+    keywords = set(inspect.signature(api.evaluate).parameters)
+    own = {"dataset", "max_workers"}
+    assert keywords - own == {n for n, o in DECLARED.items() if o.keyword} - {"datasets"}
+    context = click.Context(run.command, info_name="run", terminal_width=1000)
+    help_page = " ".join(run.command.get_help(context).split())
+    assert [o.name for o in DECLARED.values() if o.flags and o.help not in help_page] == []
+    assert [alias for o in DECLARED.values() for alias in o.aliases if alias in help_page] == []
+    page = (REFERENCE / "run-files.md").read_text(encoding="utf-8")
+    assert [key for key in keys if f"| `{key}` |" not in page] == []
+    page = (REFERENCE / "results.md").read_text(encoding="utf-8")
+    recorded = [name for name, o in DECLARED.items() if o.recorded]
+    assert [name for name in recorded if f"| `settings.{name}` |" not in page] == []
 
 
-def test_the_keys_of_a_run_file_are_those_declared():
-    """Every setting of a request has one, and no two share one."""
-    assert set(run_file_options()) == {o.key for o in DECLARED.values() if o.key is not None}
-    assert {o.name for o in run_file_options().values()} >= set(options_of(Request))
-    assert len(run_file_options()) == len([o for o in DECLARED.values() if o.key is not None])
+def test_no_two_settings_share_a_name():
+    """Neither a flag, nor a key, nor a keyword."""
+    for names in (
+        [flag for o in DECLARED.values() for flag in (*o.flags, *o.aliases)],
+        [word for o in DECLARED.values() for word in (o.key, *o.words) if word],
+        [word for o in DECLARED.values() for word in (o.name, *o.words)],
+    ):
+        assert len(names) == len(set(names))
 
 
-def test_evaluate_takes_the_settings_of_a_request():
-    """By the same names; `dataset`, `progress`, `on_error` and `extensions` are its own."""
-    parameters = set(inspect.signature(api.evaluate).parameters)
-    own = {"dataset", "progress", "on_error", "extensions"}
-    assert parameters - own == set(options_of(Request)) - {"datasets"}
+@pytest.mark.parametrize(
+    ("alias", "name"), [("score_field", "score"), ("max_workers", "concurrency")]
+)
+def test_the_names_of_context_bench_are_accepted(alias, name):
+    """As flag, key and keyword; they mean the same setting."""
+    assert DECLARED[name].words == (alias,)
 
 
-def test_type_checkers_see_the_settings_as_they_are_declared():
-    """The names and types that `evaluate` takes by keyword only."""
-    positional = set(inspect.getfullargspec(inspect.unwrap(api.evaluate)).args)
-    fields = attrs.fields_dict(Request)
-    names = [name for name in options_of(Request) if name not in {*positional, "datasets"}]
-    names.append("extensions")
-    annotations = {
-        name: hint.__forward_arg__ for name, hint in api.Settings.__annotations__.items()
-    }
-    assert annotations == {name: fields[name].type for name in names}
-
-
-def test_every_option_is_shown_by_help_once():
-    """Those of the command stand where they say they belong."""
-    shown = [o.name for o in in_order_of_help(Request, Invocation)]
-    assert sorted(shown) == sorted(DECLARED)
-    assert shown[:5] == ["systems", "proxies", "names", "models", "datasets"]
+def test_the_default_tokenizer_is_that_of_the_core():
+    assert DEFAULT_TOKENIZER == DEFAULT_ENCODING
 
 
 # -- a new option is one field -----------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True)
-class Larger(Request):
-    """A request with one more setting."""
+@attrs.define(kw_only=True, on_setattr=_check_change)
+class Larger(RunSettings):
+    """Settings with one more."""
 
     patience: int = option(
-        INTEGER, "--patience", metavar="N", help="Tries.", key="tries", default=2, least=1
+        "--patience", type=int, metavar="N", help="Tries.", key="tries", default=2, at_least=1
     )
 
 
@@ -99,15 +96,14 @@ class Larger(Request):
     [
         (["--patience", "3"], 0, "3"),
         ([], 0, "None"),
-        (["--patience", "0"], 2, "0 is not in the range x>=1"),
         (["--help"], 0, "--patience N"),
     ],
 )
 def test_a_new_field_is_a_flag(arguments, code, shown):
-    """With its bounds and its help."""
+    """With its help."""
 
     @click.command()
-    @options(list(options_of(Larger).values()))
+    @setting_flags(options_of(Larger).values())
     def command(patience, **_):
         click.echo(repr(patience))
 
@@ -115,13 +111,15 @@ def test_a_new_field_is_a_flag(arguments, code, shown):
     assert (done.exit_code, shown in done.output) == (code, True), done.output
 
 
-def test_a_new_field_is_a_key_a_check_and_a_record():
+def test_a_new_field_is_a_key_and_a_check():
     """Nothing else has to know of it."""
-    assert problem_of(by_key(Larger)["tries"], 0, written=True) == "must be at least 1, not 0"
+    declared = options_of(Larger)["patience"]
+    assert declared.key == "tries"
+    with pytest.raises(UsageError, match="--patience must be at least 1, not 0"):
+        declared.read(["0"], "--patience")
     with pytest.raises(UsageError, match="patience must be int, not '5'"):
         Larger(systems=[], patience="5")
-    assert Larger(systems=[], patience=5).recorded()["patience"] == 5
-    assert Larger(systems=[]).recorded()["patience"] == 2
+    assert Larger(systems=[], patience=5).patience == 5
 
 
 # -- checks ------------------------------------------------------------------------------------
@@ -133,7 +131,7 @@ def test_a_new_field_is_a_key_a_check_and_a_record():
         ({"max_examples": 0}, "max_examples must be at least 1, not 0"),
         ({"max_examples": 1.5}, "max_examples must be int, not 1.5"),
         ({"max_examples": True}, "max_examples must be int, not True"),
-        ({"max_workers": 0}, "max_workers must be at least 1, not 0"),
+        ({"concurrency": 0}, "concurrency must be at least 1, not 0"),
         ({"repeats": 0}, "repeats must be at least 1, not 0"),
         ({"repeats": None}, "repeats must be int, not None"),
         ({"timeout_s": 0}, "timeout_s must be more than 0, not 0"),
@@ -147,21 +145,22 @@ def test_a_new_field_is_a_key_a_check_and_a_record():
         ({"rows": "tape"}, "rows must be 'memory' or 'disk', not 'tape'"),
         ({"fail_fast": 1}, "fail_fast must be bool, not 1"),
         ({"threshold": None}, "threshold must be int or float, not None"),
-        ({"text_fields": 5}, r"text_fields must hold strings only, not \[5\]"),
+        ({"text_fields": 5}, "text_fields must be str, not 5"),
         ({"cache_dir": 5}, "cache_dir must be str, not 5"),
-        ({"score_field": 5}, "score_field must be str, not 5"),
+        ({"score": 5}, "score must be str, not 5"),
+        ({"on_error": "stop"}, "on_error must be 'continue' or 'raise', not 'stop'"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused(given, message):
-    """The same way whether it comes from `evaluate` or from a request."""
+    """The same way whether it comes from `evaluate` or from a command."""
     with pytest.raises(UsageError, match=message):
-        Request(systems=[], **given)
+        RunSettings(systems=[], **given)
     with pytest.raises(UsageError, match=message):
         api.evaluate([], [], progress=False, **given)
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, o in DECLARED.items() if o.kind in (INTEGER, NUMBER) and o.key is not None]
+    "name", [n for n, o in DECLARED.items() if o.type in (int, float) and o.key is not None]
 )
 @pytest.mark.parametrize("value", [-1, 0, 1])
 def test_flags_run_files_and_python_draw_the_line_at_the_same_place(tmp_path, name, value):
@@ -179,7 +178,7 @@ def test_flags_run_files_and_python_draw_the_line_at_the_same_place(tmp_path, na
     path.write_text(f"{declared.key}: {value}")
     flags = [declared.flags[-1], str(value)]
     assert (
-        is_refused(Request, systems=[], **{name: value})
+        is_refused(RunSettings, systems=[], **{name: value})
         == is_refused(read_run_file, path)
         == is_refused(run.command.make_context, "run", flags)
     )
@@ -187,25 +186,33 @@ def test_flags_run_files_and_python_draw_the_line_at_the_same_place(tmp_path, na
 
 def test_one_value_stands_for_a_list_of_it():
     """Whatever it is; a text is never taken apart."""
-    request = Request(systems="a | b", text_fields="story")
-    assert request.systems == ("a | b",)
-    assert request.text_fields == ("story",)
-    assert Request(systems=[], text_fields=(f for f in "ab")).text_fields == ("a", "b")
-    assert Request(systems=[]).evaluators is None
+    settings = RunSettings(systems="a | b", text_fields="story")
+    assert settings.systems == ["a | b"]
+    assert settings.text_fields == ["story"]
+    assert RunSettings(systems=[], text_fields=(f for f in "ab")).text_fields == ["a", "b"]
+    assert RunSettings(systems=[]).evaluators is None
 
 
-def test_a_request_does_not_change():
-    """It may be used again, for another run."""
-    request = Request(systems=[])
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        request.seed = 1
+def test_a_change_is_checked_until_settings_are_frozen():
+    """Then nothing changes any more, not even their lists."""
+    settings = RunSettings(systems=[])
+    settings.seed = 1
+    with pytest.raises(UsageError, match="seed must be int, not 'x'"):
+        settings.seed = "x"
+    copied = settings.copy()
+    copied.systems.append("identity")
+    settings.freeze()
+    assert (settings.systems, copied.systems) == ((), ["identity"])
+    with pytest.raises(UsageError, match="the settings of this run are fixed"):
+        settings.seed = 2
+    copied.seed = 2
 
 
 def test_a_number_like_those_of_other_libraries_is_a_number():
     """What counts is what it can do."""
     from fractions import Fraction
 
-    assert Request(systems=[], timeout_s=Fraction(1, 2)).timeout_s == 0.5
+    assert RunSettings(systems=[], timeout_s=Fraction(1, 2)).timeout_s == 0.5
 
 
 # -- records -----------------------------------------------------------------------------------
@@ -213,17 +220,19 @@ def test_a_number_like_those_of_other_libraries_is_a_number():
 
 def test_what_is_recorded_is_plain_and_without_secrets():
     """Paths as text, and where a value came from the environment, its name."""
-    request = Request(
+    settings = RunSettings(
         systems=[],
+        plugin_options={"prices": Path("p.json")},
         text_fields=["story", Secret("aloud", source="${FIELD}")],
         timeout_s=3,
         max_errors=0.1,
         fail_fast=True,
     )
-    recorded = json.loads(json.dumps(request.recorded()))
+    recorded = json.loads(json.dumps(settings.record()))
     assert recorded["text_fields"] == ["story", "${FIELD}"]
     assert (recorded["timeout_s"], recorded["max_errors"]) == (3.0, 0.1)
     assert (recorded["fail_fast"], recorded["budget_usd"]) == (True, None)
+    assert recorded["prices"] == "p.json"
     assert not {"systems", "cache_dir", "executor"} & set(recorded)
 
 
@@ -233,16 +242,16 @@ def test_what_is_recorded_is_plain_and_without_secrets():
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        (Option(kind=INTEGER, help="", least=1), "integer, at least 1"),
-        (Option(kind=NUMBER, help="", above=0), "number, more than 0"),
-        (Option(kind=TEXT, help="", choices=("a", "b")), "`a` or `b`"),
-        (Option(kind=TEXT, help="", many=True), "string, or a list"),
-        (Option(kind=FLAG, help=""), "true or false"),
+        (Option(type=int, help="", at_least=1), "integer, at least 1"),
+        (Option(type=float, help="", above=0), "number, more than 0"),
+        (Option(help="", choices=("a", "b")), "`a` or `b`"),
+        (Option(help="", many=True), "string, or a list"),
+        (Option(type=bool, help=""), "true or false"),
     ],
 )
 def test_an_option_describes_what_it_may_be(declared, said):
     """In words, with its bounds."""
-    assert described(declared) == said
+    assert declared.describe_type() == said
 
 
 # -- names given to evaluate -------------------------------------------------------------------

@@ -19,6 +19,8 @@ from cbcore.kept import KeptRun
 if TYPE_CHECKING:
     from cbcore.plugins.catalog import Catalog
 
+__all__ = ()
+
 
 def data_of(
     record: RunRecord, specs: Sequence[str], path: Path, host: Catalog
@@ -43,7 +45,10 @@ def data_of(
 def stored_data(record: RunRecord, path: Path) -> list[StoredData] | None:
     """The datasets of a run as its store has them; None where that is not all of them."""
     config = record.manifest["config"]
-    if config.get("no_examples") or config.get("shard"):  # whose examples are not numbered in turn
+    settings = config.get("settings", {})
+    if settings.get("no_examples") or settings.get(
+        "shard"
+    ):  # whose examples are not numbered in turn
         return None
     result = KeptRun(record, path).result(summed_up=False)
     rows, texts = result.rows, result.texts

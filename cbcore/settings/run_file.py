@@ -29,9 +29,9 @@ from cbcore._build.places import from_folder
 from cbcore.bounded_yaml import NotReadableError, construct, read_piped_text, safe_loader
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
-from cbcore.request import Invocation, Request
-from cbcore.request._options import COMPONENT, Declared, by_key, problem_of
 from cbcore.secrets import Secret, notice_parameters, remember, visible
+from cbcore.settings.options import Option, options_of
+from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
 
@@ -56,13 +56,13 @@ def read_run_file(
     path: str | Path,
     environ: Mapping[str, str] | None = None,
     *,
-    brought: Collection[str] = (),
+    plugin_keys: Collection[str] = (),
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """The settings of a run file, checked: lists of specs under their plural, plain values.
+    """The settings of a run file, checked, by the names of their fields.
 
-    `brought` are keys that plugins bring, whose values are theirs to check. Paths start at
-    `folder`, by default the folder of the file.
+    `plugin_keys` are keys of plugins' options, which are checked when the run is composed. Paths
+    start at `folder`, by default the folder of the file.
     """
     path = found_run_file(path)
     try:
@@ -75,13 +75,18 @@ def read_run_file(
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     notice_parameters(data)
     environ = os.environ if environ is None else environ
-    known = run_file_options()
-    settings = {
-        key: _expand(str(path), value, environ)
-        if key in brought and key not in known
-        else _setting(str(path), key, value, known, environ, brought)
-        for key, value in data.items()
-    }
+    by_key = run_file_options()
+    known = {**by_key, **{word: option for option in by_key.values() for word in option.words}}
+    settings: dict[str, Any] = {}
+    for key, value in data.items():
+        if key in known:
+            settings[known[key].name] = _read_setting(str(path), key, value, known[key], environ)
+        elif key in plugin_keys:
+            settings[key] = _expand(str(path), value, environ)
+        else:
+            keys = [*by_key, *plugin_keys]
+            suggestion = hint(str(key), keys, f"known keys: {', '.join(keys)}")
+            raise ConfigError(str(path), f"unknown key {key!r}", hint=suggestion)
     return from_folder(path.parent if folder is None else folder, settings)
 
 
@@ -144,33 +149,29 @@ def _function(path: str, text: str) -> Any:
     return found
 
 
-def run_file_options() -> dict[str, Declared]:
-    """What a run file may hold, by its keys; lists of components come first."""
-    known = by_key(Request, Invocation)
-    return dict(sorted(known.items(), key=lambda item: item[1].kind is not COMPONENT))
+def run_file_options() -> dict[str, Option]:
+    """The options that a run file may set, by their keys; lists of components come first."""
+    keys = {o.key: o for o in options_of(RunSettings).values() if o.key is not None}
+    return dict(sorted(keys.items(), key=lambda item: not _is_component_list(item[1])))
 
 
-def _setting(
-    path: str,
-    key: Any,
-    value: Any,
-    known: Mapping[str, Declared],
-    environ: Mapping[str, str],
-    brought: Collection[str],
+def _is_component_list(option: Option) -> bool:
+    return option.type is object and option.many
+
+
+def _read_setting(
+    path: str, key: str, value: Any, option: Option, environ: Mapping[str, str]
 ) -> Any:
-    if key not in known:
-        keys = [*known, *brought]
-        raise ConfigError(
-            path,
-            f"unknown key {key!r}",
-            hint=hint(str(key), keys, f"known keys: {', '.join(keys)}"),
-        )
-    if known[key].kind is COMPONENT:
-        items = value if isinstance(value, list) else [value]
-        return [_spec(path, str(key), item, environ) for item in items]
+    """The value of a key, with the variables of the environment in it."""
+    if option.type is object:
+        items = value if isinstance(value, list) and option.many else [value]
+        found = [_spec(path, key, item, environ) for item in items]
+        return found if option.many else found[0]
     expanded = _expand(path, value, environ)
-    if reason := problem_of(known[key], expanded, written=True):
-        raise ConfigError(path, f"{key} {reason}")
+    try:
+        option.convert(expanded)
+    except ValueError as error:
+        raise ConfigError(path, f"{key} {error}") from None
     return expanded
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from cbcore import binding
-from cbcore._run.run import RunOptions
 from cbcore.exceptions import UsageError
-from cbcore.request import Request
-from cbcore.request._compose import compose
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 
 DATA = [{"id": 1, "question": "Who?", "answer": "me"}]
 
@@ -33,43 +31,52 @@ class Awaited:
 
 def composed(**asked):
     return compose(
-        Request(**{"systems": [Says()], "datasets": [DATA], "metrics": [], **asked}),
+        RunSettings(**{"systems": [Says()], "datasets": [DATA], "metrics": [], **asked}),
         warn=lambda text: None,
     )
 
 
-def test_every_option_of_a_run_is_a_setting_of_a_request():
-    """With the same default, so that it is declared once."""
-    settings = attrs.fields_dict(Request)
-    for field in attrs.fields(RunOptions):
-        assert settings[field.name].default == field.default
+def test_the_run_gets_frozen_settings():
+    """A copy: those that were given may be used again, for another run."""
+    given = RunSettings(systems=[Says()], datasets=[DATA], metrics=[], concurrency=3)
+    settings = compose(given, warn=lambda text: None).context.settings
+    assert settings.concurrency == 3
+    with pytest.raises(UsageError, match="the settings of this run are fixed: seed cannot be"):
+        settings.seed = 1
+    assert isinstance(settings.systems, tuple)
+    given.seed = 1
+    assert (given.systems[0].name, settings.seed) == ("says", None)
 
 
-def test_the_run_is_told_what_was_asked():
-    """Each of its options by the same name."""
-    asked = {
-        "max_examples": 2,
-        "max_workers": 3,
-        "repeats": 4,
-        "timeout_s": 5.0,
-        "fail_fast": True,
-        "max_errors": 0.5,
-        "budget_tokens": 6,
-        "budget_usd": 7.0,
-        "rows": "disk",
-        "interleave": False,
-        "overlap": False,
-        "cluster_column": "doc",
-        "no_examples": True,
-    }
-    assert attrs.asdict(composed(**asked).context.options) == asked
+def test_the_record_has_the_settings_from_before_plugins_changed_them():
+    """Or a run that is resumed would get its judge twice."""
+    given = RunSettings(
+        systems=[Says()], datasets=[DATA], metrics=[], judge_url="http://localhost:1"
+    )
+    given.judge_model = "m"
+    run = compose(given, warn=lambda text: None)
+    assert [part["name"] for part in run.config["evaluators"]][-1] == "llm_judge"
+    assert (given.added_evaluators, given.added_metrics) == ([], [])
+
+
+def test_systems_and_proxies_keep_the_order_in_which_they_were_given():
+    """As the command line or the run file has them."""
+    run = composed(
+        systems=[Says("first"), Says("third")],
+        proxy=["http://localhost:1", "http://localhost:2"],
+        name=["second", "fourth"],
+        model=["m"],
+        order=["systems", "proxy", "systems", "proxy"],
+    )
+    assert [part.name for part in run.systems] == ["first", "second", "third", "fourth"]
 
 
 def test_the_record_says_how_the_run_was_asked_for():
     """Limits and budgets too: a number depends on what ended the run."""
-    config = composed(timeout_s=5, max_errors=3, budget_tokens=1000, fail_fast=True).config
+    run = composed(timeout_s=5, max_errors=3, budget_tokens=1000, fail_fast=True)
+    config = run.config["settings"]
     assert (config["timeout_s"], config["max_errors"], config["budget_tokens"]) == (5.0, 3, 1000)
-    assert (config["fail_fast"], config["allow_unsandboxed"]) == (True, False)
+    assert (config["fail_fast"], config["seed"]) == (True, None)
     assert (config["repeats"], config["threshold"], config["budget_usd"]) == (1, 0.7, None)
 
 
@@ -90,7 +97,7 @@ def test_components_are_offered_the_seed_and_the_permission(tmp_path):
     )
     spec = f"py:{tmp_path}/mine.py:Seeded"
     assert composed(systems=[spec]).systems[0].value.said == (None, False)
-    (system,) = composed(systems=[spec], seed=3, allow_unsandboxed=True).systems
+    (system,) = composed(systems=[spec], seed=3, plugin_options={"allow_unsandboxed": True}).systems
     assert system.value.said == (3, True)
 
 
@@ -111,7 +118,7 @@ def test_what_cannot_be_run_is_refused(asked, message):
 def test_a_warning_is_told_once():
     """However often the run comes upon it."""
     told: list[str] = []
-    run = compose(Request(systems=[Says()], datasets=[DATA], metrics=[]), warn=told.append)
+    run = compose(RunSettings(systems=[Says()], datasets=[DATA], metrics=[]), warn=told.append)
     run.context.warn("the same")
     run.context.warn("the same")
     assert told == ["the same"]

@@ -1,0 +1,162 @@
+"""Options: one declaration serves flags, run files, Python, checks, help and the reference.
+
+A field of `RunSettings` made with `option` is an option of the core. An `Option` that an entry
+point in the group `cb.options` names is an option of a plugin; the entry point's name is its flag.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+
+from cbcore.exceptions import UsageError
+
+__all__ = ()
+
+_TYPES: dict[Any, tuple[Any, str, str]] = {
+    int: (Integral, "int", "integer"),
+    float: (Real, "int or float", "number"),
+    Real: (Real, "int or float", "number of rows, or a share such as 0.05"),
+    bool: (bool, "bool", "true or false"),
+    str: (str, "str", "string"),
+    Path: ((str, os.PathLike), "str", "path"),
+    dict: (Mapping, "a mapping", "fields with their columns"),
+    object: (object, "spec", "[spec](#a-spec-in-a-list)"),
+}
+"""For each type of an option: the values it takes, its name in errors and in the reference."""
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Option:
+    """A setting: the values it takes, and how it is given.
+
+    - `type`: `str`, `int`, `float`, `bool` (a flag without a value) or `Path`; `object` for specs
+      and ready-made components. With `many`, a list of such values.
+    - `at_least`, `above`, `at_most`, `choices`: the values that are allowed.
+    - `parse`: makes a value of a text, or raises ValueError that ends the sentence "NAME …".
+    - `name`: how Python code calls it, if not as its flag. `key`: how run files call it; None if
+      they cannot set it. `aliases`: further flags, keys and keywords that `--help` does not show.
+    - `keyword`: whether `evaluate` takes it. `recorded`: whether the result tells its value.
+    - `keep_on_rescore`: `cb rescore` uses the value of the run that it scores.
+    - `fill`: a parameter of that name, of any component, gets the value unless its spec sets it.
+    """
+
+    help: str
+    type: Any = attrs.field(default=str, validator=attrs.validators.in_(_TYPES))
+    name: str = ""
+    flags: tuple[str, ...] = ()
+    key: str | None = ""
+    aliases: tuple[str, ...] = ()
+    metavar: str | None = None
+    many: bool = False
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    choices: tuple[str, ...] = ()
+    parse: Callable[[str], Any] | None = None
+    keyword: bool = True
+    recorded: bool = True
+    keep_on_rescore: bool = False
+    fill: bool = False
+
+    def check(self, value: Any, where: str) -> Any:
+        """The value as the setting holds it. Raises `UsageError` that names `where`."""
+        try:
+            return self.convert(value)
+        except ValueError as error:
+            raise UsageError(f"{where} {error}") from None
+
+    def read(self, texts: Sequence[Any], flag: str) -> Any:
+        """The value of a flag. Raises `UsageError` if its texts do not make one."""
+        if len(texts) > 1 and not self.many and self.type is not dict:
+            raise UsageError(f"{flag} is given {len(texts)} times", hint="give it once")
+        try:
+            values = [self._read_text(text) for text in texts]
+        except ValueError as error:
+            raise UsageError(f"{flag} {error}") from None
+        if self.type is dict:
+            return self.check(dict(values), flag)
+        return self.check(values if self.many else values[0], flag)
+
+    def convert(self, value: Any) -> Any:
+        """As `check`. Raises ValueError with the end of the sentence."""
+        if not self.many:
+            return self._convert_one(value)
+        if self.type is str and not isinstance(value, str) and hasattr(value, "__iter__"):
+            return [self._convert_one(one) for one in value]
+        # A single component may be iterable itself.
+        several = value if isinstance(value, list | tuple) else [value]
+        return [self._convert_one(one) for one in several]
+
+    def describe_type(self) -> str:
+        """The values it takes, for the reference."""
+        if self.choices:
+            return " or ".join(f"`{choice}`" for choice in self.choices)
+        bounds = {"at least": self.at_least, "more than": self.above, "at most": self.at_most}
+        limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)
+        return f"{_TYPES[self.type][2]}{limits}{', or a list' if self.many else ''}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its aliases as run files and Python write them."""
+        return tuple(alias.lstrip("-").replace("-", "_") for alias in self.aliases)
+
+    def _read_text(self, text: Any) -> Any:
+        if self.parse is not None or not isinstance(text, str) or self.type not in (int, float):
+            return text if self.parse is None else self.parse(text)
+        try:
+            return self.type(text)
+        except ValueError:
+            raise ValueError(f"must be {_TYPES[self.type][1]}, not {text!r}") from None
+
+    def _convert_one(self, value: Any) -> Any:
+        accepted, name, _ = _TYPES[self.type]
+        is_number = self.type in (int, float, Real)
+        if isinstance(value, str) and self.parse is not None and self.type is not dict:
+            value = self.parse(value)
+        if not isinstance(value, accepted) or (is_number and isinstance(value, bool)):
+            raise ValueError(f"must be {name}, not {value!r}")
+        if self.choices and value not in self.choices:
+            raise ValueError(f"must be {' or '.join(map(repr, self.choices))}, not {value!r}")
+        if self.at_least is not None and not value >= self.at_least:
+            raise ValueError(f"must be at least {self.at_least}, not {value!r}")
+        if self.above is not None and not value > self.above:
+            raise ValueError(f"must be more than {self.above}, not {value!r}")
+        if self.at_most is not None and not value <= self.at_most:
+            raise ValueError(f"must be at most {self.at_most}, not {value!r}")
+        if self.type is float:
+            return float(value)
+        return os.fspath(value) if self.type is Path else value
+
+
+def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
+    """A field of an attrs class that is an option. `facts` are further attributes of `Option`.
+
+    Without a default it is None, or an empty list if it takes `many` values and the default is
+    an empty tuple.
+    """
+    declared = Option(help=help, flags=flags, **facts)
+    if default == ():
+        default = attrs.Factory(list)
+    return attrs.field(default=default, metadata={"option": declared})
+
+
+def options_of(declaring: type) -> Mapping[str, Option]:
+    """The options that a class declares, by the names of its fields and in their order."""
+    return _read_options(declaring)
+
+
+@functools.cache
+def _read_options(declaring: type) -> Mapping[str, Option]:
+    found = {}
+    for field in attrs.fields(declaring):
+        if declared := cast("Option | None", field.metadata.get("option")):
+            key = field.name if declared.key == "" else declared.key
+            found[field.name] = attrs.evolve(declared, name=field.name, key=key)
+    return found

@@ -1,0 +1,448 @@
+"""The settings of a run. Each is declared here, and nowhere else.
+
+From these declarations come the flags of `cb run`, the keys of run files, the keywords of
+`evaluate`, their checks, the reference, and the record of the settings in a result. A new setting
+is one new field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from cbcore.exceptions import UsageError
+from cbcore.introspection import function_name
+from cbcore.plain import json_safe
+from cbcore.secrets import visible
+from cbcore.settings.options import Option, option, options_of
+
+__all__ = ()
+
+DEFAULT_CACHE_DIR = ".cb"
+DEFAULT_THRESHOLD = 0.7
+DEFAULT_MARGIN = 0.05
+DEFAULT_TOKENIZER = "o200k_base"
+LONGEST_TIMEOUT_S = 365 * 24 * 60 * 60
+"""A year: the operating system's timers do not take much more."""
+
+
+def _parse_error_limit(text: str) -> float:
+    """The value of `5` or `2%`."""
+    number = text.strip()
+    try:
+        limit = float(number[:-1]) / 100 if number.endswith("%") else int(number)
+    except ValueError:
+        limit = -1
+    if limit < 0:
+        raise ValueError(f"must be a number of rows, or a share such as 5%, not {text!r}")
+    return limit
+
+
+def _parse_field(text: str) -> tuple[str, str]:
+    """Field and column of `FIELD=COLUMN`; the column may be a path or `py:./file.py:function`."""
+    field, _, column = text.partition("=")
+    if not field.strip().isidentifier() or not column.strip():
+        raise ValueError(f"must be FIELD=COLUMN, such as context=passage, not {text!r}")
+    return field.strip(), column.strip()
+
+
+def _check_change(settings: RunSettings, field: attrs.Attribute[Any], value: Any) -> Any:
+    """The value as the field holds it. Refuses changes to frozen settings and unusable values."""
+    if settings._is_frozen:
+        raise UsageError(f"the settings of this run are fixed: {field.name} cannot be changed")
+    declared: Option | None = field.metadata.get("option")
+    if declared is None or (value is None and field.default is None):
+        return value
+    return declared.check(value, field.name)
+
+
+@attrs.define(kw_only=True, eq=False, repr=False, on_setattr=_check_change)
+class RunSettings:
+    """Everything a run can be asked for, before names are looked up.
+
+    The lists of components take specs and ready-made objects. `evaluators` and `metrics` that are
+    None are chosen automatically; those in `added_evaluators` and `added_metrics` join either way.
+    `plugin_options` are the values of plugins' options, by their keys. `order` names the settings
+    that add systems in the order in which they were given, once for each value. `run_id` continues
+    a recorded run, `rescored_from` is the run whose outputs are scored again, `argv` the command.
+    """
+
+    systems: list[Any] = option(
+        *("-s", "--system"),
+        type=object,
+        many=True,
+        metavar="SPEC",
+        help='System under test; chain with "a | b". Repeatable.',
+        default=(),
+        recorded=False,
+    )
+    proxy: list[str] = option(
+        "--proxy",
+        many=True,
+        metavar="URL",
+        help="Endpoint or proxy under test: short for --system openai:URL. Repeatable.",
+        default=(),
+        recorded=False,
+    )
+    name: list[str] = option(
+        "--name",
+        many=True,
+        metavar="NAME",
+        help="Name of the --proxy in the same place. Default: its host and port.",
+        default=(),
+        recorded=False,
+    )
+    model: list[str] = option(
+        "--model",
+        many=True,
+        metavar="NAME",
+        help="Model to ask each --proxy for; a single one counts for all.",
+        default=(),
+        recorded=False,
+    )
+    datasets: list[Any] = option(
+        *("-d", "--dataset"),
+        type=object,
+        many=True,
+        metavar="SPEC",
+        help="Dataset by name, or the path of a .jsonl, .json, .csv or .parquet file. Repeatable.",
+        default=(),
+        recorded=False,
+    )
+    fields: Mapping[str, Any] | None = option(
+        "--field",
+        type=dict,
+        parse=_parse_field,
+        metavar="FIELD=COLUMN",
+        help="Column of the datasets that holds a field: context, question, answer, id. "
+        "Repeatable.",
+        keep_on_rescore=True,
+    )
+    unique_ids: bool = option(
+        "--unique-ids",
+        type=bool,
+        help="Number ids that come again, instead of refusing them.",
+        default=False,
+        keep_on_rescore=True,
+    )
+    evaluators: list[Any] | None = option(
+        *("-e", "--evaluator"),
+        type=object,
+        many=True,
+        metavar="SPEC",
+        help="Evaluator; without it, those that apply to each dataset's tasks. Repeatable.",
+        recorded=False,
+    )
+    metrics: list[Any] | None = option(
+        *("-m", "--metric"),
+        type=object,
+        many=True,
+        metavar="SPEC",
+        help="Metric; without it, the automatic ones. Repeatable.",
+        recorded=False,
+    )
+    judge_url: str | None = option(
+        "--judge-url",
+        metavar="URL",
+        help="Endpoint of a model that also rates the answers.",
+        recorded=False,
+    )
+    judge_model: str | None = option(
+        "--judge-model",
+        metavar="NAME",
+        help="The judge's model; with --judge-url.",
+        recorded=False,
+    )
+    judge_api_key_env: str | None = option(
+        "--judge-api-key-env",
+        metavar="VARIABLE",
+        help="Environment variable with the judge's key. Default: OPENAI_API_KEY.",
+        recorded=False,
+    )
+    judge_rubric: str | None = option(
+        "--judge-rubric",
+        metavar="NAME|FILE",
+        help="What the judge looks at, by name or as a template. Default: correctness.",
+        recorded=False,
+    )
+    judge_pairwise: bool = option(
+        "--judge-pairwise",
+        type=bool,
+        help="Let the judge compare the systems two by two as well.",
+        default=False,
+        recorded=False,
+    )
+    cache_model: str | None = option(
+        "--cache-model",
+        metavar="NAME[,price_in=X,price_out=Y]",
+        help="Also report what a provider would bill with its prompt cache: openai, anthropic, …",
+        recorded=False,
+    )
+    outputs: list[str] = option(
+        *("-o", "--output"),
+        many=True,
+        metavar="FORMAT|FILE",
+        help="Report to print, or FILE to write, by its ending or as FORMAT=FILE. The table is "
+        "printed too, unless another is. Repeatable.",
+        key="output",
+        default=(),
+        keyword=False,
+        recorded=False,
+    )
+    max_examples: int | None = option(
+        *("-n", "--max-examples"),
+        type=int,
+        metavar="N",
+        help="Use the first N examples of each dataset, in file order.",
+        at_least=1,
+        keep_on_rescore=True,
+    )
+    shard: str | None = option(
+        "--shard",
+        metavar="K/N",
+        help="Of N shards, run the K-th: examples by their content. `cb merge` joins them.",
+        keep_on_rescore=True,
+    )
+    score: str | None = option(
+        "--score",
+        aliases=("--score-field",),
+        metavar="NAME",
+        help="The score that quality means. Default: that of the dataset or its task, else f1.",
+    )
+    threshold: float = option(
+        "--threshold",
+        type=float,
+        metavar="X",
+        help=f"Score that passes. Default: {DEFAULT_THRESHOLD}.",
+        default=DEFAULT_THRESHOLD,
+        keep_on_rescore=True,
+    )
+    margin: float = option(
+        "--margin",
+        type=float,
+        metavar="X",
+        help=f"Loss of score that still counts as none, for budgets. Default: {DEFAULT_MARGIN}.",
+        default=DEFAULT_MARGIN,
+        at_least=0,
+        keep_on_rescore=True,
+    )
+    adaptive: bool = option(
+        "--adaptive",
+        type=bool,
+        help="Of swept systems, run only what finding the smallest good budget takes.",
+        default=False,
+    )
+    concurrency: int | None = option(
+        "--concurrency",
+        aliases=("--max-workers",),
+        type=int,
+        metavar="N",
+        help="Concurrent calls of each system.",
+        at_least=1,
+    )
+    interleave: bool = option(
+        "--interleave",
+        type=bool,
+        help="Run the systems example by example, not one after the other.",
+        default=False,
+    )
+    overlap: bool = option(
+        "--overlap",
+        type=bool,
+        help="Run systems at the same time that wait for different endpoints.",
+        default=False,
+    )
+    executor: Any = option(
+        "--executor",
+        type=object,
+        metavar="SPEC",
+        help="Who makes the calls, instead of threads of this process.",
+        recorded=False,
+    )
+    repeats: int = option(
+        "--repeats",
+        type=int,
+        metavar="K",
+        help="Run each example K times.",
+        default=1,
+        at_least=1,
+        keep_on_rescore=True,
+    )
+    timeout_s: float | None = option(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="Seconds a system may take for one example.",
+        key="timeout",
+        above=0,
+        at_most=LONGEST_TIMEOUT_S,
+    )
+    max_errors: float | None = option(
+        "--max-errors",
+        type=Real,
+        parse=_parse_error_limit,
+        metavar="N|P%",
+        help="Stop after more failed rows: N, or P% of rows.",
+        at_least=0,
+    )
+    fail_fast: bool = option(
+        "--fail-fast",
+        type=bool,
+        help="Stop at the first row that fails, or that an evaluator fails on.",
+        default=False,
+    )
+    budget_tokens: int | None = option(
+        "--budget-tokens",
+        type=int,
+        metavar="N",
+        help="Stop before calls exceed N tokens; stored results are free.",
+        at_least=1,
+    )
+    budget_usd: float | None = option(
+        "--budget-usd",
+        type=float,
+        metavar="X",
+        help="Stop before calls exceed X dollars, for systems that report cost.",
+        above=0,
+    )
+    rows: Literal["memory", "disk"] = option(
+        "--rows",
+        help="Where finished rows are kept during the run. Default: memory.",
+        default="memory",
+        choices=("memory", "disk"),
+        recorded=False,
+    )
+    cache_dir: str | Path | None = option(
+        "--cache-dir",
+        type=Path,
+        metavar="DIR",
+        help=f"Where outputs and scores are stored. Default: {DEFAULT_CACHE_DIR}",
+        recorded=False,
+    )
+    no_examples: bool = option(
+        "--no-examples",
+        type=bool,
+        help="Keep numbers only in the store, no text of examples or outputs.",
+        default=False,
+    )
+    seed: int | None = option(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="Seed for every component that takes one.",
+        keep_on_rescore=True,
+        fill=True,
+    )
+    tokenizer: Any = option(
+        "--tokenizer",
+        type=object,
+        metavar="SPEC",
+        help=f"How tokens are counted. Default: {DEFAULT_TOKENIZER}.",
+        default=DEFAULT_TOKENIZER,
+        recorded=False,
+    )
+    text_fields: list[str] | None = option(
+        "--text-field",
+        many=True,
+        metavar="NAME",
+        help="Field whose tokens count. Repeatable. Default: context, question and turns.",
+        keep_on_rescore=True,
+    )
+    imports: list[str] = option(
+        "--import",
+        many=True,
+        metavar="MODULE",
+        help="Import a module first, so that what it registers can be used. Repeatable.",
+        key="import",
+        default=(),
+        keyword=False,
+        recorded=False,
+    )
+    cluster_column: str | None = option(
+        "--cluster-column",
+        metavar="NAME",
+        help="Field that names the source an example shares with others. Default: cluster.",
+        keep_on_rescore=True,
+    )
+    progress: bool = option(
+        type=bool,
+        help="Show the progress if there is a terminal.",
+        key=None,
+        default=True,
+        recorded=False,
+    )
+    on_error: Literal["continue", "raise"] = option(
+        help="`raise` is short for fail_fast.",
+        key=None,
+        default="continue",
+        choices=("continue", "raise"),
+        recorded=False,
+    )
+    plugin_options: dict[str, Any] = attrs.Factory(dict)
+    extensions: list[Any] = attrs.Factory(list)
+    added_evaluators: list[Any] = attrs.Factory(list)
+    added_metrics: list[Any] = attrs.Factory(list)
+    order: list[str] = attrs.Factory(list)
+    dry_run: bool = False
+    run_id: str | None = None
+    rescored_from: str | None = None
+    argv: list[str] | None = None
+    _is_frozen: bool = attrs.field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        for name in options_of(type(self)):
+            setattr(self, name, getattr(self, name))  # which converts and checks it
+
+    def copy(self) -> RunSettings:
+        """The same settings, to be changed without changing these."""
+        copied = attrs.evolve(self)
+        for field in attrs.fields(RunSettings):
+            if isinstance(value := getattr(self, field.name), list | dict):
+                setattr(copied, field.name, value.copy())
+        return copied
+
+    def freeze(self) -> None:
+        """Allow no more changes."""
+        for field in attrs.fields(RunSettings):
+            if isinstance(value := getattr(self, field.name), list):
+                object.__setattr__(self, field.name, tuple(value))
+        self._is_frozen = True
+
+    def get(self, flag: str) -> Any:
+        """The value of a plugin's option; None if it is not given."""
+        return self.plugin_options.get(flag.lstrip("-").replace("-", "_"))
+
+    def components(self) -> Iterator[tuple[str, Any]]:
+        """Every component that is asked for, with its kind: a spec, or a ready-made object."""
+        executors = [] if self.executor is None else [self.executor]
+        for kind, wanted in (
+            ("system", self.systems),
+            ("dataset", self.datasets),
+            ("evaluator", [*(self.evaluators or ()), *self.added_evaluators]),
+            ("metric", [*(self.metrics or ()), *self.added_metrics]),
+            ("executor", executors),
+            ("tokenizer", [self.tokenizer]),
+        ):
+            yield from ((kind, one) for one in wanted)
+
+    def record(self) -> dict[str, Any]:
+        """The settings as they were given, for the result. Secrets are replaced.
+
+        Components have records of their own; places of this machine are left out.
+        """
+        options = options_of(RunSettings).items()
+        given = {name: getattr(self, name) for name, declared in options if declared.recorded}
+        recorded = {
+            name: json_safe(visible(name, value))
+            for name, value in {**given, **self.plugin_options}.items()
+        }
+        if self.fields is not None:
+            recorded["fields"] = {
+                field: f"py:{function_name(column)}" if callable(column) else str(column)
+                for field, column in self.fields.items()
+            }
+        return recorded
