@@ -35,6 +35,7 @@ class Kind:
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
+    - `hint`: where a component of it belongs, for who gives one as another kind.
     - `template`: a folder with what `cb new` writes for it: `component.py.jinja`,
       `test_component.py.jinja` and `usage.md`, as in the template of the core. None where there is
       nothing to start from.
@@ -55,6 +56,7 @@ class Kind:
     problem: Callable[[Any], str | None] | None = None
     is_value: bool = False
     example: str = ""
+    hint: str = ""
     template: Path | None = None
     rules: str = ""
     is_tested: bool = False

@@ -253,7 +253,7 @@ class Builder:
             return as_dataset(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):
             other = next((k for k in self._brought_kinds() if _fits(k, value)), None)
-            raise UsageError(text, hint=_how_to_use(other) if other else _how_to_write(asked))
+            raise UsageError(text, hint=other.hint if other else _how_to_write(asked))
         raise PluginContractError(owner, text)
 
     def _brought_kinds(self) -> Iterator[Kind]:
@@ -429,13 +429,8 @@ def _own_name(stage: Spec) -> str:
 
 
 def _fits(kind: Kind, value: Any) -> bool:
-    """Whether an object could be a component of this kind."""
-    return kind.problem is not None and kind.problem(value) is None
-
-
-def _how_to_use(kind: Kind) -> str:
-    """Where an object belongs that is a component of this kind."""
-    return f"it is {names.with_article(kind.name)}; use it as in `{kind.example.format(spec='…')}`"
+    """Whether an object is a component of this kind, which says where that belongs."""
+    return bool(kind.hint and kind.problem is not None and kind.problem(value) is None)
 
 
 def _how_to_write(kind: Kind) -> str:

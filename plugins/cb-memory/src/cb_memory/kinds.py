@@ -24,6 +24,8 @@ MEMORY = Kind(
     problem=_find_problem,
     is_tested=True,
     example="cb run --memory {spec} --dataset locomo:sample",
+    hint="It is a memory. Use --memory, or in Python memory=[…] of evaluate(); "
+    "in programs for context-bench, evaluate_memory()",
     template=Path(__file__).parent / "template",
     rules="cb_memory.conformance",
 )
