@@ -85,6 +85,7 @@ def compose(
     warn = _once(warn or _log_warning)
     host = host or default_catalog()
     settings = settings.copy()
+    settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
     options = read_plugin_options(settings.plugin_options, host)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     record = settings.record()  # before plugins change the settings
@@ -151,7 +152,6 @@ def configure(
     Returns the extensions that options ask for, and the values that fill parameters of components.
     """
     expand_shorthands(settings, host)
-    settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
     _check_turns(settings)
     settings.freeze()
     declared = options_of(RunSettings).items()

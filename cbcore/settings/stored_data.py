@@ -46,9 +46,8 @@ def stored_data(record: RunRecord, path: Path) -> list[StoredData] | None:
     """The datasets of a run as its store has them; None where that is not all of them."""
     config = record.manifest["config"]
     settings = config.get("settings", {})
-    if settings.get("no_examples") or settings.get(
-        "shard"
-    ):  # whose examples are not numbered in turn
+    # The examples of a shard are not numbered in turn.
+    if settings.get("no_examples") or settings.get("shard"):
         return None
     result = KeptRun(record, path).result(summed_up=False)
     rows, texts = result.rows, result.texts

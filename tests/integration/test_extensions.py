@@ -555,3 +555,73 @@ def test_a_main_score_counts_whoever_else_knows_its_evaluator() -> None:
     assert result.config["score_field"] == "kept"
     assert [one["name"] for one in result.config["evaluators"]] == ["keeping"]
     assert result.counts()["fake"].scored == 1
+
+
+FILLING = """
+from cbcore.settings import Option
+
+LOUD = Option(type=bool, help="Answer in capitals.", fill=True)
+TIMES = Option(name="repetitions", type=int, metavar="N", help="Say it N times.", at_least=1, fill=True)
+"""
+SHOUTING = """
+class Shouting:
+    name = "shouting"
+
+    def __init__(self, loud: bool = False, repetitions: int = 1) -> None:
+        self.loud, self.repetitions = loud, repetitions
+
+    def process(self, example):
+        text = example["question"].upper() if self.loud else example["question"]
+        return {"response": " ".join([text] * self.repetitions)}
+"""
+
+
+@pytest.fixture
+def filling(workplace: Workplace) -> Workplace:
+    """A third party's options, and a system of somebody else that takes them."""
+    options = {"loud": "cb_filling:LOUD", "times": "cb_filling:TIMES"}
+    write_distribution(
+        workplace.site, "cb-filling", {"cb.options": options}, {"cb_filling.py": FILLING}
+    )
+    workplace.write("shouting.py", SHOUTING)
+    workplace.write("own.jsonl", '{"question": "q", "answer": "q"}\n')
+    return workplace
+
+
+@pytest.mark.parametrize(
+    ("spec", "flags", "response"),
+    [
+        ("py:./shouting.py:Shouting", (), "q"),
+        ("py:./shouting.py:Shouting", ("--loud",), "Q"),
+        ("py:./shouting.py:Shouting", ("--loud", "--times", "2"), "Q Q"),
+        ("py:./shouting.py:Shouting,loud=false", ("--loud", "--times=2"), "q q"),
+    ],
+)
+def test_an_option_fills_parameters_of_its_name(
+    filling: Workplace, spec: str, flags: tuple[str, ...], response: str
+) -> None:
+    """Of any component, unless its spec sets them; a bool is a flag without a value."""
+    common = ("--dataset", "own.jsonl", "--tokenizer", "words", "--no-cache")
+    result = result_of(filling, "--system", spec, *flags, *common)
+    assert result["rows"][0]["response"] == response
+    assert result["config"]["settings"].get("loud") is (True if "--loud" in flags else None)
+
+
+def test_a_run_file_sets_an_option_that_fills(filling: Workplace) -> None:
+    """By the name of its flag, checked like a flag."""
+    bench = "systems: py:./shouting.py:Shouting\ndatasets: own.jsonl\nloud: true\ntimes: {}\n"
+    filling.write("bench.yaml", bench.format(2))
+    result = result_of(filling, "bench.yaml", "--tokenizer", "words", "--no-cache")
+    assert result["rows"][0]["response"] == "Q Q"
+    filling.write("bench.yaml", bench.format(0))
+    done = filling.cb("run", "bench.yaml", "--tokenizer", "words", "--no-cache")
+    assert (done.returncode, "--times must be at least 1, not 0" in done.stderr) == (2, True)
+
+
+def test_an_option_of_a_broken_plugin_names_the_plugin(filling: Workplace) -> None:
+    """Only if its flag is used."""
+    (filling.site / "cb_filling.py").write_text("raise RuntimeError('broken')", encoding="utf-8")
+    run = ("run", *ECHO[2:], "--system", "py:./shouting.py:Shouting", "--dataset", "own.jsonl")
+    assert filling.cb(*run).returncode == 0
+    done = filling.cb(*run, "--times", "2")
+    assert (done.returncode, "RuntimeError: broken" in done.stderr) == (3, True), done.stderr
