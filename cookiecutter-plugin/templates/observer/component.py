@@ -1,42 +1,41 @@
-"""Watching a run: every row that took long is told at its end."""
+"""Watching a run: every row that took long is reported at the end of the run."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from cbcore import RowFinished, RunFinished, RunStarted, hookimpl
+from cbcore import EvalRow
+from cbcore.protocols import Run
 
 VARIABLE = "{{ cookiecutter.__snake | upper }}_SECONDS"
-_slow: dict[str, list[str]] = {}
 
 
 def limit() -> float:
-    """Seconds that a row may take without being told, as the environment says."""
+    """Seconds that a row may take without a report, from the environment."""
     try:
         return float(os.environ.get(VARIABLE, "1"))
     except ValueError:
         return 1.0
 
 
-@hookimpl
-def cb_run_started(event: RunStarted) -> None:
-    """A run begins: nothing is slow yet."""
-    _slow[event.run_id] = []
+class SlowRows:
+    """The slow rows of one run. Two runs in one process do not share them."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def cb_row_finished(self, row: EvalRow) -> None:
+        """Remember a row that took longer than it may."""
+        if row.latency is not None and row.latency > limit():
+            self.lines.append(f"{row.system}: {row.example_id!r} took {row.latency:.1f} s")
+
+    def cb_run_finished(self) -> None:
+        """Report on standard error: a program may read what a run prints."""
+        for line in self.lines:
+            sys.stderr.write(f"{line}\n")
 
 
-@hookimpl
-def cb_row_finished(event: RowFinished) -> None:
-    """Remember a row that took longer than it may."""
-    row = event.row
-    if row.latency is not None and row.latency > limit():
-        _slow.setdefault(event.run_id, []).append(
-            f"{row.system}: {row.example_id!r} took {row.latency:.1f} s"
-        )
-
-
-@hookimpl
-def cb_run_finished(event: RunFinished) -> None:
-    """Tell on standard error: what a run prints may be read by a program."""
-    for line in _slow.pop(event.run_id, []):
-        sys.stderr.write(f"{line}\n")
+def cb_run_started(run: Run) -> None:
+    """Watch this run."""
+    run.hooks.register(SlowRows())

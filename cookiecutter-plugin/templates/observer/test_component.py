@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from cbcore import EvalResult, EvalRow, RowFinished, RunFinished, RunStarted
+from cbcore import EvalRow
 
 from {{ cookiecutter.__package }} import observer
 
 
-def watched(*seconds: float) -> None:
+def watch(*seconds: float) -> None:
     """Lets the observer see a run with a row for each of these."""
-    rows = [EvalRow("one", n, latency=latency) for n, latency in enumerate(seconds)]
-    observer.cb_run_started(RunStarted("r", {}, ("one",), ("d",)))
-    for index, row in enumerate(rows):
-        observer.cb_row_finished(RowFinished("r", row, index))
-    observer.cb_run_finished(RunFinished("r", "finished", EvalResult(rows)))
+    rows = observer.SlowRows()
+    for number, latency in enumerate(seconds):
+        rows.cb_row_finished(EvalRow("one", number, latency=latency))
+    rows.cb_run_finished()
 
 
-def test_slow_rows_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    watched(0.5, 2.25)
+def test_slow_rows_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    watch(0.5, 2.25)
     assert capsys.readouterr().err == "one: 1 took 2.2 s\n"
-    watched(0.5)
+    watch(0.5)
     assert capsys.readouterr().err == ""
 
 
