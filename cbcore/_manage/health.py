@@ -58,8 +58,8 @@ def diagnose(
     found = [
         finding for distribution in ours for finding in check_distribution(distribution, installed)
     ]
-    told = {(f.subject, f.problem) for f in found}
-    found += [f for f in _plugins(host.plugins, reports) if (f.subject, f.problem) not in told]
+    told = {f.subject for f in found if f.severity == "error"}
+    found += [f for f in _plugins(host.plugins, reports) if f.subject not in told]
     found += find_name_conflicts(host.plugins)
     found += _copies(ours)
     found += _leftovers(distributions)

@@ -89,7 +89,7 @@ class Change:
 
 
 Plugins = Mapping[str, Mapping[str, Any]]
-"""What `cb list-plugins --json` says, by canonical name."""
+"""The plugins in the output of `cb doctor --json`, by canonical name."""
 
 
 def install(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Change], Plugins]:
@@ -175,8 +175,7 @@ def _broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) 
         f"{plugin['name']} is {plugin['state']}: {plugin['reason']}"
         for name, plugin in (later or {}).items()
         if plugin["status"] == "broken"
-        and plugin["state"] != "unreadable"
-        and (name in touched or earlier.get(name, {}).get("status") == "ok")
+        and (name in touched or earlier.get(name, {}).get("status") != "broken")
     ]
 
 
@@ -280,7 +279,7 @@ def look() -> Plugins | None:
         environ = {key: value for key, value in os.environ.items() if key not in _POLICY}
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "cbcore", "list-plugins", "--json"],
+                [sys.executable, "-m", "cbcore", "doctor", "--json"],
                 # An empty folder: no [tool.cb] applies, and nothing in it can be imported. A
                 # memory of its own: a plugin may have broken without having changed.
                 cwd=folder,
@@ -293,10 +292,8 @@ def look() -> Plugins | None:
                 timeout=_TIME_LIMIT_S,
                 check=False,
             )
-            if done.returncode != 0:
-                return None
             # Of two copies the first is in use, and the one that counts.
-            listed = reversed(json.loads(done.stdout))
+            listed = reversed(json.loads(done.stdout)["plugins"])
             return {canonical(plugin["name"]): plugin for plugin in listed}
         except (subprocess.TimeoutExpired, ValueError):
             return None

@@ -29,6 +29,7 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     from cbcore._manage.health import diagnose, environment
     from cbcore.cli._text import echo_json
     from cbcore.settings import DEFAULT_CACHE_DIR
+    from cbcore.cli.list_plugins import list_by_kind
 
     host = settings.host()
     reports = try_plugins(host.plugins)
@@ -44,6 +45,9 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
                         "name": plugin.name,
                         "version": plugin.version,
                         "status": plugin.status,
+                        "state": plugin.state,
+                        "reason": plugin.reason,
+                        "components": list_by_kind(plugin),
                         "import_ms": reports.get(plugin.name, Report(plugin.name)).import_ms,
                     }
                     for plugin in host.plugins

@@ -45,7 +45,6 @@ def test_an_environment_in_good_order(workplace: Workplace) -> None:
     assert list(report) == ["ok", "environment", "plugins", "findings"]
     environment = report["environment"]
     assert environment["cbcore"] == cbcore.__version__
-    assert environment["plugin_api"] == 1
     assert all(environment[key] for key in ("python", "platform", "pluggy", "click"))
     (one,) = [p for p in report["plugins"] if p["name"] == "cb-one"]
     assert one["import_ms"] > 0
@@ -196,18 +195,14 @@ def test_a_misspelt_group(workplace: Workplace, group: str, meant: str) -> None:
 
 
 def test_a_slow_plugin(workplace: Workplace) -> None:
-    """What was measured decides, without waiting for it here."""
-    plain(workplace)
-    workplace.plugins()
-    (memory,) = (workplace.cache / "cb").glob("plugins-*.json")
-    known = json.loads(memory.read_text())
-    known["cb-one"]["import_ms"] = 2345.0
-    memory.write_text(json.dumps(known))
+    """The time that importing it takes in the other process."""
+    source = "import time; time.sleep(1.1)\n" + SYSTEM.format(name="one")
+    write_system(workplace.site, "cb-one", "one", source)
 
     code, report = examined(workplace)
 
     assert code == 0
-    assert found(report, "slow", "cb-one")["problem"] == "importing it took 2.3 s"
+    assert found(report, "slow", "cb-one")["problem"].startswith("importing it took 1.")
 
 
 def test_a_cache_that_cannot_be_written(cold_workplace: Workplace) -> None:
@@ -227,17 +222,6 @@ def test_missing_tools_are_notes(workplace: Workplace) -> None:
 
     git = found(report, "optional", "git")
     assert (code, git["severity"]) == (0, "note")
-
-
-def test_a_malformed_stranger_is_a_warning(workplace: Workplace) -> None:
-    """Whether it matters to cb cannot be known."""
-    info = write_distribution(workplace.site, "stranger")
-    (info / "entry_points.txt").write_text("nonsense\n")
-
-    code, report = examined(workplace)
-
-    assert code == 0
-    assert found(report, "unreadable", "stranger")["severity"] == "warning"
 
 
 @pytest.mark.parametrize("manifest", [b"nonsense", b"[cb.systems]\none = caf\xe9:One\n"])

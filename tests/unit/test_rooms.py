@@ -35,9 +35,8 @@ MAY_IMPORT = {
     "builtin": "contract toolbox plugins _store",
     "_build": "contract toolbox plugins asking _run",
     "root": "contract toolbox plugins asking _store _run _build",
-    "testing": "contract toolbox plugins asking _run",
-    "_manage": "contract toolbox plugins testing",
-    "cli": "contract toolbox plugins asking _store _run _build root testing _manage",
+    "_manage": "contract toolbox plugins",
+    "cli": "contract toolbox plugins asking _store _run _build root _manage",
 }
 """What each room may import besides itself. `docs/explanation/architecture.md` says why."""
 

@@ -11,7 +11,7 @@ import attrs
 from cb_testing.children import answer, ask_child, ask_of_each
 from cbcore.exceptions import PluginLoadError
 from cbcore.names import canonical
-from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.plugins.catalog import Catalog, Plugin, State
 from cbcore.plugins.descriptions import Descriptions
 from cbcore.plugins.installed import read_distributions
 
@@ -46,6 +46,7 @@ def try_plugins(plugins: Iterable[Plugin], path: Sequence[str] = ()) -> dict[str
             if line is None
             else Report(**line["report"])
         )
+        usable[name].state = State.OK
         if reports[name].reason:
             error = PluginLoadError(name, reports[name].reason, hint=reports[name].hint)
             usable[name].mark_broken(error)
