@@ -9,9 +9,8 @@ from typing import Any
 import attrs
 
 from cbcore import names
-from cbcore._manage.health import name_conflicts
 from cbcore._manage.probe import Probe, findings, probe, try_kit
-from cbcore._manage.rules import Finding, check_distribution
+from cbcore._manage.rules import Finding, check_distribution, find_name_conflicts
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import CORE, Distribution, iter_distributions
 from cbcore.testing._projects import staged
@@ -60,7 +59,7 @@ def check_installed(host: Catalog, plugins: Sequence[str] = ()) -> list[Checked]
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
     found = [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
-    for clash in name_conflicts(host):
+    for clash in find_name_conflicts(host.plugins):
         for checked in found:
             if checked.plugin in clash.subject.split(", "):
                 checked.findings.append(clash)

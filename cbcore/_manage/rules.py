@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ import attrs
 import cbcore
 from cbcore import names
 from cbcore.kinds import KINDS, group_of
+from cbcore.plugins.catalog import Plugin, find_conflicts
 from cbcore.plugins.installed import (
     CORE,
     HOOK_GROUP,
@@ -96,7 +97,7 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in groups:
             fix = names.hint(group, groups, f"groups: {', '.join(groups)}")
-            problem = f"the entry-point group {group!r} is not one cb reads"
+            problem = f"the entry-point group {group!r} is not one that cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
     for entry in distribution.declared:
         if entry.group not in groups:
@@ -156,6 +157,19 @@ def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> I
         else:
             continue
         yield Finding("requirement", "error", distribution.name, problem, f"pip install {wanted!r}")
+
+
+def find_name_conflicts(plugins: Iterable[Plugin]) -> Iterator[Finding]:
+    """Names that more than one plugin offers. The subject of a finding names all of them."""
+    for (kind, name), owners in find_conflicts(plugins).items():
+        choices = " or ".join(f"{owner}/{name}" for owner in owners)
+        yield Finding(
+            "name-conflict",
+            "error",
+            ", ".join(owners),
+            f"both offer {names.with_article(kind)} called {name!r}",
+            f"write {choices}, or disable one of them with --no-plugin",
+        )
 
 
 def unmet_requirements() -> set[tuple[str, str]]:

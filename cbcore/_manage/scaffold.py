@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import keyword
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ import attrs
 import cbcore
 from cbcore import names
 from cbcore.exceptions import CBError, UsageError
-from cbcore.plugins._known import known_offers
-from cbcore.plugins.catalog import Plugin
+from cbcore.plugins import Catalog
 from cbcore.plugins.installed import installed_version
 
 LICENSES = ("MIT", "Apache-2.0", "BSD-3-Clause", "none")
@@ -93,27 +91,31 @@ def component_name(name: str) -> str:
     return names.canonical(stem)
 
 
-def check_possible(project: Project, output_dir: Path, plugins: Iterable[Plugin]) -> None:
+def check_possible(project: Project, output_dir: Path, catalog: Catalog) -> None:
     """Refuse, before anything is asked or written, what could not be written or used in the end.
 
-    That is a name that an installed or a first-party plugin has or offers this kind under, or a
-    folder that exists.
+    That is the name of a component of this kind or of a package, if it is installed or in an
+    installed directory of plugins, and a folder that exists.
     """
-    known = known_offers()
-    installed = [(c.kind, c.name, plugin.name) for plugin in plugins for c in plugin.components]
-    for kind, offered, owner in [*installed, *known]:
-        if kind == project.kind and names.canonical(offered) == project.name:
-            raise UsageError(
-                f"the {kind} name {project.name!r} is taken: {owner} offers it",
-                hint="choose another name",
-            )
+    owners = [
+        plugin.name
+        for plugin in catalog.plugins
+        for component in plugin.components
+        if component.kind == project.kind and names.canonical(component.name) == project.name
+    ]
+    owners += catalog.packages_offering(project.kind, project.name)
+    if owners:
+        raise UsageError(
+            f"the {project.kind} name {project.name!r} is taken: {owners[0]} offers it",
+            hint="choose another name",
+        )
     version = installed_version(project.distribution)
     if version is not None:
         raise UsageError(
             f"{project.distribution} {version} is installed already",
             hint="choose another name, or uninstall it first",
         )
-    if project.distribution in {package for _, _, package in known}:
+    if catalog.packages_offering("plugin", project.distribution):
         raise UsageError(
             f"there is a plugin called {project.distribution}", hint="choose another name"
         )

@@ -45,17 +45,22 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
     from pathlib import Path
 
     from cbcore._manage.check import check_installed, check_project
-    from cbcore.cli.plugins import find_plugin
-    from cbcore.names import canonical
+    from cbcore.exceptions import UsageError
+    from cbcore.names import canonical, hint
 
-    host = settings.host()
+    catalog = settings.host()
     if plugin is None:
-        return check_installed(host)
+        return check_installed(catalog)
+    known = [p.name for p in catalog.plugins]
+    if matches := [name for name in known if canonical(name) == canonical(plugin)]:
+        return check_installed(catalog, matches[:1])
     is_path = "/" in plugin or "\\" in plugin or plugin in (".", "..")
-    is_known = any(canonical(known.name) == canonical(plugin) for known in host.plugins)
-    if is_path or (not is_known and Path(plugin, "pyproject.toml").is_file()):
+    if is_path or Path(plugin, "pyproject.toml").is_file():
         return [check_project(Path(plugin))]
-    return check_installed(host, [find_plugin(host, plugin).name])
+    raise UsageError(
+        f"no plugin called {plugin!r} is installed",
+        hint=hint(plugin, known, "`cb list-plugins` shows them; the path of a project works too"),
+    )
 
 
 def _echo(report: Checked) -> None:

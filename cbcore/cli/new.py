@@ -64,7 +64,7 @@ def command(
     project = scaffold.Project(name=name, **_kind(host, kind), **chosen)
     project.check_texts()
     host.describe_all()
-    scaffold.check_possible(project, output_dir, host.plugins)
+    scaffold.check_possible(project, output_dir, host)
     if not no_input:
         project = _asked(project, [option for option in given if option not in chosen])
     folder = scaffold.write(project, output_dir)

@@ -133,11 +133,13 @@ class Catalog:
     def components(self, kind: str | None = None) -> list[Component]:
         """The components of all usable plugins, in the order of the plugins' names.
 
-        Raises `PluginError` for a plugin that the policy requires and that does not work.
+        Raises `PluginError` for a plugin that the policy requires and that does not work, but for
+        commands.
         """
         if kind is None or kind in OFFERING.values():
             self.load_hook_modules()
-        self.check_required()
+        if kind != "command":  # commands can repair what the policy finds missing
+            self.check_required()
         usable = (plugin for plugin in self.plugins if plugin.is_usable)
         return [c for plugin in usable for c in plugin.components if kind in (None, c.kind)]
 
@@ -295,6 +297,9 @@ class Catalog:
         """Load the plugins that the policy requires, once. Raises if one of them does not work."""
         if not (self.policy.require or self.policy.strict):
             return
+        if absent := self.policy.require - {names.canonical(p.name) for p in self.plugins}:
+            name = min(absent)
+            raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
         if not self._is_checked:
             self._is_checked = True
             self.describe_all([plugin for plugin in self.plugins if self._is_required(plugin)])

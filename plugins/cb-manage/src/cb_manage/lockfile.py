@@ -1,6 +1,6 @@
-"""`cb-plugins.lock`: the plugins of a project, by name and version, and whether they are these.
+"""`cb-plugins.lock`: the plugins of a project by name and version.
 
-It names no host and no folder, so that it can be committed and restored anywhere.
+The lock names neither a host nor a folder, so it can be committed and restored anywhere.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import attrs
 
 from cbcore.exceptions import ConfigError
 from cbcore.names import canonical, is_valid
-from cbcore.plugins.catalog import Plugin, State
+from cbcore.plugins import Plugin, State
 
 FILE_NAME = "cb-plugins.lock"
 FORMAT = 1
 _HEADER = """\
 # The plugins this project uses. Written by `cb plugins lock`, restored by `cb plugins sync`,
-# and held to by `cb run --locked`.
+# checked by `cb run --locked`.
 """
 
 
 @attrs.frozen
 class Difference:
-    """One plugin that is not as the lock says. None stands for not locked, or not installed."""
+    """A plugin that differs from the lock. None stands for not locked, or not installed."""
 
     name: str
     locked: str | None
@@ -41,40 +41,40 @@ class Difference:
         return f"{self.name} is {self.installed}, locked is {self.locked}"
 
 
-def versions_of(plugins: Iterable[Plugin]) -> dict[str, str]:
-    """What is locked of some plugins: those that may be used, the core among them."""
+def list_versions(plugins: Iterable[Plugin]) -> dict[str, str]:
+    """The versions of the plugins that can be used, the core included, by canonical name."""
     return {canonical(p.name): p.version for p in plugins if p.is_usable}
 
 
-def differences(locked: Mapping[str, str], plugins: Iterable[Plugin]) -> list[Difference]:
+def find_differences(locked: Mapping[str, str], plugins: Iterable[Plugin]) -> list[Difference]:
     """How the plugins in use differ from the lock, by name.
 
-    One that was switched off for this command is neither missed nor held to its version.
+    A plugin that is disabled for this command does not count.
     """
     plugins = list(plugins)
-    used = versions_of(plugins)
-    switched_off = {canonical(p.name) for p in plugins if p.state is State.DISABLED}
+    used = list_versions(plugins)
+    disabled = {canonical(p.name) for p in plugins if p.state is State.DISABLED}
     return [
         Difference(name, locked.get(name), used.get(name))
-        for name in sorted({*locked, *used} - (switched_off - used.keys()))
+        for name in sorted({*locked, *used} - (disabled - used.keys()))
         if locked.get(name) != used.get(name)
     ]
 
 
-def require_locked(plugins: Iterable[Plugin], path: Path) -> None:
-    """Refuse to go on unless the plugins in use are exactly those the lock names."""
-    found = differences(read_lock(path), plugins)
-    if found:
+def require_locked(plugins: Iterable[Plugin], path: Path = Path(FILE_NAME)) -> None:
+    """Raise `ConfigError` unless the plugins in use are exactly those in the lock."""
+    differences = find_differences(read_lock(path), plugins)
+    if differences:
         raise ConfigError(
             str(path),
-            f"the installed plugins are not those locked: {'; '.join(map(str, found))}",
+            f"the installed plugins are not those locked: {'; '.join(map(str, differences))}",
             hint="`cb plugins sync` restores the locked ones, --no-plugin leaves one out, "
             "`cb plugins lock` locks those installed",
         )
 
 
 def write_lock(path: Path, versions: Mapping[str, str]) -> None:
-    """Write the lock, sorted, so that a change shows as the lines that changed."""
+    """Write the lock with sorted names, so that a difference shows only the changed plugins."""
     lines = [f"{name} = {json.dumps(versions[name])}" for name in sorted(versions)]
     text = f"{_HEADER}format = {FORMAT}\n\n[plugins]\n" + "".join(f"{line}\n" for line in lines)
     try:
@@ -103,20 +103,20 @@ def read_lock(path: Path) -> dict[str, str]:
         raise ConfigError(
             str(path),
             f"has format {data.get('format')!r}; this version of cb reads {FORMAT}",
-            hint="update cbcore, or write the lock anew with `cb plugins lock`",
+            hint="update cb-manage, or write the lock again with `cb plugins lock`",
         )
-    return _checked(path, data.get("plugins"))
+    return _check_versions(path, data.get("plugins"))
 
 
-def _checked(path: Path, plugins: Any) -> dict[str, str]:
+def _check_versions(path: Path, plugins: Any) -> dict[str, str]:
     if not isinstance(plugins, dict):
         raise ConfigError(str(path), f"[plugins] must be a table of versions, not {plugins!r}")
     for name, version in plugins.items():
-        # Both become arguments of an installer, which must not take them for anything else.
-        if not is_valid(canonical(name)) or not isinstance(version, str) or not _plain(version):
+        # Both become arguments of an installer, which must not read them as anything else.
+        if not is_valid(canonical(name)) or not isinstance(version, str) or not _is_plain(version):
             raise ConfigError(str(path), f"[plugins] {name} = {version!r} is no name and version")
     return {canonical(name): version for name, version in plugins.items()}
 
 
-def _plain(version: str) -> bool:
+def _is_plain(version: str) -> bool:
     return bool(version) and all(c.isascii() and (c.isalnum() or c in ".+!-_") for c in version)

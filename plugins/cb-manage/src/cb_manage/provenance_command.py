@@ -1,4 +1,4 @@
-"""`cb provenance`: what made a number, and whether it is still what is installed."""
+"""`cb provenance`: the components behind a result, and what differs from now."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import echo
-from cbcore.cli.runs import cache_option
+from cbcore.cli.kit import (
+    Settings,
+    cache_option,
+    clean,
+    echo,
+    echo_json,
+    pass_settings,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from cbcore.runconfig import RunConfig
@@ -26,12 +32,11 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
     Then what differs from the plugins installed now. RUN is an id, the beginning of only one,
     `latest`, `latest~1`, or the path of a saved result.
     """
-    from cbcore.cli._text import clean, echo_json
-    from cbcore.plugins._changes import changes_since, components_of
+    from cb_manage.changes import find_changes, list_components
 
-    config = _config(run, cache_dir)
-    components = components_of(config)
-    changes = changes_since(config, settings.host().plugins)
+    config = _read_config(run, cache_dir)
+    components = list_components(config)
+    changes = find_changes(config, settings.host().plugins)
     if as_json:
         echo_json(
             {
@@ -59,8 +64,8 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
         echo("the installed plugins are those that made it")
 
 
-def _config(run: str, cache_dir: str) -> RunConfig:
-    """What the result says of itself, from a file or from the store."""
+def _read_config(run: str, cache_dir: str) -> RunConfig:
+    """The configuration in a result, from a file or from the store."""
     from cbcore.exceptions import ResultError
     from cbcore.kept import find_kept, is_file, open_run
 

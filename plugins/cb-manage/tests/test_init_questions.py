@@ -91,9 +91,9 @@ def test_a_folder_that_is_taken_is_told_before_anything_is_asked(workplace):
     assert URL not in terminal.text
 
 
-def test_with_the_core_alone_only_what_is_there_is_offered(workplace):
+def test_only_what_is_installed_is_offered(workplace):
     """An endpoint needs a plugin, and says so; data comes with what is written."""
-    terminal = Terminal(workplace, "init", "--only-plugin", "cbcore")
+    terminal = Terminal(workplace, "init", "--only-plugin", "cb-manage")
     terminal.answer(URL, "http://localhost:8000\n")
     terminal.said("offers the system 'openai' but is disabled")
     for question in (URL, DATA, STUB, CI):

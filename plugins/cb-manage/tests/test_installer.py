@@ -9,8 +9,14 @@ import sys
 
 import pytest
 
-from cbcore._manage import install
-from cbcore._manage.install import Change, Installed, compare, find_installer, split
+from cb_manage import installer
+from cb_manage.installer import (
+    Change,
+    Installed,
+    find_changes,
+    find_installer,
+    split_arguments,
+)
 from cbcore.exceptions import UsageError
 from cbcore.plugins.origins import Origin
 
@@ -30,7 +36,7 @@ from cbcore.plugins.origins import Origin
 )
 def test_options_are_told_from_targets(arguments, where_from, targets):
     """An option's value is no target; where packages come from is needed to go back."""
-    assert split(arguments) == (where_from, targets)
+    assert split_arguments(arguments) == (where_from, targets)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +64,10 @@ def test_what_an_installer_did():
         ({"cb-a": one}, {"cb-a": again}, "replaced cb-a 1 by 1"),
         ({"cb-a": one}, {}, "removed cb-a 1"),
     ]:
-        (change,) = compare(before, after)
+        (change,) = find_changes(before, after)
         assert str(change) == text
         assert change == Change(before.get("cb-a"), after.get("cb-a"))
-    assert compare({"cb-a": one}, {"cb-a": one}) == []
+    assert find_changes({"cb-a": one}, {"cb-a": one}) == []
 
 
 @pytest.fixture
@@ -76,7 +82,7 @@ def commands(monkeypatch, tmp_path):
         run.append(command)
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(install.subprocess, "run", note)
+    monkeypatch.setattr(installer.subprocess, "run", note)
     return run
 
 
@@ -138,8 +144,8 @@ def test_without_an_installer_nothing_is_tried(monkeypatch):
 def test_a_rollback_that_fails_says_what_to_do_by_hand(monkeypatch):
     """The commands are shown."""
     one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-b", "2", Origin(), 2)
-    with pytest.raises(install.CBError) as caught:
-        install._roll_back([Change(one, None), Change(None, two)], lambda *_: 1, [], "torn")
+    with pytest.raises(installer.CBError) as caught:
+        installer._roll_back([Change(one, None), Change(None, two)], lambda *_: 1, [], "torn")
     assert "undoing that failed" in caught.value.message
     assert "uninstall cb-b" in caught.value.hint
 
@@ -150,7 +156,7 @@ def test_going_back_touches_only_what_changed():
     one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-a", "2", Origin(), 2)
     new = Installed("cb-b", "1", Origin(), 1)
     changes = [Change(one, two), Change(None, new)]
-    install._roll_back(changes, lambda *step: steps.append(step) or 0, ["-f", "x"], "torn")
+    installer._roll_back(changes, lambda *step: steps.append(step) or 0, ["-f", "x"], "torn")
     assert steps == [
         ("uninstall", ["cb-b"]),
         ("install", ["--no-deps", "--force-reinstall", "-f", "x", "cb-a==1"]),

@@ -1,4 +1,4 @@
-"""Starting a benchmark: the files that `cb init` writes, which run at once."""
+"""The files of a new benchmark that `cb init` writes: a run file, own code, data, a workflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.columns._guesses import proposed_fields
+from cbcore.columns import propose_fields
 from cbcore.exceptions import UsageError
 from cbcore.files import FILE_SUFFIXES, FileDataset
 
@@ -110,26 +110,26 @@ jobs:
 
 @attrs.frozen(kw_only=True)
 class Benchmark:
-    """What `cb init` was told, or takes for granted.
+    """A benchmark to write.
 
-    `stub` adds a system of one's own, `ci` a workflow. `installed` says whether a component of a
-    kind and name is there: what is not, is not written down.
+    `stub` adds a system of the user's own, `ci` a workflow. `is_installed` decides whether a
+    component of a kind and name can be used: the files name no other component.
     """
 
     systems: Sequence[str] = ()
     datasets: Sequence[str] = ()
     stub: bool = False
     ci: bool = False
-    installed: Callable[[str, str], bool]
+    is_installed: Callable[[str, str], bool]
 
     @property
     def has_reader(self) -> bool:
-        """Whether a compressor can be read by something that works offline."""
-        return self.installed("system", _READER)
+        """Whether a reader is installed that works offline."""
+        return self.is_installed("system", _READER)
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that has a run file, before anything is asked."""
+    """Raise `UsageError` if a folder has a run file."""
     _check_free([folder / RUN_FILE])
 
 
@@ -141,12 +141,12 @@ def _check_free(paths: Iterable[Path]) -> None:
             )
 
 
-def write(benchmark: Benchmark, folder: Path) -> list[Path]:
-    """Write the files into a folder, made where it is not there; nothing is ever replaced.
+def write_files(benchmark: Benchmark, folder: Path) -> list[Path]:
+    """Write the files into a folder, which is created if needed. No file is ever replaced.
 
-    A workflow stands where GitHub looks for it: below the folder that `cb` was started in.
+    The workflow goes to the place where GitHub looks for it, below the working folder.
     """
-    files = {folder / name: text for name, text in _files(benchmark, folder).items()}
+    files = {folder / name: text for name, text in _make_files(benchmark, folder).items()}
     if benchmark.ci:
         files[Path(WORKFLOW)] = _WORKFLOW.format(place=folder)
     _check_free(files)
@@ -161,7 +161,7 @@ def write(benchmark: Benchmark, folder: Path) -> list[Path]:
     return written
 
 
-def _files(benchmark: Benchmark, folder: Path) -> dict[str, str]:
+def _make_files(benchmark: Benchmark, folder: Path) -> dict[str, str]:
     systems = list(benchmark.systems)
     baselines = list(_BASELINES) if benchmark.has_reader else []
     stub = benchmark.stub or not (systems or baselines)
@@ -171,30 +171,30 @@ def _files(benchmark: Benchmark, folder: Path) -> dict[str, str]:
         systems.append(f"{_MINE} | {_READER}:name=mine" if benchmark.has_reader else _MINE)
     datasets = list(benchmark.datasets) or ["hotpotqa:sample"]
     files: dict[str, str] = {}
-    if not benchmark.datasets and not benchmark.installed("dataset", "hotpotqa"):
+    if not benchmark.datasets and not benchmark.is_installed("dataset", "hotpotqa"):
         datasets = [DATA]
         files[DATA] = "".join(json.dumps(row) + "\n" for row in _DATA)
-    own_score = stub and not benchmark.installed("evaluator", "answer_quality")
+    own_score = stub and not benchmark.is_installed("evaluator", "answer_quality")
     if stub:
         answers = _STUB.format(response="" if benchmark.has_reader else _RESPONSE)
         files[STUB] = answers + (_EVALUATOR if own_score else "")
-    reports = [r for r in ("html", "json") if benchmark.installed("reporter", r)]
+    reports = [r for r in ("html", "json") if benchmark.is_installed("reporter", r)]
     names = {"html": "report.html", "json": "result.json"}
     run_file = _RUN_FILE.format(
         place=folder,
-        systems=_listed(systems),
-        datasets=_listed(_from(folder, dataset) for dataset in datasets),
-        fields=_fields(datasets),
+        systems=_format_list(systems),
+        datasets=_format_list(_name_from(folder, dataset) for dataset in datasets),
+        fields=_format_fields(datasets),
         evaluators='\n# How answers are scored.\nevaluators: ["py:./system.py:mentions"]\n'
         if own_score
         else "",
-        outputs=_listed(["table", *(f"{r}=results/{names[r]}" for r in reports)]),
+        outputs=_format_list(["table", *(f"{r}=results/{names[r]}" for r in reports)]),
     )
     return {RUN_FILE: run_file, **files}
 
 
-def _listed(items: Any) -> str:
-    # A JSON string is one of YAML, whatever is in it.
+def _format_list(items: Any) -> str:
+    # A JSON string is a YAML string, whatever it contains.
     return "\n".join(f"  - {json.dumps(item, ensure_ascii=False)}" for item in items)
 
 
@@ -202,16 +202,16 @@ def _is_file(dataset: str) -> bool:
     return Path(dataset).suffix.lower() in FILE_SUFFIXES and Path(dataset).is_file()
 
 
-def _from(folder: Path, dataset: str) -> str:
-    """A data file as it is named from the folder; any other dataset as it is."""
+def _name_from(folder: Path, dataset: str) -> str:
+    """A data file relative to the folder; any other dataset unchanged."""
     return os.path.relpath(dataset, folder) if _is_file(dataset) else dataset
 
 
-def _fields(datasets: Sequence[str]) -> str:
-    """The mapping that the first file of one's own asks for, or an example of one."""
+def _format_fields(datasets: Sequence[str]) -> str:
+    """The field mapping for the first data file that needs one, or an example in a comment."""
     for dataset in filter(_is_file, datasets):
         first = next((row for row in FileDataset(dataset) if isinstance(row, Mapping)), {})
         if first and not {"context", "question"} & first.keys():
-            lines = [f"  {f}: {json.dumps(c)}" for f, c in proposed_fields(first).items()]
+            lines = [f"  {f}: {json.dumps(c)}" for f, c in propose_fields(first).items()]
             return "\n".join(["fields:", *lines]) if lines else "# fields: {context: COLUMN}"
     return "# fields: {context: passage, question: query, answer: gold, id: no}"

@@ -1,17 +1,19 @@
-"""`cb plugins lock` and `cb plugins sync`: write down the plugins of a project, and restore them."""
+"""`cb plugins lock` and `cb plugins sync`: record the plugins of a project, and restore them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import echo
-from cbcore.cli.install import PASS_ON
+from cb_manage.install_commands import PASS_ON
+from cb_manage.lockfile import FILE_NAME
+from cbcore.cli.kit import Settings, echo, pass_settings, shared_options
 
 _lock_option = click.option(
     "--lock-file",
-    type=click.Path(dir_okay=False),
-    default="cb-plugins.lock",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=FILE_NAME,
     show_default=True,
     metavar="FILE",
     help="The lock.",
@@ -22,20 +24,18 @@ _lock_option = click.option(
 @_lock_option
 @shared_options
 @pass_settings
-def lock(settings: Settings, lock_file: str) -> None:
-    """Write the names and versions of the plugins in use, the core among them.
+def lock(settings: Settings, lock_file: Path) -> None:
+    """Write the names and versions of the core and of the plugins in use.
 
-    Plugins that are switched off, or cannot be used, are left out. `cb run --locked` refuses
-    to run with any others.
+    Plugins that are disabled or cannot be used are left out. `cb run --locked` refuses to run
+    with any others.
     """
-    from pathlib import Path
-
-    from cbcore._manage.lockfile import versions_of, write_lock
+    from cb_manage.lockfile import list_versions, write_lock
     from cbcore.plugins.origins import origin_of
 
     plugins = settings.host().plugins
-    versions = versions_of(plugins)
-    write_lock(Path(lock_file), versions)
+    versions = list_versions(plugins)
+    write_lock(lock_file, versions)
     echo(f"{len(versions)} plugins locked in {lock_file}")
     own = [p.name for p in plugins if p.is_usable and origin_of(p.name).url]
     if own:
@@ -49,22 +49,20 @@ def lock(settings: Settings, lock_file: str) -> None:
 @_lock_option
 @shared_options
 @pass_settings
-def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_file: str) -> None:
-    """Install what the lock names, at the locked versions, as `cb install` does.
+def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_file: Path) -> None:
+    """Install the locked versions, as `cb install` does.
 
     OPTION… goes to the installer, such as --index-url or --find-links.
     """
-    from pathlib import Path
+    from cb_manage.installer import install, uninstall
+    from cb_manage.lockfile import find_differences, read_lock
 
-    from cbcore._manage.install import install, uninstall
-    from cbcore._manage.lockfile import differences, read_lock
-
-    found = differences(read_lock(Path(lock_file)), settings.host().plugins)
-    wanted = [f"{d.name}=={d.locked}" for d in found if d.locked is not None]
-    others = [d.name for d in found if d.locked is None]
+    differences = find_differences(read_lock(lock_file), settings.host().plugins)
+    wanted = [f"{d.name}=={d.locked}" for d in differences if d.locked is not None]
+    others = [d.name for d in differences if d.locked is None]
     changes = install([*arguments, *wanted], verbosity=settings.verbosity)[0] if wanted else []
     if others and exact:
-        changes += uninstall(others, verbosity=settings.verbosity)[0]
+        changes += uninstall(others, verbosity=settings.verbosity)
     elif others:
         echo(f"not in the lock, and kept: {', '.join(others)}; --exact removes", err=True)
     for change in changes:

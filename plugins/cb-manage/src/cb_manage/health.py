@@ -1,4 +1,4 @@
-"""What `cb doctor` looks at: the environment, and everything in it that needs fixing."""
+"""The checks of `cb doctor`: the environment, and everything in it that needs fixing."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import cbcore
+from cb_manage.trials import Trial
 from cbcore import names
-from cbcore._manage.rules import Finding, check_distribution
-from cbcore.plugins._inspection import Report
-from cbcore.plugins.catalog import Catalog, Plugin, find_conflicts
-from cbcore.plugins.descriptions import cache_file
+from cbcore._manage.rules import Finding, check_distribution, find_name_conflicts
+from cbcore.plugins import Catalog, Plugin
+from cbcore.plugins.descriptions import cache_folder
 from cbcore.plugins.installed import CORE, Distribution, installed_version, iter_distributions
 
+__all__ = ("Finding", "describe_environment", "diagnose")
+
 SLOW_MS = 1000.0
-"""An import that takes longer is worth a word."""
+"""The import time above which a plugin gets a warning."""
 
 _OPTIONAL = {
     "datasets": ("datasets from the hub", f"pip install '{CORE}[hf]'"),
@@ -30,8 +32,8 @@ _OPTIONAL = {
 }
 
 
-def environment() -> dict[str, Any]:
-    """The interpreter, the machine, and the versions everything here rests on."""
+def describe_environment() -> dict[str, Any]:
+    """The interpreter, the platform, and the versions of the core and its libraries."""
     return {
         "python": platform.python_version(),
         "executable": sys.executable,
@@ -43,35 +45,40 @@ def environment() -> dict[str, Any]:
 
 
 def diagnose(
-    host: Catalog, reports: Mapping[str, Report], folders: Iterable[Path]
+    catalog: Catalog, trials: Mapping[str, Trial], folders: Iterable[Path]
 ) -> list[Finding]:
-    """Everything that needs fixing or is worth knowing, worst first.
+    """Everything that needs fixing or is worth knowing, errors first.
 
-    `reports` are those of trying the plugins. `folders` are those that must be writable besides
-    the cache of descriptions.
+    `trials` are those of the plugins in the catalog. `folders` must be writable, as must the
+    folder of the cache of descriptions.
     """
     distributions = list(iter_distributions())
     installed: dict[str, str] = {}
     for distribution in distributions:
         installed.setdefault(names.canonical(distribution.name), distribution.version)
     ours = [distribution for distribution in distributions if distribution.is_plugin]
-    found = [
+    findings = [
         finding for distribution in ours for finding in check_distribution(distribution, installed)
     ]
-    told = {(f.subject, f.problem) for f in found}
-    found += [f for f in _plugins(host.plugins, reports) if (f.subject, f.problem) not in told]
-    found += name_conflicts(host)
-    found += _copies(ours)
-    found += _leftovers(distributions)
-    found += _unwritable([cache_file().parent, *folders])
-    found += _missing_tools()
+    known = {(f.subject, f.problem) for f in findings}
+    findings += [
+        finding
+        for finding in _check_plugins(catalog.plugins, trials)
+        if (finding.subject, finding.problem) not in known
+    ]
+    findings += _find_absent(catalog.policy.require - installed.keys())
+    findings += find_name_conflicts(catalog.plugins)
+    findings += _find_copies(ours)
+    findings += _find_leftovers(distributions)
+    findings += _find_unwritable([cache_folder(), *folders])
+    findings += _find_missing_tools()
     order = ("error", "warning", "note")
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
-def _plugins(plugins: Sequence[Plugin], reports: Mapping[str, Report]) -> Iterator[Finding]:
+def _check_plugins(plugins: Sequence[Plugin], trials: Mapping[str, Trial]) -> Iterator[Finding]:
     for plugin in plugins:
-        import_ms = reports[plugin.name].import_ms if plugin.name in reports else None
+        import_ms = trials[plugin.name].import_ms if plugin.name in trials else None
         if plugin.status == "broken":
             yield Finding(plugin.state, "error", plugin.name, plugin.reason, plugin.remedy)
         elif import_ms is not None and import_ms > SLOW_MS:
@@ -80,25 +87,19 @@ def _plugins(plugins: Sequence[Plugin], reports: Mapping[str, Report]) -> Iterat
                 "warning",
                 plugin.name,
                 f"importing it took {import_ms / 1000:.1f} s",
-                "its author should import what is heavy where it is used",
+                "its author should import heavy packages inside the functions that use them",
             )
 
 
-def name_conflicts(host: Catalog) -> Iterator[Finding]:
-    """Names that more than one plugin claims, of which the subject names all."""
-    for (kind, name), owners in find_conflicts(host.plugins).items():
-        choices = " or ".join(f"{owner}/{name}" for owner in owners)
+def _find_absent(required: Iterable[str]) -> Iterator[Finding]:
+    for name in sorted(required):
         yield Finding(
-            "name-conflict",
-            "error",
-            ", ".join(owners),
-            f"both offer {names.with_article(kind)} called {name!r}",
-            f"write {choices}, or disable one of them with --no-plugin",
+            "absent", "error", name, "is required but not installed", f"cb install {name}"
         )
 
 
-def _copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:
-    """Distributions found more than once: two versions in one folder, or one in two folders."""
+def _find_copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:
+    """Distributions that are installed twice: two versions in a folder, or one in two folders."""
     places: dict[str, list[Distribution]] = {}
     for distribution in distributions:
         places.setdefault(names.canonical(distribution.name), []).append(distribution)
@@ -116,7 +117,7 @@ def _copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:
             )
 
 
-def _leftovers(distributions: Iterable[Distribution]) -> Iterator[Finding]:
+def _find_leftovers(distributions: Iterable[Distribution]) -> Iterator[Finding]:
     for distribution in distributions:
         if distribution.folder is not None and distribution.folder.name.startswith("~"):
             problem = "an interrupted installation left it behind"
@@ -124,7 +125,7 @@ def _leftovers(distributions: Iterable[Distribution]) -> Iterator[Finding]:
             yield Finding("leftover", "warning", distribution.folder.name, problem, fix)
 
 
-def _unwritable(folders: Iterable[Path]) -> Iterator[Finding]:
+def _find_unwritable(folders: Iterable[Path]) -> Iterator[Finding]:
     for folder in folders:
         try:  # the working folder itself may be gone
             nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -140,7 +141,7 @@ def _unwritable(folders: Iterable[Path]) -> Iterator[Finding]:
             )
 
 
-def _missing_tools() -> Iterator[Finding]:
+def _find_missing_tools() -> Iterator[Finding]:
     if shutil.which("git") is None:
         yield Finding("optional", "note", "git", "runs cannot record the commit", "install git")
     for module, (purpose, fix) in _OPTIONAL.items():

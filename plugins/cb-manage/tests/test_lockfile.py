@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._manage.lockfile import Difference, differences, read_lock, require_locked, write_lock
+from cb_manage.lockfile import (
+    Difference,
+    find_differences,
+    read_lock,
+    require_locked,
+    write_lock,
+)
 from cbcore.exceptions import ConfigError
-from cbcore.plugins.catalog import Plugin, State
+from cbcore.plugins import Plugin, State
 
 names = st.from_regex(r"[a-z0-9](-?[a-z0-9]){0,8}", fullmatch=True)
 versions = st.from_regex(r"[0-9]+(\.[0-9]+){0,2}((a|b|rc|\.post|\.dev)[0-9])?", fullmatch=True)
@@ -84,23 +90,26 @@ LOCKED = {"cb-a": "1.0", "cbcore": "0.1.0"}
 @pytest.mark.parametrize(
     ("plugins", "expected"),
     [
-        ([("cb-a", "1.0", "available")], []),
-        ([("CB_A", "1.0", "loaded")], []),
-        ([("cb-a", "1.1", "available")], [("cb-a", "1.0", "1.1")]),
-        ([("cb-a", "1.0", "available"), ("cb-b", "2", "available")], [("cb-b", None, "2")]),
+        ([("cb-a", "1.0", "not loaded yet")], []),
+        ([("CB_A", "1.0", "ok")], []),
+        ([("cb-a", "1.1", "not loaded yet")], [("cb-a", "1.0", "1.1")]),
+        (
+            [("cb-a", "1.0", "not loaded yet"), ("cb-b", "2", "not loaded yet")],
+            [("cb-b", None, "2")],
+        ),
         ([], [("cb-a", "1.0", None)]),
         ([("cb-a", "1.0", "broken")], [("cb-a", "1.0", None)]),
         ([("cb-a", "1.0", "incompatible")], [("cb-a", "1.0", None)]),
         ([("cb-a", "1.0", "disabled")], []),
-        ([("cb-a", "1.0", "available"), ("cb-b", "2", "disabled")], []),
-        ([("cb-a", "1.0", "available"), ("cb-a", "2", "shadowed")], []),
+        ([("cb-a", "1.0", "not loaded yet"), ("cb-b", "2", "disabled")], []),
+        ([("cb-a", "1.0", "not loaded yet"), ("cb-a", "2", "shadowed")], []),
     ],
 )
 def test_differences_between_lock_and_environment(plugins, expected):
     """Other versions, too many and too few; what is switched off for this command is neither."""
     core = Plugin(name="cbcore", version="0.1.0")
     made = [Plugin(name=n, version=v, state=State(s)) for n, v, s in plugins]
-    assert differences(LOCKED, [core, *made]) == [Difference(*e) for e in expected]
+    assert find_differences(LOCKED, [core, *made]) == [Difference(*e) for e in expected]
 
 
 def test_a_run_is_refused_with_everything_that_differs(tmp_path):

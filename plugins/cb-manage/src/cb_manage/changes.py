@@ -1,4 +1,4 @@
-"""A result's components as it records them, beside what is installed now."""
+"""The components that a result records, and how they differ from the installed plugins."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import attrs
 from cbcore.exceptions import ResultError
 from cbcore.kinds import KINDS
 from cbcore.names import canonical
-from cbcore.plugins.catalog import Plugin, State
+from cbcore.plugins import Plugin, State
 from cbcore.plugins.installed import CORE
 from cbcore.plugins.origins import Origin, origin_of
 
 _PLUGINS = "_plugins"
-"""How the keys end under which a result keeps the components of kinds that plugins bring."""
+"""The end of the keys for components of kinds that plugins bring."""
 
 
 @attrs.frozen
 class PluginChange:
-    """One respect in which a plugin is no longer what made a result."""
+    """One difference between a plugin and the one that made a result."""
 
     plugin: str
     what: str
@@ -40,15 +40,15 @@ class PluginChange:
 
 
 _UNRECORDED: Mapping[str, Any] = {"name": "", "plugin": "python", "version": None, "params": {}}
-"""What holds of a component where its record does not say it."""
+"""The values of keys that a record lacks."""
 
 
 def _defaults(record: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in _UNRECORDED.items() if record.get(key) is None}
 
 
-def components_of(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every component of a run with its kind; of a chain, its stages."""
+def list_components(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every component of a run with its kind. A chain counts as its stages."""
     try:
         return [
             {"kind": kind, **record, **_defaults(record)}
@@ -61,7 +61,7 @@ def components_of(config: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _recorded_kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The kinds of the components that a result names, and where; systems come first."""
+    """The kinds of components in a result with their keys, systems first."""
     recorded = {kind.name: kind.recorded_as for kind in KINDS.values()}
     brought = {key.removesuffix(_PLUGINS): key for key in sorted(config) if key.endswith(_PLUGINS)}
     yield "system", recorded.pop("system")
@@ -69,18 +69,18 @@ def _recorded_kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((kind, key) for kind, key in recorded.items() if not key.endswith(_PLUGINS))
 
 
-def changes_since(config: Mapping[str, Any], plugins: Iterable[Plugin]) -> list[PluginChange]:
-    """How the plugins a run used differ from those installed, the core among them."""
+def find_changes(config: Mapping[str, Any], plugins: Iterable[Plugin]) -> list[PluginChange]:
+    """How the core and the plugins that a run used differ from those installed."""
     installed = {canonical(plugin.name): plugin for plugin in reversed(list(plugins))}
     core = {"plugin": CORE, "version": config.get("cbcore")}
-    found: dict[PluginChange, None] = {}  # in order, and each once
-    for record in [core, *components_of(config)]:
+    changes: dict[PluginChange, None] = {}  # in order, and each once
+    for record in [core, *list_components(config)]:
         if record["plugin"] != "python":
-            found.update(dict.fromkeys(_compared(record, installed)))
-    return list(found)
+            changes.update(dict.fromkeys(_compare(record, installed)))
+    return list(changes)
 
 
-def _compared(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Iterator[PluginChange]:
+def _compare(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Iterator[PluginChange]:
     name, then = record["plugin"], record.get("version")
     plugin = installed.get(canonical(name))
     if plugin is None:
@@ -90,10 +90,15 @@ def _compared(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Ite
         yield PluginChange(name, "state", None, plugin.state)
     if then is not None and then != plugin.version:
         yield PluginChange(name, "version", then, plugin.version)
-    origin = Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)
+    origin = find_origin(plugin)
     for what, now in (
         ("record_digest", origin.record_digest),
         ("source_commit", origin.commit),
     ):
         if what in record and record[what] != now:
             yield PluginChange(name, what, record[what], now)
+
+
+def find_origin(plugin: Plugin) -> Origin:
+    """Where a plugin comes from; unknown for a copy that is not in use, since names are looked up."""
+    return Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)

@@ -1,9 +1,9 @@
-"""Installing and removing plugins with a way back: run an installer, look, and undo what broke.
+"""Install and remove plugins: run an installer, check the result, and undo what broke.
 
-The installer is the running interpreter's own pip, or uv where the environment is uv's: made by
-it, with it installed, or without pip. It is given lists of arguments, never a line for a shell. Whether `cb` still works, and what of its plugins,
-is seen by a fresh interpreter: nothing is imported here, and everything this module needs is
-imported before the installer may replace it.
+The installer is the pip of the running interpreter. It is uv if uv made the environment, is
+installed in it, or there is no pip. It gets a list of arguments, never a line for a shell. `cb
+doctor` in a new interpreter checks whether `cb` and its plugins still work. Everything that this
+module needs is imported before the installer may replace it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from cbcore._manage.rules import unmet_requirements
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, hint
-from cbcore.plugins.installed import Distribution, iter_distributions
+from cbcore.plugins.installed import CORE, Distribution, iter_distributions
 from cbcore.plugins.origins import Origin, read_origin
 
 _TIME_LIMIT_S = 600
+_ITSELF = (CORE, "cb-manage")
 _POLICY = ("CB_DISABLE_PLUGINS", "CB_ONLY_PLUGINS", "CB_REQUIRE_PLUGINS", "CB_STRICT_PLUGINS")
 _WITH_VALUE = {
     *("-e", "--editable", "-r", "--requirement", "-c", "--constraint", "-t", "--target"),
@@ -45,12 +46,12 @@ _WHERE_FROM = {
     *("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--trusted-host"),
     *("--no-index", "--proxy", "--cert", "--client-cert", "--cache-dir", "--no-build-isolation"),
 }
-"""Options that say where packages come from; going back needs them too."""
+"""Options that say where packages come from; undoing a change needs them too."""
 
 
 @attrs.frozen
 class Installed:
-    """One distribution as it stood at some moment."""
+    """An installed distribution at one point in time."""
 
     name: str
     version: str
@@ -59,7 +60,7 @@ class Installed:
 
     @property
     def arguments(self) -> list[str]:
-        """What to give an installer to have exactly this again."""
+        """The arguments with which an installer restores exactly this."""
         if self.origin.editable:
             return ["--editable", self.origin.editable]
         if self.origin.commit:
@@ -70,7 +71,7 @@ class Installed:
 
 @attrs.frozen
 class Change:
-    """What an installer did to one distribution."""
+    """The change that an installer made to one distribution."""
 
     before: Installed | None
     after: Installed | None
@@ -89,38 +90,38 @@ class Change:
 
 
 Plugins = Mapping[str, Mapping[str, Any]]
-"""What `cb list-plugins --json` says, by canonical name."""
+"""The plugins in the output of `cb doctor --json`, by canonical name."""
 
 
 def install(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Change], Plugins]:
-    """Install, verify in a fresh interpreter, and roll back if `cb` or a plugin broke.
+    """Install, check in a new interpreter, and roll back if `cb` or a plugin broke.
 
-    `arguments` are an installer's: names, folders, files and options. Returns what changed and
-    the plugins there are now. Raises when nothing could be installed, or all was undone.
+    `arguments` are those of an installer: names, folders, files and options. Returns the changes
+    and the plugins afterwards. Raises if nothing could be installed, or everything was undone.
     """
     return _change("install", list(arguments), arguments, verbosity)
 
 
-def uninstall(arguments: Sequence[str], *, verbosity: int = 0) -> tuple[list[Change], Plugins]:
-    """Remove distributions, verify, and put them back if something broke without them."""
-    _, targets = split(arguments)
-    if "cbcore" in map(canonical, targets):
+def uninstall(arguments: Sequence[str], *, verbosity: int = 0) -> list[Change]:
+    """Remove distributions, check the rest, and put them back if something broke without them."""
+    _, targets = split_arguments(arguments)
+    if itself := [name for name in targets if canonical(name) in _ITSELF]:
         raise UsageError(
-            "cb does not uninstall itself", hint=f"{sys.executable} -m pip uninstall cbcore"
+            "cb does not uninstall itself", hint=f"{sys.executable} -m pip uninstall {itself[0]}"
         )
-    present = snapshot()
+    present = read_installed()
     absent = [name for name in targets if canonical(name) not in present]
     if absent:
-        known = [i.name for i in present.values()]
+        known = [one.name for one in present.values()]
         raise UsageError(
             f"{absent[0]!r} is not installed",
             hint=hint(absent[0], known, "`cb list-plugins` shows what is"),
         )
-    return _change("uninstall", list(arguments), (), verbosity)
+    return _change("uninstall", list(arguments), (), verbosity)[0]
 
 
-def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """An installer's arguments as those that say where packages come from, and bare targets."""
+def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments that say where packages come from, and the names of packages."""
     where_from: list[str] = []
     targets: list[str] = []
     waiting = list(arguments)
@@ -140,19 +141,19 @@ def _change(
     verb: str, arguments: list[str], sources: Sequence[str], verbosity: int
 ) -> tuple[list[Change], Plugins]:
     run = find_installer(verbosity)
-    where_from, _ = split(sources)
-    before, unmet_before = snapshot(), unmet_requirements()
-    earlier = look() or {}
+    where_from, _ = split_arguments(sources)
+    before, unmet_before = read_installed(), unmet_requirements()
+    earlier = check_plugins() or {}
     code = run(verb, arguments)
-    changes = compare(before, snapshot())
+    changes = find_changes(before, read_installed())
     if code == 0:
-        later = look()
-        broken = _broken(changes, earlier, later)
+        later = check_plugins()
+        broken = _find_broken(changes, earlier, later)
         touched = {canonical(change.name) for change in changes}
         broken += [
             f"{name}: {problem}"
             for name, problem in sorted(unmet_requirements() - unmet_before)
-            if canonical(name) not in touched  # what was asked for may come without all it needs
+            if canonical(name) not in touched  # the user may install it with --no-deps
         ]
         if later is not None and not broken:
             return changes, later
@@ -168,14 +169,13 @@ def _change(
     raise UsageError(f"{problem}; all changes were undone", hint="its own messages are above")
 
 
-def _broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) -> list[str]:
-    """Which plugins do not work that were just installed, or that worked before."""
+def _find_broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) -> list[str]:
+    """The plugins that do not work although they were just installed, or worked before."""
     touched = {canonical(change.name) for change in changes if change.after}
     return [
         f"{plugin['name']} is {plugin['state']}: {plugin['reason']}"
         for name, plugin in (later or {}).items()
         if plugin["status"] == "broken"
-        and plugin["state"] != "unreadable"
         and (name in touched or earlier.get(name, {}).get("status") == "ok")
     ]
 
@@ -183,7 +183,7 @@ def _broken(changes: Sequence[Change], earlier: Plugins, later: Plugins | None) 
 def _roll_back(
     changes: Sequence[Change], run: Callable[..., int], where_from: Sequence[str], problem: str
 ) -> None:
-    """Take away what is new and put back what was there, without touching anything else."""
+    """Remove what is new and put back what was there, without touching anything else."""
     back = [argument for change in changes if change.before for argument in change.before.arguments]
     gone = [change.name for change in changes if change.after and not change.before]
     steps: list[tuple[str, list[str]]] = []
@@ -203,7 +203,7 @@ def _roll_back(
 
 
 def find_installer(verbosity: int = 0) -> Callable[[str, Sequence[str]], int]:
-    """A function that runs pip, or uv where the environment is uv's, for this interpreter."""
+    """A function that runs pip or uv with a verb and arguments, and returns the exit code."""
     flags = ["--quiet"] if verbosity < 0 else ["--verbose"] * verbosity
     has_pip = importlib.util.find_spec("pip") is not None
     if uv := _find_uv(anywhere=not has_pip):
@@ -219,7 +219,7 @@ def find_installer(verbosity: int = 0) -> Callable[[str, Sequence[str]], int]:
         )
 
     def run(verb: str, arguments: Sequence[str]) -> int:
-        # What the installer says is for people; standard output is for results.
+        # The installer prints for people; standard output is for results.
         done = subprocess.run(  # noqa: S603 - a list of arguments, no shell
             [*command, verb, *extra.get(verb, ()), *flags, *arguments],
             stdin=subprocess.DEVNULL,
@@ -245,18 +245,18 @@ def _find_uv(*, anywhere: bool) -> str | None:
     return own or (shutil.which("uv") if made_by_uv or anywhere else None)
 
 
-# -- looking ------------------------------------------------------------------------------------
+# -- checking -----------------------------------------------------------------------------------
 
 
-def snapshot() -> dict[str, Installed]:
+def read_installed() -> dict[str, Installed]:
     """Every installed distribution by canonical name."""
-    found: dict[str, Installed] = {}
+    installed: dict[str, Installed] = {}
     for one in iter_distributions():
-        with contained():  # what cannot be read cannot be put back either
+        with contained():  # metadata that cannot be read cannot be restored either
             state = Installed(one.name, one.version, read_origin(one.files), _find_time(one))
-            if one.version:  # as above: without its headers nothing is known of it
-                found.setdefault(canonical(one.name), state)
-    return found
+            if one.version:
+                installed.setdefault(canonical(one.name), state)
+    return installed
 
 
 def _find_time(distribution: Distribution) -> int:
@@ -265,8 +265,8 @@ def _find_time(distribution: Distribution) -> int:
     return 0 if folder is None else (folder / "METADATA").stat().st_mtime_ns
 
 
-def compare(before: Mapping[str, Installed], after: Mapping[str, Installed]) -> list[Change]:
-    """What is different, by name."""
+def find_changes(before: Mapping[str, Installed], after: Mapping[str, Installed]) -> list[Change]:
+    """The differences, by name."""
     return [
         Change(before.get(name), after.get(name))
         for name in sorted({*before, *after})
@@ -274,17 +274,15 @@ def compare(before: Mapping[str, Installed], after: Mapping[str, Installed]) -> 
     ]
 
 
-def look() -> Plugins | None:
-    """The plugins a fresh interpreter finds, each tried anew; None when `cb` does not start."""
+def check_plugins() -> Plugins | None:
+    """The plugins of this environment, all imported by `cb doctor`; None if it does not start."""
     with tempfile.TemporaryDirectory(prefix="cb-verify-") as folder:
         environ = {key: value for key, value in os.environ.items() if key not in _POLICY}
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", "cbcore", "list-plugins", "--json"],
-                # An empty folder: no [tool.cb] applies, and nothing in it can be imported. A
-                # memory of its own: a plugin may have broken without having changed.
-                cwd=folder,
-                env={**environ, "XDG_CACHE_HOME": folder},
+            done = subprocess.run(  # noqa: S603 - this interpreter
+                [sys.executable, "-m", CORE, "doctor", "--json"],
+                cwd=folder,  # no [tool.cb] applies, and no file in it can be imported
+                env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -293,10 +291,8 @@ def look() -> Plugins | None:
                 timeout=_TIME_LIMIT_S,
                 check=False,
             )
-            if done.returncode != 0:
-                return None
-            # Of two copies the first is in use, and the one that counts.
-            listed = reversed(json.loads(done.stdout))
-            return {canonical(plugin["name"]): plugin for plugin in listed}
-        except (subprocess.TimeoutExpired, ValueError):
+            # Of two copies, the first is in use.
+            plugins = reversed(json.loads(done.stdout)["plugins"])
+            return {canonical(plugin["name"]): plugin for plugin in plugins}
+        except (subprocess.TimeoutExpired, ValueError):  # it printed nothing
             return None

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import echo
+from cbcore.cli.kit import Settings, echo, pass_settings, shared_options
 
 if TYPE_CHECKING:
-    from cbcore._manage.starting import Benchmark
-    from cbcore.plugins.catalog import Catalog
+    from cb_manage.benchmark_files import Benchmark
+    from cbcore.plugins import Catalog
 
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*\Z", re.IGNORECASE)
 
@@ -40,38 +39,40 @@ _URL = re.compile(r"https?://[^\s/?#]+[^\s]*\Z", re.IGNORECASE)
 def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -> None:
     """Write a benchmark into FOLDER: cb.yaml, explained line by line, ready to be run.
 
-    What is not given is asked for: the systems to compare, the data, whether to write a system
-    of your own and a workflow. A data file whose columns have other names gets its mapping.
+    At a terminal, it asks for what is not given: the systems to compare, the data, whether to
+    write a system of your own and a workflow. A data file whose columns have other names gets its
+    mapping.
 
     \b
     cb init
     cb init bench -s "bm25:max_tokens=200 | extractive" -d mine.jsonl --stub --no-input
     """
-    from cbcore._manage.starting import check_free, write
+    from cb_manage.benchmark_files import check_free, write_files
 
     check_free(folder)
     interactive = not no_input and sys.stdin.isatty()
-    host = settings.host()
+    catalog = settings.host()
+    catalog.check_required()
     for system in given["systems"]:
-        _check_system(system, host)
+        _check_system(system, catalog)
     for dataset in given["datasets"]:
-        _check_dataset(dataset, host)
-    for path in write(_benchmark(host, given, interactive), folder):
+        _check_dataset(dataset, catalog)
+    for path in write_files(_make_benchmark(catalog, given, interactive), folder):
         echo(f"wrote {path}")
     echo(f"\n  cb run {shlex.quote(str(folder))}")
 
 
-def _check_system(text: str, host: Catalog) -> None:
-    """Refuse what could not be run. Own code is not looked at: it may not be written yet."""
+def _check_system(text: str, catalog: Catalog) -> None:
+    """Raise if a system is unknown. Own code is not checked: it may not be written yet."""
     from cbcore.registry import registry
     from cbcore.specs import parse_chain
 
     for stage in parse_chain(text):
         if stage.name != "py":
-            registry.get("system", stage.name, host=host)
+            registry.get("system", stage.name, host=catalog)
 
 
-def _check_dataset(text: str, host: Catalog) -> None:
+def _check_dataset(text: str, catalog: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
     from cbcore.registry import registry
@@ -81,7 +82,7 @@ def _check_dataset(text: str, host: Catalog) -> None:
     if spec.name == "py":
         return
     if spec.name != "file":
-        registry.get("dataset", spec.name, host=host)
+        registry.get("dataset", spec.name, host=catalog)
     elif not Path(file := spec.config or "").expanduser().is_file():
         beside = [str(path) for path in sorted(Path(file).parent.glob("*")) if path.is_file()]
         raise UsageError(
@@ -89,54 +90,54 @@ def _check_dataset(text: str, host: Catalog) -> None:
         )
 
 
-def _benchmark(host: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
-    from cbcore._manage.starting import Benchmark
+def _make_benchmark(catalog: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
+    from cb_manage.benchmark_files import Benchmark
     from cbcore.exceptions import CBError
     from cbcore.registry import registry
 
-    def installed(kind: str, name: str) -> bool:
+    def is_installed(kind: str, name: str) -> bool:
         try:
-            registry.get(kind, name, host=host)
-        except CBError:  # broken or absent: nothing to start with
+            registry.get(kind, name, host=catalog)
+        except CBError:  # broken or absent
             return False
         return True
 
     if interactive:
-        given = {**given, **_asked(given, host, installed)}
+        given = {**given, **_ask(given, catalog, is_installed)}
     return Benchmark(
         systems=given["systems"],
         datasets=given["datasets"],
         stub=bool(given["stub"]),
         ci=bool(given["ci"]),
-        installed=installed,
+        is_installed=is_installed,
     )
 
 
-def _asked(
-    given: dict[str, Any], host: Catalog, installed: Callable[[str, str], bool]
+def _ask(
+    given: dict[str, Any], catalog: Catalog, is_installed: Callable[[str, str], bool]
 ) -> dict[str, Any]:
-    """What the user answers to what was not given; an answer that will not do is asked for again."""
+    """The user's answers for the options not given; an unusable answer is asked for again."""
     answers: dict[str, Any] = {}
     if not given["systems"]:
         url = click.prompt(
             "Endpoint or proxy to compare (URL; empty: the compressors that come with cb)",
             default="",
             show_default=False,
-            value_proc=partial(_address, host),
+            value_proc=partial(_read_address, catalog),
             err=True,
         )
         if url:
             from cbcore.specs import Spec
 
-            model = click.prompt("Its model", value_proc=_model, err=True)
+            model = click.prompt("Its model", value_proc=_read_model, err=True)
             answers["systems"] = (str(Spec("openai", url, {"model": model})),)
     if not given["datasets"]:
-        with_sample = installed("dataset", "hotpotqa")
+        with_sample = is_installed("dataset", "hotpotqa")
         data = click.prompt(
             "Dataset, or the path of a file" + ("" if with_sample else " (empty: a few rows)"),
             default="hotpotqa:sample" if with_sample else "",
             show_default=with_sample,
-            value_proc=partial(_acceptable, partial(_check_dataset, host=host)),
+            value_proc=partial(_read_answer, partial(_check_dataset, catalog=catalog)),
             err=True,
         )
         answers["datasets"] = (data,) if data else ()
@@ -147,29 +148,29 @@ def _asked(
     return answers
 
 
-def _address(host: Catalog, answer: str) -> str:
+def _read_address(catalog: Catalog, answer: str) -> str:
     url = answer.strip()
     if url and not _URL.match(url):
         raise click.BadParameter(f"{url!r} is no URL: write one such as http://localhost:8000")
     if url:
-        _acceptable(partial(_check_system, host=host), "openai")
+        _read_answer(partial(_check_system, catalog=catalog), "openai")
     return url
 
 
-def _model(answer: str) -> str:
+def _read_model(answer: str) -> str:
     if not answer.strip():
         raise click.BadParameter("a model has a name")
     return answer.strip()
 
 
-def _acceptable(check: Callable[[str], None], answer: str) -> str:
-    """The answer, or the error that has the question asked again."""
+def _read_answer(check: Callable[[str], None], answer: str) -> str:
+    """The answer. Raises `click.BadParameter` with the problem, and click asks again."""
     from cbcore.exceptions import CBError
 
     if answer.strip():
         try:
             check(answer)
         except CBError as error:
-            told = f"{error.message}; {error.hint}" if error.hint else error.message
-            raise click.BadParameter(told) from error
+            problem = f"{error.message}; {error.hint}" if error.hint else error.message
+            raise click.BadParameter(problem) from error
     return answer.strip()
