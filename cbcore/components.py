@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import attrs
 
@@ -199,22 +199,27 @@ class Component:
         return attrs.evolve(self, **found)
 
 
+registered: dict[tuple[str, str], Component] = {}
+"""Components registered in this process, by kind and canonical name; see `cbcore.registry`."""
+
+
 def import_target(target: str, *, plugin: str) -> Any:
     """Import `package.module:attribute` on behalf of a plugin, containing what goes wrong.
 
-    Exceptions and exits become `PluginLoadError`; what the import writes to standard output
-    goes to standard error, so that the output of `cb` stays machine-readable.
+    Exceptions and exits become `PluginLoadError`; an interrupt names the plugin. What the import
+    writes to standard output goes to standard error, so that the output of `cb` stays
+    machine-readable.
     """
     import importlib
 
     module_name, _, attribute = (part.strip() for part in target.partition(":"))
     try:
-        with _output_to_stderr(), _surviving_exit():
+        with _output_to_stderr():
             found: Any = importlib.import_module(module_name)
             for part in attribute.split(".") if attribute else ():
                 found = getattr(found, part)
-    except KeyboardInterrupt:
-        raise
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(f"while importing {target} of {plugin}") from interrupt
     except BaseException as error:  # the plugin boundary: a module may raise whatever it likes
         raise PluginLoadError(
             plugin,
@@ -244,29 +249,6 @@ def _output_to_stderr() -> Iterator[None]:
         os.close(kept)
 
 
-class HardExitError(BaseException):
-    """A module called `os._exit` while it was imported. Not for a plugin to catch."""
-
-
-@contextlib.contextmanager
-def _surviving_exit() -> Iterator[None]:
-    """Turn `os._exit`, which would end `cb` without a word, into an exception."""
-    process, really_exit = os.getpid(), os._exit
-
-    def refuse(status: int) -> NoReturn:
-        if os.getpid() != process:  # a child forked meanwhile ends as it means to
-            really_exit(status)
-        raise HardExitError(f"it called os._exit({status})")
-
-    os._exit = refuse
-    try:
-        yield
-    finally:
-        os._exit = really_exit
-        if os.getpid() != process:
-            os._exit(0)  # a copy that the import made of this process is nobody's
-
-
 _MOST_CHARACTERS = 4000
 """Of a message; what is longer was not written to be read."""
 _LONGEST_REPR = 200
@@ -289,8 +271,6 @@ def describe_exception(error: BaseException) -> str:
         raise
     except BaseException as broken:  # noqa: BLE001 - an error may be unable to say what it is
         text = f"(its message cannot be had: {type(broken).__name__})"
-    if isinstance(error, HardExitError):
-        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

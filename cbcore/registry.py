@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from cbcore import binding, names, specs
+from cbcore import binding, components, names, specs
 from cbcore.components import Component
-from cbcore.exceptions import DuplicateNameError, UnknownComponentError, UsageError
+from cbcore.exceptions import UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
 from cbcore.kinds import kind_of
-from cbcore.plugins.catalog import Catalog, default_catalog
+from cbcore.plugins.catalog import default_catalog
 
 __all__ = ("Registry", "load_dataset", "register_dataset", "registry")
 
@@ -42,14 +42,11 @@ class First:
 
 
 class Registry:
-    """What a program registered by hand, on top of what plugins offer.
+    """Components that a program registers by hand; a catalog finds them like those of plugins.
 
-    A name is never overwritten silently: registering it for something else, or registering a
-    name that a plugin offers and then asking for it, is an error that names both.
+    A name is never overwritten silently: registering it for another target is an error, and so is
+    asking for a name that a plugin offers, too.
     """
-
-    def __init__(self) -> None:
-        self._components: dict[tuple[str, str], Component] = {}
 
     def register(
         self, kind: str, name: str, target: Callable[..., Any], *, replace: bool = False
@@ -61,56 +58,35 @@ class Registry:
                 f"cannot register {target!r} as {names.with_article(kind)}: it cannot be called"
             )
         key = (kind, names.canonical(name))
-        known = self._components.get(key)
+        known = components.registered.get(key)
         if known is not None and known.target is not target and not replace:
             raise UsageError(
                 f"{names.with_article(kind)} called {name!r} is already registered: {known.target!r}",
                 hint="choose another name, or pass replace=True",
             )
         try:
-            self._components[key] = Component(kind=kind, name=name, target=target)
+            component = Component(kind=kind, name=name, target=target)
         except ValueError as error:
             raise UsageError(str(error)) from error
+        components.registered[key] = component
 
     def unregister(self, kind: str, name: str) -> None:
         """Forget a registered name."""
         key = (_kind(kind), names.canonical(name))
-        if self._components.pop(key, None) is None:
+        if components.registered.pop(key, None) is None:
             raise UnknownComponentError(key[0], name)
 
-    def get(self, kind: str, name: str, *, host: Catalog | None = None) -> Component:
+    def get(self, kind: str, name: str) -> Component:
         """The component of that name, registered or installed."""
-        kind = _kind(kind)
-        host = host or default_catalog()
-        plugin, slash, bare = name.rpartition("/")
-        mine = self._components.get((kind, names.canonical(bare)))
-        if mine is None or (slash and plugin != mine.plugin):
-            return self._find_installed(host, kind, name)
-        if slash:
-            return mine
-        rivals = [
-            c for c in host.components(kind) if names.canonical(c.name) == names.canonical(bare)
-        ]
-        if rivals:
-            raise DuplicateNameError(kind, bare, [mine.plugin, *(c.plugin for c in rivals)])
-        return mine
+        return default_catalog().find(_kind(kind), name)
 
-    def _find_installed(self, host: Catalog, kind: str, name: str) -> Component:
-        try:
-            return host.find(kind, name)
-        except UnknownComponentError:
-            mine = (c.name for c in self.registered(kind))
-            raise host.unknown(kind, name, also=mine) from None
-
-    def list(self, kind: str, *, host: Catalog | None = None) -> list[str]:
+    def list(self, kind: str) -> list[str]:
         """All names of a kind, registered and installed, sorted."""
-        kind = _kind(kind)
-        mine = {c.name for (k, _), c in self._components.items() if k == kind}
-        return sorted(mine | {c.name for c in (host or default_catalog()).components(kind)})
+        return sorted({c.name for c in default_catalog().components(_kind(kind))})
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
         """What was registered by hand, in order."""
-        return tuple(c for c in self._components.values() if kind is None or c.kind == kind)
+        return tuple(c for c in components.registered.values() if kind in (None, c.kind))
 
 
 registry = Registry()

@@ -33,7 +33,6 @@ from cbcore.kinds import Kind, lacking
 from cbcore.plain import json_safe
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import check_evaluators
-from cbcore.registry import registry
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
@@ -93,8 +92,8 @@ class Builder:
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        component = registry.get(kind, wanted.name, host=self.host)
-        target = component.load()
+        component = self.host.find(kind, wanted.name)
+        target = self.host.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
         plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
         value, given = plain or self._made(
@@ -346,7 +345,7 @@ class Builder:
     def _installed(self, kind: str) -> list[Component]:
         """Every component once, although a plugin may offer it under two names."""
         unique = {(c.plugin, str(c.target)): c for c in reversed(self.host.components(kind))}
-        return sorted([*unique.values(), *registry.registered(kind)], key=lambda c: c.name)
+        return sorted(unique.values(), key=lambda c: c.name)
 
     def _is_chosen(self, component: Component, applies: Callable[[Component], bool]) -> bool:
         """Whether a component says that it applies, and works. Which does not, is told.
@@ -357,7 +356,7 @@ class Builder:
         try:
             if not applies(self.host.describe(component)):
                 return False
-            component.load()
+            self.host.load(component)
         except PluginError as error:
             if self.host.policy.strict:
                 raise

@@ -9,7 +9,6 @@ from typing import Any
 from cbcore import specs
 from cbcore.exceptions import SpecError, UnknownComponentError, UsageError
 from cbcore.plugins.catalog import Catalog
-from cbcore.registry import registry
 from cbcore.specs import Spec
 
 
@@ -23,7 +22,7 @@ def require_offered(host: Catalog, asked: Iterable[tuple[str, Any]]) -> None:
     named = (found for kind, wanted in asked for found in _names(kind, wanted))
     for kind, name in dict.fromkeys(named):
         try:
-            registry.get(kind, name, host=host)
+            host.find(kind, name)
         except UnknownComponentError as error:
             unknown.append(error)
         except Exception:  # noqa: BLE001, S112 - told where the component is made, with its reason

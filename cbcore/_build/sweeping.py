@@ -28,7 +28,6 @@ from cbcore._run.parts import Part
 from cbcore.chains import Renamed
 from cbcore.exceptions import SpecError, UsageError
 from cbcore.introspection import signature_of
-from cbcore.registry import registry
 from cbcore.specs import Spec
 
 MOST_POINTS = 1_000
@@ -217,7 +216,7 @@ def _annotations(builder: Builder, kind: str, stage: Spec) -> Callable[[str | No
         except ValueError:
             target = None  # told when it is built
     else:
-        target = registry.get(kind, stage.name, host=builder.host).load()
+        target = builder.host.find(kind, stage.name).load()
     signature = signature_of(target) if callable(target) else None
     parameters = {} if signature is None else dict(signature.parameters)
 

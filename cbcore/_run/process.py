@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator
 from typing import NoReturn
 
-from cbcore.components import HardExitError
-
 current = os.getpid()
 """The number of this process. Not a system call, so that it can be compared at every row."""
 
@@ -32,6 +30,10 @@ def leave_copy(who: str) -> NoReturn:
     with contextlib.suppress(OSError):
         os.write(2, f"cb: warning: {who} forked and returned twice: the copy was ended\n".encode())
     os._exit(1)
+
+
+class HardExitError(BaseException):
+    """A component called `os._exit`. Not for the component to catch."""
 
 
 _guarding = threading.Lock()

@@ -41,8 +41,9 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
         sys.stdout.flush()
     except CBError as error:
         return _fail(program, error.message, error.hint, error.exit_code)
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        return _fail(program, "interrupted", None, 130)
+    except (KeyboardInterrupt, click.exceptions.Abort) as error:
+        details = (error.__cause__ or error).args  # the plugin that was being imported
+        return _fail(program, " ".join(["interrupted", *map(str, details)]), None, 130)
     except click.ClickException as error:
         return _refuse(program, error)
     except BrokenPipeError:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 def proxies(settings: Settings, said: Invocation) -> list[Spec]:
     """The systems that `--proxy`, `--name` and `--model` stand for, in their order."""
     from cbcore.exceptions import UnknownComponentError, UsageError
-    from cbcore.registry import registry
     from cbcore.specs import Spec
 
     urls, names, models = list(said.proxies), list(said.names), list(said.models)
@@ -33,7 +32,7 @@ def proxies(settings: Settings, said: Invocation) -> list[Spec]:
     if not urls:
         return []
     try:
-        registry.get("system", "openai", host=settings.host())
+        settings.host().find("system", "openai")
     except UnknownComponentError as error:
         raise UsageError(
             "--proxy needs the plugin 'cb-openai', which is not installed",

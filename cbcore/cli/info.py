@@ -63,17 +63,16 @@ def _found(host: Catalog, name: str, kind: str | None) -> list[Component]:
     from cbcore.exceptions import UnknownComponentError
     from cbcore.kinds import kind_of
     from cbcore.names import asking, near_matches
-    from cbcore.registry import registry
 
+    if kind:
+        return [host.find(kind_of(kind, host.kinds), name).described()]
     found = []
-    for candidate in [kind_of(kind, host.kinds)] if kind else host.kinds:
+    for candidate in host.kinds:
         try:
-            found.append(registry.get(candidate, name, host=host).described())
+            found.append(host.find(candidate, name).described())
         except UnknownComponentError:
             continue
     if not found:
-        if kind:
-            raise host.unknown(kind_of(kind, host.kinds), name)
         near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
         told = asking(near, then="`cb list` shows what is installed")
         raise UnknownComponentError("component", name, near, hint=told)

@@ -12,7 +12,8 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore.components import Component, Owner
+from cbcore.boundary import contained
+from cbcore.components import Component, Owner, registered
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -131,7 +132,7 @@ class Catalog:
         return kind
 
     def components(self, kind: str | None = None) -> list[Component]:
-        """The components of all usable plugins, in the order of the plugins' names.
+        """Registered components, then those of all usable plugins by the plugins' names.
 
         Raises `PluginError` for a plugin that the policy requires and that does not work, but for
         commands.
@@ -140,15 +141,21 @@ class Catalog:
             self.load_hook_modules()
         if kind != "command":  # commands can repair what the policy finds missing
             self.check_required()
-        usable = (plugin for plugin in self.plugins if plugin.is_usable)
-        return [c for plugin in usable for c in plugin.components if kind in (None, c.kind)]
+        usable = (plugin.components for plugin in self.plugins if plugin.is_usable)
+        return [
+            component
+            for components in (registered.values(), *usable)
+            for component in components
+            if kind in (None, component.kind)
+        ]
 
     def find(self, kind: str, name: str) -> Component:
-        """The component called `name` or `plugin/name`.
+        """The component called `name` or `plugin/name`; `python/name` for a registered one.
 
         A plugin may replace a component of the core by offering the same name. Raises
-        `DuplicateNameError` if two plugins offer the name, `PluginLoadError` if only a
-        plugin offers it that cannot be used, `UnknownComponentError` if nobody offers it.
+        `DuplicateNameError` if two plugins offer the name, or one that is registered too,
+        `PluginLoadError` if only a plugin offers it that cannot be used, and
+        `UnknownComponentError` if nobody offers it.
         """
         plugin, slash, bare = name.rpartition("/")
         matches = [
@@ -164,11 +171,11 @@ class Catalog:
         if matches:
             return matches[0]
         self._raise_if_set_aside(kind, bare, plugin)
-        raise self.unknown(kind, name)
+        raise self._describe_unknown(kind, name)
 
-    def unknown(self, kind: str, name: str, also: Iterable[str] = ()) -> UnknownComponentError:
-        """The error for a name that nobody offers. `also` are further names to suggest."""
-        known = [*(c.name for c in self.components(kind)), *also]
+    def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
+        """The error for a name that nobody offers, with suggestions."""
+        known = [component.name for component in self.components(kind)]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
         if not near and (guess := self._guess_mistake(kind, name)):
@@ -184,8 +191,11 @@ class Catalog:
     def packages_offering(self, kind: str, name: str) -> list[str]:
         """Packages that are not installed and offer a component, by the installed directories."""
         installed = {names.canonical(plugin.name) for plugin in self.plugins}
-        directories: list[Any] = [c.load() for c in self.components("directory")]
-        packages = [p for directory in directories for p in directory(kind, name)]
+        packages: list[str] = []
+        for component in self.components("directory"):
+            with contained():  # without a hint, the error stands
+                directory: Any = self.load(component)
+                packages += directory(kind, name)
         return [p for p in packages if names.canonical(p) not in installed]
 
     def _guess_mistake(self, kind: str, name: str) -> str:
@@ -235,10 +245,10 @@ class Catalog:
             for plugin in self.plugins:
                 if plugin.is_usable and plugin.hook_modules:
                     try:
-                        self._hook_modules += _load_plugin(plugin, owners)
+                        with self.descriptions.noting(plugin, "hook modules"):
+                            self._hook_modules += _load_plugin(plugin, owners)
                     except PluginError as error:
                         plugin.mark_broken(error)
-                    self.descriptions.note_outcome(plugin)
             self.descriptions.save()
         return self._hook_modules
 
@@ -262,31 +272,50 @@ class Catalog:
         """
         return self.descriptions.describe(component, self.plugin_of(component))
 
+    def load(self, component: Component) -> Any:
+        """Import the target of a component. Raises `PluginError`."""
+        return self.descriptions.load(component, self.plugin_of(component))
+
+    def load_all(self, wanted: Iterable[Plugin]) -> None:
+        """Import everything that plugins offer. A plugin that fails is disabled, with its reason."""
+        self._visit_components(wanted, self.load)
+
     def describe_all(self, wanted: Iterable[Plugin] | None = None) -> None:
         """Fill in the descriptions of all components, of all plugins or of those `wanted`.
 
         A plugin that fails is disabled, with its reason.
         """
+        wanted = list(self.plugins if wanted is None else wanted)
+        described = self._visit_components(wanted, self.describe)
+        for plugin in wanted:
+            plugin.components = [described.get(id(c), c) for c in plugin.components]
+
+    def _visit_components(
+        self, wanted: Iterable[Plugin], visit: Callable[[Component], Any]
+    ) -> dict[int, Any]:
+        """Call `visit` for each component of usable plugins; the results by component."""
         self.load_hook_modules()
-        for plugin in self.plugins if wanted is None else wanted:
-            if not plugin.is_usable:
-                continue
-            described = []
-            for component in plugin.components:
+        results: dict[int, Any] = {}
+        for plugin in wanted:
+            for component in plugin.components if plugin.is_usable else ():
                 try:
-                    described.append(self.describe(component))
+                    results[id(component)] = visit(component)
                 except PluginError as error:
-                    described.append(component)
                     plugin.mark_broken(error)
-            plugin.components = described
-            self.descriptions.note_outcome(plugin)
+            if plugin.is_usable:
+                plugin.state = State.OK
         self.descriptions.save()
+        return results
 
     def recall_outcomes(self) -> None:
         """Set the states of plugins as they were when they were last loaded. Imports nothing."""
         for plugin in self.plugins:
-            if plugin.is_usable:
-                self.descriptions.recall_outcome(plugin)
+            outcome = self.descriptions.last_outcome(plugin) if plugin.is_usable else None
+            if outcome is not None:
+                reason, hint = outcome
+                plugin.state = State.OK
+                if reason:
+                    plugin.mark_broken(PluginLoadError(plugin.name, reason, hint=hint or None))
 
     def plugin_of(self, component: Component) -> Plugin | None:
         """The plugin that offers a component; None for a component registered in Python."""
@@ -302,7 +331,7 @@ class Catalog:
             raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
         if not self._is_checked:
             self._is_checked = True
-            self.describe_all([plugin for plugin in self.plugins if self._is_required(plugin)])
+            self.load_all([plugin for plugin in self.plugins if self._is_required(plugin)])
         for plugin in self.plugins:
             is_required = names.canonical(plugin.name) in self.policy.require
             is_required = is_required and plugin.state is not State.SHADOWED
@@ -337,7 +366,7 @@ def find_conflicts(plugins: Iterable[Plugin]) -> dict[tuple[str, str], list[str]
 
 def _load_plugin(plugin: Plugin, owners: dict[int, str]) -> list[tuple[str, object]]:
     """Import and check the hook modules of a plugin, and take in what they offer."""
-    modules = []
+    modules: dict[int, tuple[str, object]] = {}
     for name, target in plugin.hook_modules.items():
         module = load_hook_module(plugin.name, target)
         other = owners.setdefault(id(module), plugin.name)
@@ -347,9 +376,10 @@ def _load_plugin(plugin: Plugin, owners: dict[int, str]) -> list[tuple[str, obje
                 f"its hook module {target} is also named by {other}",
                 hint=f"uninstall {plugin.name} or {other}",
             )
-        modules.append((f"{plugin.name}:{name}", module))
+        modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
     known = {(c.kind, names.canonical(c.name)): c for c in plugin.entries}
-    for component in collect_offers(Owner(plugin.name, plugin.version), (m for _, m in modules)):
+    owner = Owner(plugin.name, plugin.version)
+    for component in collect_offers(owner, [module for _, module in modules.values()]):
         key = (component.kind, names.canonical(component.name))
         if known.setdefault(key, component).target != component.target:
             raise PluginContractError(
@@ -358,7 +388,7 @@ def _load_plugin(plugin: Plugin, owners: dict[int, str]) -> list[tuple[str, obje
             )
     plugin.components = list(known.values())
     plugin.state = State.OK
-    return modules
+    return list(modules.values())
 
 
 def _find_kinds(distributions: Iterable[Distribution]) -> dict[str, Component]:

@@ -9,11 +9,13 @@ The cache saves time only: an unreadable file counts as empty, and a failed writ
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ import attrs
 
 import cbcore
 from cbcore.components import Component, Owner
-from cbcore.exceptions import PluginError, PluginLoadError
+from cbcore.exceptions import PluginError
 
 if TYPE_CHECKING:
     from cbcore.plugins.catalog import Plugin
@@ -62,35 +64,50 @@ class Descriptions:
                 return Component(owner=Owner(plugin.name, plugin.version), **known)
             except (TypeError, ValueError):
                 pass  # a damaged cache is no cache
-        try:
+        with self.noting(plugin, _key(component)):
             described = component.described()
-        except PluginError as error:
-            self._change(plugin)["problem"] = [error.reason, error.hint]
-            raise
         fields = {name: getattr(described, name) for name in _FIELDS}
         self._change(plugin)["components"][_key(component)] = {**fields, "target": component.target}
         return described
 
-    def note_outcome(self, plugin: Plugin) -> None:
-        """Record whether the plugin works, after its code was loaded."""
-        from cbcore.plugins.catalog import State
+    def load(self, component: Component, plugin: Plugin | None) -> Any:
+        """Import the target of a component. Raises `PluginError`."""
+        with self.noting(plugin, _key(component)):
+            return component.load()
 
-        problem = None if plugin.is_usable else [plugin.reason, plugin.remedy or None]
-        if plugin.is_usable:
-            plugin.state = State.OK
-        if plugin.find_stamp() and self._record_of(plugin).get("problem", "?") != problem:
-            self._change(plugin)["problem"] = problem
+    @contextlib.contextmanager
+    def noting(self, plugin: Plugin | None, subject: str) -> Iterator[None]:
+        """Record how loading a part of a plugin goes: a component, or its hook modules."""
+        try:
+            yield
+        except PluginError as error:
+            self._note(plugin, subject, [error.reason, error.hint or ""])
+            self.save()
+            raise
+        self._note(plugin, subject, None)
 
-    def recall_outcome(self, plugin: Plugin) -> None:
-        """Set the state of a plugin to the outcome of its last load, if it did not change since."""
-        from cbcore.plugins.catalog import State
+    def _note(self, plugin: Plugin | None, subject: str, problem: list[str] | None) -> None:
+        if plugin is None or not plugin.find_stamp():
+            return
+        problems = self._record_of(plugin).get("problems")
+        changed = {k: v for k, v in (problems or {}).items() if k != subject}
+        if problem is not None:
+            changed[subject] = problem
+        if changed != problems:
+            self._change(plugin)["problems"] = changed
 
-        record = self._record_of(plugin) if plugin.find_stamp() else {}
-        match record.get("problem", "?"):
-            case None:
-                plugin.state = State.OK
-            case [str(reason), str() | None as hint]:
-                plugin.mark_broken(PluginLoadError(plugin.name, reason, hint=hint))
+    def last_outcome(self, plugin: Plugin) -> tuple[str, str] | None:
+        """Reason and hint of what failed when it was last loaded, both empty if nothing did.
+
+        None if this version was never loaded.
+        """
+        problems = self._record_of(plugin).get("problems") if plugin.find_stamp() else None
+        if problems is None:
+            return None
+        match next(iter(problems.values()), ["", ""]):
+            case [str(reason), str(hint)]:
+                return reason, hint
+        return None
 
     def save(self) -> None:
         """Write what was learned. Another process that writes at the same time may win."""
@@ -108,7 +125,7 @@ class Descriptions:
             pass  # a read-only home only costs time
 
     def _record_of(self, plugin: Plugin) -> dict[str, Any]:
-        """The record of a plugin as it is now: its stamp, components, and problem if loaded."""
+        """The record of a plugin as it is now: its stamp, components, and problems if loaded."""
         if plugin.name not in self._current:
             self._current[plugin.name] = self._read_record(plugin)
         return self._current[plugin.name]
@@ -120,7 +137,8 @@ class Descriptions:
         record: Any = self._records.get(plugin.name)
         match record:
             case {"stamp": known, "components": dict()} if known == stamp:
-                return dict(record)
+                if isinstance(record.get("problems", {}), dict):
+                    return dict(record)
         return {"stamp": stamp, "components": {}}
 
     def _change(self, plugin: Plugin) -> dict[str, Any]:

@@ -212,10 +212,10 @@ def iter_distributions(path: Iterable[str] | None = None) -> Iterator[Distributi
             if child.lower().endswith(_SUFFIXES):
                 yield Distribution(FolderFiles(os.path.join(entry, child)))  # noqa: PTH118 - faster
     if others or any(map(_is_other_finder, sys.meta_path)):
-        with contained():  # a finder of another package may raise anything
-            context = _metadata().DistributionFinder.Context(path=others)
-            for finder in sys.meta_path:
-                if hasattr(finder, "find_distributions"):
+        context = _metadata().DistributionFinder.Context(path=others)
+        for finder in sys.meta_path:
+            if hasattr(finder, "find_distributions"):
+                with contained():  # a finder of another package may raise anything
                     yield from map(Distribution, finder.find_distributions(context))
 
 
@@ -276,14 +276,14 @@ def _is_other_finder(finder: object) -> bool:
 
 def _read_headers(files: MetadataFiles) -> dict[str, list[str]]:
     """The header block of METADATA, without the description below it."""
-    text = files.read_text("METADATA") or files.read_text("PKG-INFO")
-    if not text:
-        raise ValueError("it is missing or empty")
+    text = files.read_text("METADATA") or files.read_text("PKG-INFO") or ""
     headers: dict[str, list[str]] = {}
     for line in text.partition("\n\n")[0].splitlines():
         key, colon, value = line.partition(":")
         if colon and not line[0].isspace():
             headers.setdefault(key.lower(), []).append(value.strip())
+    if "name" not in headers:
+        raise ValueError("it is missing or has no name")
     if "requires-dist" not in headers:  # an egg-info has a file of its own for requirements
         required = (files.read_text("requires.txt") or "").partition("[")[0]
         headers["requires-dist"] = required.split("\n")

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -40,12 +40,9 @@ class HookManager(pluggy.PluginManager):
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """The options of a function; pluggy's own defaults if it is named `cb_…` and unmarked."""
-        if not name.startswith("cb_") and not inspect.isroutine(getattr(plugin, name, None)):
-            return None  # attributes of a registered object may be anything
         options = super().parse_hookimpl_opts(plugin, name)
-        function = getattr(plugin, name, None)
-        if options is None and name.startswith("cb_") and inspect.isroutine(function):
-            return pluggy.HookimplOpts(
+        if options is None and name.startswith("cb_") and inspect.isroutine(getattr(plugin, name)):
+            options = pluggy.HookimplOpts(
                 wrapper=False,
                 hookwrapper=False,
                 optionalhook=False,
@@ -61,11 +58,7 @@ class HookManager(pluggy.PluginManager):
         for caller in self.get_hookcallers(plugin) or ():
             for impl in caller.get_hookimpls():
                 if impl.plugin is plugin and caller.name in hookspecs.CONTAINED:
-                    contain = _contain_wrapper if impl.wrapper or impl.hookwrapper else _contain
-                    function = contain(impl.function, f"{caller.name} of {registered}")
-                    impl.function = function  # type: ignore[misc]
-                    if impl.hookwrapper:  # contained, it is a wrapper of the newer kind
-                        impl.wrapper, impl.hookwrapper = True, False  # type: ignore[misc]
+                    _contain(impl, f"{caller.name} of {registered}")
         return registered
 
     def _trace_calls(self) -> None:
@@ -87,7 +80,17 @@ class HookManager(pluggy.PluginManager):
         self.add_hookcall_monitoring(before, after)
 
 
-def _contain(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _contain(impl: pluggy.HookImpl, what: str) -> None:
+    """Let an implementation report its first exception instead of raising it."""
+    if impl.wrapper or impl.hookwrapper:
+        function = _contain_wrapper(impl.function, what, is_old_kind=impl.hookwrapper)
+        impl.wrapper, impl.hookwrapper = True, False  # type: ignore[misc]
+    else:
+        function = _contain_call(impl.function, what)
+    impl.function = function  # type: ignore[misc]
+
+
+def _contain_call(function: Callable[..., Any], what: str) -> Callable[..., Any]:
     has_failed = False
 
     @functools.wraps(function)
@@ -104,13 +107,14 @@ def _contain(function: Callable[..., Any], what: str) -> Callable[..., Any]:
     return call
 
 
-def _contain_wrapper(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _contain_wrapper(
+    function: Callable[..., Any], what: str, *, is_old_kind: bool
+) -> Callable[..., Any]:
     """A wrapper that passes the inner result on if the original one fails, before or after it.
 
-    Wrappers of both kinds that pluggy knows are accepted: the older kind gets a `Result`.
+    The result is a wrapper of pluggy's newer kind. The older kind gets a `Result`.
     """
     has_failed = False
-    is_old_kind = bool((getattr(function, "cb_impl", None) or {}).get("hookwrapper"))
 
     @functools.wraps(function)
     def wrap(*arguments: Any) -> Generator[None, Any, Any]:
@@ -154,48 +158,47 @@ def load_hook_module(plugin: str, target: str | object) -> object:
         log_info(f"importing {target} of {plugin}")
         module = import_target(target, plugin=plugin)
     trial = HookManager()
-    try:
-        trial.register(module, plugin)
-        trial.check_pending()
-    except (pluggy.PluginValidationError, ValueError) as error:
-        raise _describe_invalid(plugin, module, str(error)) from error
+    broken = functools.partial(PluginContractError, plugin)
+    with at_boundary("reading its hook module", broken, through=PluginError):
+        try:
+            trial.register(module, plugin)
+            trial.check_pending()
+        except pluggy.PluginValidationError as error:
+            raise _describe_invalid(trial, plugin, module, str(error)) from error
     return module
 
 
-def _describe_invalid(plugin: str, module: object, problem: str) -> PluginContractError:
+def _describe_invalid(
+    trial: HookManager, plugin: str, module: object, problem: str
+) -> PluginContractError:
     """The error for a hook module that pluggy refuses, with the hook or arguments to use."""
     target = getattr(module, "__name__", None) or type(module).__qualname__
-    specs = _written_hooks()
+    specs = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
     for name in dir(module):
-        function = getattr(module, name, None)
-        options = getattr(function, "cb_impl", None) or {}
-        hook = options.get("specname") or name
-        if not (name.startswith("cb_") and inspect.isroutine(function)):
+        options = trial.parse_hookimpl_opts(module, name)
+        if options is None:
             continue
-        if hook not in specs and not options.get("optionalhook"):
+        hook = options["specname"] or name
+        if hook not in specs and not options["optionalhook"]:
             hint = names.hint(hook, specs, "`cb hooks` shows every hook")
             return PluginContractError(plugin, f"{target}.{name} is not a hook of cb", hint=hint)
-        if hook in specs:
-            accepted = list(inspect.signature(specs[hook]).parameters)
-            wrong = [a for a in inspect.signature(function).parameters if a not in accepted]
-            if wrong:
-                return PluginContractError(
-                    plugin,
-                    f"{target}.{name} has an argument {wrong[0]!r} that the hook does not have",
-                    hint=f"it takes {', '.join(accepted) or 'no arguments'}",
-                )
+        accepted = inspect.signature(specs[hook]).parameters if hook in specs else {}
+        mine = inspect.signature(getattr(module, name)).parameters.values()
+        wrong = [p.name for p in mine if p.name not in accepted and p.default is p.empty]
+        if hook in specs and wrong:
+            return PluginContractError(
+                plugin,
+                f"{target}.{name} has an argument {wrong[0]!r} that the hook does not have",
+                hint=f"it takes {', '.join(accepted) or 'no arguments'}",
+            )
     return PluginContractError(plugin, f"{target} is not a valid hook module: {problem}")
 
 
-def _written_hooks() -> Mapping[str, Callable[..., Any]]:
-    return {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
-
-
-def collect_offers(owner: Owner, modules: Iterable[object]) -> list[Component]:
+def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:
     """The components that hook modules of one plugin offer. Raises `PluginError`."""
     plugin = owner.distribution
     hooks = HookManager()
-    for module in modules:
+    for module in reversed(modules):  # pluggy calls the last one first
         hooks.register(module)
     offers: list[Component] = []
     for hook, kind in hookspecs.OFFERING.items():

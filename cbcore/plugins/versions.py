@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 
 _VERSION = re.compile(r"v?(?P<release>\d+(?:\.\d+)*)(?P<rest>.*)", re.IGNORECASE)
-_PRE_RELEASE = re.compile(r"[-_.]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)", re.IGNORECASE)
+_PRE_RELEASE = re.compile(
+    r"[-_.]?(?P<phase>a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?(?P<number>\d*)", re.IGNORECASE
+)
+_PHASES = {"dev": 0, "a": 1, "alpha": 1, "b": 2, "beta": 2}
+_RELEASE_CANDIDATE, _FINAL = 3, 4
 _CLAUSE = re.compile(r"\s*(?P<operator>~=|===?|!=|<=|>=|<|>)\s*(?P<version>[^\s,]+)\s*")
 
 
@@ -31,7 +35,7 @@ def _meets(version: str, operator: str, wanted: str) -> bool:
         return is_prefix is (operator == "==")
     if operator == "~=":
         return mine >= theirs and _starts_with(version, wanted.rpartition(".")[0])
-    is_earlier_pre_release = mine[0] == theirs[0] and theirs[1]  # `<1.0` excludes 1.0rc1
+    is_earlier_pre_release = mine[0] == theirs[0] and theirs[1] == _FINAL  # `<1.0`: not 1.0rc1
     return {
         "==": mine == theirs,
         "===": version == wanted,
@@ -43,15 +47,19 @@ def _meets(version: str, operator: str, wanted: str) -> bool:
     }[operator]
 
 
-def _sort_key(version: str) -> tuple[tuple[int, ...], bool] | None:
-    """Release numbers without trailing zeros, and whether it is a final release."""
+def _sort_key(version: str) -> tuple[tuple[int, ...], int, int] | None:
+    """Release numbers without trailing zeros, phase of a pre-release, and its number."""
     match = _VERSION.fullmatch(version.strip())
     if match is None:
         return None
     numbers = [int(part) for part in match["release"].split(".")]
     while len(numbers) > 1 and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers), _PRE_RELEASE.match(match["rest"]) is None
+    pre = _PRE_RELEASE.match(match["rest"])
+    if pre is None:
+        return tuple(numbers), _FINAL, 0
+    phase = _PHASES.get(pre["phase"].lower(), _RELEASE_CANDIDATE)
+    return tuple(numbers), phase, int(pre["number"] or 0)
 
 
 def _starts_with(version: str, prefix: str) -> bool:

@@ -70,7 +70,7 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
     yield RULES["hooks-match"].apply(subject, "plugin")
     if not subject.plugin.is_usable:
         return
-    components = subject.host.components()
+    components = subject.plugin.components
     check_given(examples, components, RULES)
     for component in components:
         target = component.target

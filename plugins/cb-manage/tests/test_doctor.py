@@ -291,7 +291,7 @@ def test_timings_are_sorted(workplace: Workplace) -> None:
 def test_outcomes_are_recorded_for_the_list(workplace: Workplace) -> None:
     """`cb list-plugins` imports nothing, and shows what doctor found."""
     plain(workplace)
-    workplace.install("cb-raises-on-import")
+    workplace.install("cb-raises-on-import", "cb-kills-interpreter")
     assert workplace.plugins()["cb-one"]["status"] == "not loaded yet"
 
     examined(workplace)
@@ -300,6 +300,7 @@ def test_outcomes_are_recorded_for_the_list(workplace: Workplace) -> None:
     assert listed["cb-one"]["status"] == "ok"
     assert listed["cb-raises-on-import"]["status"] == "broken"
     assert "the flux is out of order" in listed["cb-raises-on-import"]["reason"]
+    assert "ended the interpreter" in listed["cb-kills-interpreter"]["reason"]
 
 
 def test_plugins_are_imported_again_although_they_are_known(workplace: Workplace) -> None:

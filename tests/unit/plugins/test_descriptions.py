@@ -1,8 +1,9 @@
-"""What components say of themselves, remembered so that they need not be imported."""
+"""Descriptions of components, cached so that other processes need not import them."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,11 +11,9 @@ import pytest
 
 from cbcore.components import Component
 from cbcore.exceptions import PluginLoadError
-from cbcore.plugins._inspection import enrich
 from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.descriptions import Descriptions, cache_file
+from cbcore.plugins.descriptions import cache_file
 from cbcore.plugins.installed import read_distributions
-from cbcore.plugins.policy import PluginPolicy
 from tests.fake_distributions import write_distribution
 
 EVALUATOR = '''
@@ -28,23 +27,20 @@ class Scored:
 
 
 @pytest.fixture
-def host(site: Path) -> Catalog:
-    write_distribution(
-        site,
-        "cb-scored",
-        {"cb.evaluators": {"scored": "cb_scored:Scored"}},
-        {"cb_scored.py": EVALUATOR},
-    )
-    return host_of(site)
+def plugin(site: Path) -> Path:
+    """The module of an installed plugin with one evaluator."""
+    entries = {"cb.evaluators": {"scored": "cb_scored:Scored"}}
+    write_distribution(site, "cb-scored", entries, {"cb_scored.py": EVALUATOR})
+    return site / "cb_scored.py"
 
 
-def host_of(site: Path) -> Catalog:
-    return Catalog(read_distributions([str(site)]), PluginPolicy())
-
-
-def only(host: Catalog) -> Component:
-    (component,) = host.components("evaluator")
-    return component
+def describe(site: Path) -> Component:
+    """The description of the evaluator, as another process sees it."""
+    catalog = Catalog(read_distributions([str(site)]))
+    try:
+        return catalog.describe(catalog.find("evaluator", "scored"))
+    finally:
+        catalog.descriptions.save()
 
 
 def forget_module() -> bool:
@@ -52,84 +48,74 @@ def forget_module() -> bool:
     return sys.modules.pop("cb_scored", None) is not None
 
 
-def test_what_was_imported_once_need_not_be_again(host: Catalog, site: Path) -> None:
-    """Another process knows what it is for, from its name in the manifest on."""
-    first = Descriptions(host.plugins)
-    described = first.of(only(host))
-    first.remember()
+def test_a_described_component_is_not_imported_again(plugin: Path) -> None:
+    first = describe(plugin.parent)
+    assert (first.applies_to, first.emits) == (("qa",), ("s",))
     assert forget_module()
-
-    again = host_of(site)
-
-    assert Descriptions(again.plugins).of(only(again)) == described
-    assert described.applies_to == ("qa",)
-    assert described.emits == ("s",)
+    assert describe(plugin.parent) == first
     assert not forget_module()
 
 
-def test_a_look_at_the_plugin_tells_as_much(host: Catalog) -> None:
-    """What `cb list-plugins` found is used too."""
-    enrich(host)
-
-    assert Descriptions(host.plugins).of(only(host)).applies_to == ("qa",)
-    assert not forget_module()
-
-
-def test_what_is_remembered_does_not_hide_what_was_not_looked_at(host: Catalog) -> None:
-    """A run's own notes are no report on the plugin: listing it still looks."""
-    notes = Descriptions(host.plugins)
-    notes.of(only(host))
-    notes.remember()
-
-    enrich(host)
-
-    (plugin,) = host.plugins
-    assert plugin.import_ms is not None
-
-
-def test_another_version_is_asked_anew(host: Catalog, site: Path) -> None:
-    """It may apply to something else."""
-    notes = Descriptions(host.plugins)
-    notes.of(only(host))
-    notes.remember()
+@pytest.mark.parametrize("change", ["version", "installation", "target"])
+def test_a_changed_plugin_is_described_again(plugin: Path, change: str) -> None:
+    describe(plugin.parent)
     forget_module()
-    metadata = next(site.glob("cb_scored-*")) / "METADATA"
-    metadata.write_text(metadata.read_text().replace("Version: 1.0", "Version: 2.0"))
-    (site / "cb_scored.py").write_text(EVALUATOR.replace('"qa"', '"code"'))
+    plugin.write_text(EVALUATOR.replace('"qa"', '"code"') + "Other = Scored\n")
+    info = next(plugin.parent.glob("cb_scored-*"))
+    if change == "version":
+        text = (info / "METADATA").read_text().replace("Version: 1.0", "Version: 2.0")
+        (info / "METADATA").write_text(text)
+        os.utime(info / "METADATA", (1, 1))
+    elif change == "installation":
+        os.utime(info / "METADATA", (1, 1))
+    else:
+        (info / "entry_points.txt").write_text("[cb.evaluators]\nscored = cb_scored:Other\n")
+    assert describe(plugin.parent).applies_to == ("code",)
 
-    again = host_of(site)
 
-    assert Descriptions(again.plugins).of(only(again)).applies_to == ("code",)
-
-
-def test_one_that_fails_is_tried_every_time(host: Catalog, site: Path) -> None:
-    """The cause may be gone by then."""
-    (site / "cb_scored.py").write_text("raise ImportError('not today')")
-    notes = Descriptions(host.plugins)
+def test_a_component_that_fails_is_tried_every_time(plugin: Path) -> None:
+    plugin.write_text("raise ImportError('not today')")
     with pytest.raises(PluginLoadError, match="not today"):
-        notes.of(only(host))
-    notes.remember()
-    (site / "cb_scored.py").write_text(EVALUATOR)
-
-    assert Descriptions(host.plugins).of(only(host)).emits == ("s",)
+        describe(plugin.parent)
+    plugin.write_text(EVALUATOR)
+    assert describe(plugin.parent).emits == ("s",)
 
 
-@pytest.mark.parametrize(
-    "memory",
-    [
-        "[",
-        "[]",
-        '{"descriptions": 7}',
-        '{"descriptions": {"cb-scored": [1]}}',
-        '{"descriptions": {"cb-scored": {"components": [{"kind": 3}]}}}',
-    ],
-)
-def test_a_memory_that_cannot_be_read_is_none(host: Catalog, memory: str) -> None:
-    """It costs an import, and is written anew."""
-    cache_file().parent.mkdir(parents=True, exist_ok=True)
-    cache_file().write_text(memory)
-    notes = Descriptions(host.plugins)
+DAMAGED = [
+    "[",
+    "[]",
+    '{"cb-scored": 7}',
+    '{"cb-scored": {"stamp": "STAMP", "components": []}}',
+    '{"cb-scored": {"stamp": "STAMP", "components": {"evaluator scored": [1]}}}',
+    '{"cb-scored": {"stamp": "STAMP", "components": {"evaluator scored": {"kind": 3}}}}',
+    '{"cb-scored": {"stamp": "STAMP", "components": {}, "problems": 5}}',
+    '{"cb-scored": {"stamp": "STAMP", "components": {}, "problems": {"x": 5}}}',
+]
 
-    assert notes.of(only(host)).emits == ("s",)
-    notes.remember()
-    assert "cb-scored" in json.loads(cache_file().read_text())["descriptions"]
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_damaged_file_counts_as_empty(plugin: Path, text: str) -> None:
+    """It costs an import and is written again."""
+    describe(plugin.parent)
+    stamp = json.loads(cache_file().read_text())["cb-scored"]["stamp"]
+    cache_file().write_text(text.replace("STAMP", stamp))
+    catalog = Catalog(read_distributions([str(plugin.parent)]))
+    catalog.recall_outcomes()
+    assert catalog.plugins[0].state == "not loaded yet"
+    assert describe(plugin.parent).emits == ("s",)
+    components = json.loads(cache_file().read_text())["cb-scored"]["components"]
+    assert components["evaluator scored"]["emits"] == ["s"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe and permissions")
+@pytest.mark.parametrize("obstacle", ["file for folder", "pipe"])
+def test_a_cache_that_cannot_be_used_costs_only_time(plugin: Path, obstacle: str) -> None:
+    """As with a read-only home."""
+    folder = cache_file().parent
+    if obstacle == "pipe":
+        folder.mkdir(parents=True)
+        os.mkfifo(cache_file())
+    else:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.write_text("")
+    assert describe(plugin.parent).emits == ("s",)

@@ -50,7 +50,7 @@ def test_three_ways_say_the_same(
 def test_refusal_does_not_depend_on_spelling(name: str) -> None:
     """A disabled name is refused however the distribution spells it."""
     policy = read_policy(disable=[name], environ={}, folder=Path("/nowhere"))
-    refused = policy.refusal(spelled_otherwise(name))
+    refused = policy.find_refusal(spelled_otherwise(name))
 
     assert (refused is None) is (name == "cbcore")
 
@@ -78,8 +78,8 @@ def test_an_empty_allow_list_allows_none(tmp_path: Path) -> None:
     """It is a list, not the absence of one; the core stays."""
     policy = from_table(tmp_path, "[tool.cb]\nonly_plugins = []\n")
 
-    assert policy.refusal("cb-metrics") is not None
-    assert policy.refusal("cbcore") is None
+    assert policy.find_refusal("cb-metrics") is not None
+    assert policy.find_refusal("cbcore") is None
 
 
 @pytest.mark.parametrize(
@@ -168,16 +168,36 @@ def test_bytes_that_are_no_utf8_do_not_hide_the_table(tmp_path: Path) -> None:
     assert read_policy(environ={}, folder=tmp_path).disable == {"a"}
 
 
-@pytest.mark.parametrize("verb", ["disable", "only"])
-def test_name_that_matches_nothing(verb: str) -> None:
-    """A misspelt switch is an error that suggests."""
-    policy = PluginPolicy(**{verb: frozenset({"cb-metric"})})
+INSTALLED = {"cb-metrics": ["mean_score", "hooks"], "cbcore": ["progress", "table"]}
 
-    with pytest.raises(UsageError, match="'cb-metric'") as caught:
-        check_names(policy, ["cb-metrics", "cbcore"])
 
+@pytest.mark.parametrize(
+    ("policy", "error", "hint"),
+    [
+        (
+            {"disable": "cb-metric"},
+            "Cannot disable the plugin 'cb-metric'",
+            "did you mean cb-metrics?",
+        ),
+        ({"only": "cb-metric"}, "Cannot allow the plugin 'cb-metric'", "did you mean cb-metrics?"),
+        ({"disable": "cbcore"}, "Cannot disable cbcore", "such as --no-plugin cbcore/progress"),
+        ({"disable": "cbcore/chart"}, "Cannot disable the plugin 'cbcore/chart'", ""),
+        ({"only": "cbcore/progress"}, "Cannot allow the plugin 'cbcore/progress'", ""),
+    ],
+)
+def test_a_name_that_matches_nothing_is_refused(policy, error, hint):
+    """A misspelled switch must not be silent; the core itself cannot be disabled."""
+    policy = PluginPolicy(**{verb: frozenset({name}) for verb, name in policy.items()})
+    with pytest.raises(UsageError, match=error) as caught:
+        check_names(policy, INSTALLED)
     assert caught.value.exit_code == 2
-    assert caught.value.hint == "did you mean cb-metrics?"
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["cbcore/progress", "cb-metrics/mean-score", "cb-metrics"])
+def test_a_plugin_or_one_part_of_it_can_be_disabled(name):
+    """Parts are hook modules and components, of the core too."""
+    check_names(PluginPolicy(disable=frozenset({name})), INSTALLED)
 
 
 def test_required_name_that_is_not_installed() -> None:
@@ -189,12 +209,6 @@ def test_required_name_that_is_not_installed() -> None:
 
     assert caught.value.exit_code == 3
     assert caught.value.hint == "pip install cb-absent"
-
-
-def test_the_core_cannot_be_disabled() -> None:
-    """Asking for it is an error rather than ignored."""
-    with pytest.raises(UsageError, match="cannot disable cbcore"):
-        check_names(PluginPolicy(disable=frozenset({"cbcore"})), ["cbcore"])
 
 
 def test_a_table_within_is_left_to_the_command_it_belongs_to(tmp_path):

@@ -64,25 +64,23 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
 
 def _check_system(text: str, catalog: Catalog) -> None:
     """Raise if a system is unknown. Own code is not checked: it may not be written yet."""
-    from cbcore.registry import registry
     from cbcore.specs import parse_chain
 
     for stage in parse_chain(text):
         if stage.name != "py":
-            registry.get("system", stage.name, host=catalog)
+            catalog.find("system", stage.name)
 
 
 def _check_dataset(text: str, catalog: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
-    from cbcore.registry import registry
     from cbcore.specs import parse_dataset
 
     spec = parse_dataset(text)
     if spec.name == "py":
         return
     if spec.name != "file":
-        registry.get("dataset", spec.name, host=catalog)
+        catalog.find("dataset", spec.name)
     elif not Path(file := spec.config or "").expanduser().is_file():
         beside = [str(path) for path in sorted(Path(file).parent.glob("*")) if path.is_file()]
         raise UsageError(
@@ -93,11 +91,10 @@ def _check_dataset(text: str, catalog: Catalog) -> None:
 def _make_benchmark(catalog: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
     from cb_manage.benchmark_files import Benchmark
     from cbcore.exceptions import CBError
-    from cbcore.registry import registry
 
     def is_installed(kind: str, name: str) -> bool:
         try:
-            registry.get(kind, name, host=catalog)
+            catalog.find(kind, name)
         except CBError:  # broken or absent
             return False
         return True

@@ -9,13 +9,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import attrs
 
 from cbcore.components import Component, Owner
 from cbcore.exceptions import CBError, PluginLoadError
 from cbcore.names import canonical
-from cbcore.plugins import Catalog
+from cbcore.plugins import Catalog, State
+from cbcore.plugins.descriptions import Descriptions
 from cbcore.plugins.installed import Distribution, read_distributions
 from cbcore.secrets import notice_environment
 
@@ -56,29 +58,30 @@ def try_plugins(catalog: Catalog, *, timeout_s: float = _TIME_LIMIT_S) -> dict[s
         trials.update(zip(waiting, answers, strict=False))
         if len(answers) < len(waiting):
             trials[waiting[len(answers)]] = Trial(f"importing it {ending}")
+    descriptions = Descriptions()
     for name, trial in trials.items():
         plugin = usable[name]
+        with suppress(PluginLoadError), descriptions.noting(plugin, "import"):
+            if trial.import_ms is None:  # a child that ended could not record it
+                raise PluginLoadError(name, trial.reason)
         if trial.reason:
             plugin.mark_broken(PluginLoadError(name, trial.reason, hint=trial.hint))
-        else:
-            owner = Owner(name, plugin.version)
-            plugin.components = [
-                Component(kind=kind, name=offer, target=target, owner=owner)
-                for kind, offer, target in trial.offers
-            ]
-        catalog.descriptions.note_outcome(plugin)
-    catalog.descriptions.save()
+            continue
+        plugin.state = State.OK
+        plugin.components = [
+            Component(kind=kind, name=offer, target=target, owner=Owner(name, plugin.version))
+            for kind, offer, target in trial.offers
+        ]
+    descriptions.save()
     return trials
 
 
 def _run_child(names: Sequence[str], timeout_s: float) -> tuple[list[Trial], str]:
     """The trials that a child finished, in the order of the names, and how it ended."""
-    # Files, not pipes: a process that a plugin leaves behind would hold a pipe open. A cache of its
-    # own: the child must import everything, whatever was described before.
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(prefix="cb-try-") as cache:
+    # A file, not a pipe: a process that a plugin leaves behind would hold a pipe open.
+    with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(  # noqa: S603 - this interpreter and its own import path
             [sys.executable, "-c", _START, json.dumps([sys.path, list(names)])],
-            env={**os.environ, "XDG_CACHE_HOME": cache},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.DEVNULL,
@@ -130,10 +133,10 @@ def main() -> None:
 def _load_plugin(name: str, distributions: Sequence[Distribution]) -> Trial:
     mine = [d for d in distributions if canonical(d.name) == canonical(name)][:1]
     catalog = Catalog(mine, kinds_from=distributions)
-    started = time.perf_counter()
-    catalog.describe_all()
-    import_ms = round((time.perf_counter() - started) * 1000, 1)
     (plugin,) = catalog.plugins
+    started = time.perf_counter()
+    catalog.load_all([plugin])
+    import_ms = round((time.perf_counter() - started) * 1000, 1)
     if not plugin.is_usable:
         return Trial(plugin.reason, plugin.remedy or None, import_ms)
     offers = [(c.kind, c.name, str(c.target)) for c in plugin.components]

@@ -19,7 +19,6 @@ from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.names import asking
 from cbcore.plugins import Catalog, default_catalog
-from cbcore.registry import registry
 from cbcore.specs import Spec
 
 
@@ -129,7 +128,7 @@ class Catalogue:
         if config.dataset is not None:
             dataset = self._component("dataset", specs.parse_dataset(config.dataset))
         tasks = getattr(dataset, "tasks", None) or ("qa",)
-        known = [*self.host.components("evaluator"), *registry.registered("evaluator")]
+        known = self.host.components("evaluator")
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
         joins = functools.partial(
             Component.joins,
@@ -152,7 +151,7 @@ class Catalogue:
         key = (kind, spec.name)
         if key not in self._found:
             try:
-                self._found[key] = registry.get(kind, spec.name, host=self.host).described()
+                self._found[key] = self.host.find(kind, spec.name).described()
             except UnknownComponentError as error:
                 package = next(iter(self.host.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)

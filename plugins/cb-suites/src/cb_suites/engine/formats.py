@@ -22,8 +22,8 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
+from cbcore.names import near_matches
 from cbcore.plugins import Catalog, default_catalog
-from cbcore.registry import registry
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
 
@@ -188,9 +188,10 @@ def make_format(
 def _found(name: str, host: Catalog) -> tuple[str, Callable[..., Format]]:
     if name not in BUILT_IN:
         try:
-            component = registry.get("format", name, host=host)
-        except UnknownComponentError:
-            raise host.unknown("format", name, also=BUILT_IN) from None
+            component = host.find("format", name)
+        except UnknownComponentError as error:
+            near = near_matches(name, [*BUILT_IN, *error.near])
+            raise UnknownComponentError("format", name, near) if near else error from None
         return component.plugin, component.load()
     rivals = [c.plugin for c in host.components("format") if c.name == name and c.plugin != _OWN]
     if rivals:

@@ -24,7 +24,6 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.plugins import Catalog, default_catalog
-from cbcore.registry import registry
 
 
 class SuiteManager:
@@ -84,7 +83,7 @@ class SuiteManager:
         """The suites of plugins. One that fails is set aside, with its error in `problems`."""
         self.problems, self._places = {}, {}
         host = self.host or default_catalog()
-        for component in [*host.components("suite"), *registry.registered("suite")]:
+        for component in host.components("suite"):
             try:
                 self._places[component.name] = Root(shipped_path(component), component.plugin)
             except CBError as error:

@@ -1,0 +1,276 @@
+"""The hooks of one run: which functions count, in which order, and what one that raises costs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cbcore import hookimpl, hookspecs
+from cbcore.exceptions import PluginContractError
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.plugins.manager import HookManager, load_hook_module
+from cbcore.results import EvalResult, Section
+from tests.fake_distributions import write_hooks
+
+HOOKS = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
+
+
+class Plugin:
+    """An object with hooks, given as keyword arguments."""
+
+    def __init__(self, **hooks: Callable[..., Any]) -> None:
+        self.__dict__.update(hooks)
+
+
+@pytest.fixture
+def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the manager reports."""
+    messages: list[str] = []
+
+    class Logger:
+        warning = messages.append
+
+    monkeypatch.setattr("cbcore.plugins.manager.get_logger", Logger)
+    return messages
+
+
+def make_hooks(**plugins: Plugin) -> HookManager:
+    """Plugins are called in the order given."""
+    hooks = HookManager()
+    for name, plugin in reversed(plugins.items()):
+        hooks.register(plugin, name)
+    hooks.check_pending()
+    return hooks
+
+
+# -- the specs ---------------------------------------------------------------------------------
+
+
+def test_every_hook_is_an_offering_or_a_contained_one() -> None:
+    assert set(HOOKS) == {*hookspecs.OFFERING, *hookspecs.CONTAINED}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_documents_when_it_is_called_and_what_an_exception_does(hook: str) -> None:
+    text = inspect.getdoc(HOOKS[hook]) or ""
+    assert "Called once" in text
+    assert "Contained." in text if hook in hookspecs.CONTAINED else "exception disables" in text
+    assert all(
+        p.annotation is not p.empty for p in inspect.signature(HOOKS[hook]).parameters.values()
+    )
+
+
+# -- which functions count ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("implementation", "expected"),
+    [
+        (lambda run, row: (run, row), ("RUN", "ROW")),
+        (lambda row, run: (row, run), ("ROW", "RUN")),
+        (lambda row: row, "ROW"),
+        (lambda: "none", "none"),
+        (lambda row, other=5: (row, other), ("ROW", 5)),
+    ],
+)
+def test_an_implementation_takes_the_arguments_it_names(implementation: Any, expected: Any) -> None:
+    """Without a decorator, as every function named `cb_…`."""
+    hooks = make_hooks(one=Plugin(cb_row_finished=implementation))
+    assert hooks.hook.cb_row_finished(run="RUN", row="ROW") == [expected]
+
+
+def test_specname_and_optionalhook_work_as_in_pluggy() -> None:
+    called = []
+
+    @hookimpl(specname="cb_run_started")
+    def watch(run: str) -> None:
+        called.append(run)
+
+    @hookimpl(optionalhook=True)
+    def cb_of_tomorrow(anything: str) -> None:
+        raise AssertionError
+
+    hooks = make_hooks(one=Plugin(watch=watch, cb_of_tomorrow=cb_of_tomorrow))
+    hooks.hook.cb_run_started(run="RUN")
+    assert called == ["RUN"]
+
+
+@hookimpl
+def marked() -> None:
+    """Not a hook, although it is marked."""
+
+
+@hookimpl(wrapper=True)
+def no_generator(run: object) -> None:
+    """A wrapper has to yield."""
+
+
+@pytest.mark.parametrize(
+    ("hooks", "problem", "hint"),
+    [
+        ({"cb_dataset": lambda: None}, "cb_dataset is not a hook", "did you mean cb_datasets?"),
+        ({"cb_run_start": lambda run: None}, "cb_run_start is not", "did you mean cb_run_started?"),
+        ({"cb_zzz": lambda: None}, "cb_zzz is not a hook", "`cb hooks` shows every hook"),
+        ({"marked": marked}, "marked is not a hook", "`cb hooks` shows every hook"),
+        ({"cb_row_finished": lambda event: None}, "argument 'event'", "it takes run, row"),
+        ({"cb_datasets": lambda config: []}, "argument 'config'", "it takes no arguments"),
+        ({"cb_run_started": no_generator}, "generator", None),
+    ],
+)
+def test_pluggys_refusal_becomes_an_error_with_a_remedy(
+    hooks: dict[str, Any], problem: str, hint: str | None
+) -> None:
+    with pytest.raises(PluginContractError) as caught:
+        load_hook_module("cb-x", Plugin(**hooks))
+    assert problem in caught.value.message
+    assert caught.value.plugin == "cb-x"
+    assert hint is None or caught.value.hint == hint
+
+
+# -- order -------------------------------------------------------------------------------------
+
+
+def test_plugins_are_called_by_name_after_tryfirst_and_before_trylast(site: Path) -> None:
+    options = {"a": "(trylast=True)", "b": "", "c": "", "d": "(tryfirst=True)"}
+    for name, option in options.items():
+        source = (
+            f"from cbcore import hookimpl\n@hookimpl{option}\n"
+            f"def cb_run_started(run): run.append({name!r})\n"
+        )
+        write_hooks(site, f"cb-{name}", source)
+    called: list[str] = []
+    Catalog(read_distributions([str(site)])).new_hooks().hook.cb_run_started(run=called)
+    assert called == ["d", "b", "c", "a"]
+
+
+# -- containment -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [ValueError("no luck"), SystemExit(3), BaseException("any")])
+@pytest.mark.parametrize("hook", hookspecs.CONTAINED)
+def test_an_observer_that_raises_is_reported_once_and_left_out(
+    warnings: list[str], hook: str, error: BaseException
+) -> None:
+    """The others are called every time."""
+    calls: list[str] = []
+
+    def fail() -> None:
+        calls.append("fails")
+        raise error
+
+    good = {n: Plugin(**{hook: lambda n=n: calls.append(n)}) for n in ("before", "after")}
+    hooks = make_hooks(before=good["before"], fails=Plugin(**{hook: fail}), after=good["after"])
+    arguments = dict.fromkeys(inspect.signature(HOOKS[hook]).parameters)
+    for _ in range(3):
+        getattr(hooks.hook, hook)(**arguments)
+    assert calls == ["before", "fails", "after", *["before", "after"] * 2]
+    (warning,) = warnings
+    assert warning.startswith(f"{hook} of fails failed and is left out for the rest of the run: ")
+
+
+def test_an_interrupt_ends_the_call() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    hooks = make_hooks(one=Plugin(cb_run_started=interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        hooks.hook.cb_run_started(run=None)
+
+
+def test_a_failure_in_one_run_does_not_count_in_the_next(warnings: list[str]) -> None:
+    """Each run has a manager of its own."""
+    plugin = Plugin(cb_run_started=lambda: 1 / 0)
+    for _ in range(2):
+        make_hooks(one=plugin).hook.cb_run_started(run=None)
+    assert len(warnings) == 2
+
+
+@hookimpl(wrapper=True)
+def double(run: object) -> Iterator[None]:
+    sections = yield
+    return [*sections, *sections]
+
+
+@hookimpl(hookwrapper=True)
+def double_old(run: object) -> Iterator[None]:
+    outcome: Any = yield
+    outcome.force_result(outcome.get_result() * 2)
+
+
+@hookimpl(wrapper=True)
+def raise_before(run: object) -> Iterator[None]:
+    raise ValueError("too early")
+    yield
+
+
+@hookimpl(wrapper=True)
+def raise_after(run: object) -> Iterator[None]:
+    yield
+    raise ValueError("too late")
+
+
+@hookimpl(hookwrapper=True)
+def raise_before_old(run: object) -> Iterator[None]:
+    raise ValueError("too early")
+    yield
+
+
+@hookimpl(hookwrapper=True)
+def raise_after_old(run: object) -> Iterator[None]:
+    outcome: Any = yield
+    outcome.force_exception(ValueError("too late"))
+
+
+@hookimpl(wrapper=True)
+def yield_twice(run: object) -> Iterator[None]:
+    yield
+    yield
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "sections", "report"),
+    [
+        (double, 2, ""),
+        (double_old, 2, ""),
+        (raise_before, 1, "too early"),
+        (raise_after, 1, "too late"),
+        (raise_before_old, 1, "too early"),
+        (raise_after_old, 1, "too late"),
+        (yield_twice, 1, "it yields twice"),
+    ],
+)
+def test_a_wrapper_that_raises_passes_the_inner_result_on(
+    warnings: list[str], wrapper: Any, sections: int, report: str
+) -> None:
+    """Wrappers of both kinds that pluggy knows work, and are contained before and after `yield`."""
+    section = Section("Inner", [{"task": "a"}])
+    inner = Plugin(cb_summarize=lambda: section)
+    hooks = make_hooks(outer=Plugin(cb_summarize=wrapper), inner=inner)
+    for _ in range(2):
+        returned = hooks.hook.cb_summarize(run=None, result=EvalResult([]))
+        assert returned == [section] * sections
+    assert len(warnings) == bool(report)
+    assert report in "".join(warnings)
+
+
+# -- tracing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["1", "", "0", "off"])
+def test_cb_trace_prints_every_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    monkeypatch.setenv("CB_TRACE", value)
+    plugin = Plugin(cb_run_started=lambda: None)
+    make_hooks(one=plugin, two=Plugin()).hook.cb_run_started(run=None)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    is_traced = (
+        captured.err.startswith("cb: trace: cb_run_started ") and " ok (one)" in captured.err
+    )
+    assert is_traced is (value == "1")
