@@ -35,8 +35,14 @@ class Kind:
       target made; None if nothing is.
     - `is_value`: the target is the thing itself, not something that makes it.
     - `example`: a command that uses one; `{spec}` stands for its name.
-    - `template`: a folder with what `cb new` writes for it: `component.py`, `test_component.py`
-      and `usage.md`, as in the template of the core. None where there is nothing to start from.
+    - `template`: a folder with what `cb new` writes for it: `component.py.jinja`,
+      `test_component.py.jinja` and `usage.md`, as in the template of the core. None where there is
+      nothing to start from.
+    - `rules`: a module that the conformance kit imports before it checks such a component. It
+      registers rules with `cb_testing.rule`; its function `use(case)` uses a component once,
+      for the rules about identity.
+    - `is_tested`: a run tests these components, so `name=` renames them in results and a run
+      needs data besides them.
     - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
       bring, that is always `<name>_plugins`.
     """
@@ -50,6 +56,8 @@ class Kind:
     is_value: bool = False
     example: str = ""
     template: Path | None = None
+    rules: str = ""
+    is_tested: bool = False
     recorded_as: str = attrs.field(
         default=attrs.Factory(lambda kind: f"{kind.name}_plugins", takes_self=True)
     )
@@ -86,15 +94,6 @@ def _other_than(name: str) -> Callable[[Any], str | None]:
     return problem
 
 
-def _no_memory(value: Any) -> str | None:
-    """What a thing lacks to be a memory system; None if nothing."""
-    lacking = [m for m in ("reset", "ingest", "query") if not callable(getattr(value, m, None))]
-    if lacking:
-        return f"give it {' and '.join(f'{method}()' for method in lacking)}"
-    named = isinstance(getattr(value, "name", None), str)
-    return None if named else "give it a `name`, a text that is not empty"
-
-
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -113,6 +112,7 @@ KINDS: dict[str, Kind] = {
             offer="systems: context compressors, rerankers, readers, endpoints",
             target="It makes an object with `name` and `process` or `aprocess`.",
             methods=("process", "aprocess"),
+            is_tested=True,
             example="cb run --system {spec} --dataset hotpotqa:sample",
             recorded_as="systems",
         ),
@@ -161,14 +161,6 @@ KINDS: dict[str, Kind] = {
             target="It is a `click.Command`, or a function that returns one. A built-in command "
             "cannot be replaced; one called `list-things` also answers `cb list things`.",
             example="cb {spec} --help",
-        ),
-        Kind(
-            name="memory",
-            offer="memory systems: fed with a history, then asked about it",
-            target="It makes an object with `name`, `reset`, `ingest` and `query`; see "
-            "`cbcore.memory`.",
-            problem=_no_memory,
-            example="cb run --memory {spec} --dataset locomo:sample",
         ),
         Kind(
             name="extension",

@@ -13,7 +13,6 @@ from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
 
 if TYPE_CHECKING:
-    from cbcore.memory import Item
     from cbcore.plugins.manager import HookManager
     from cbcore.runconfig import RunConfig
     from cbcore.workers import Batch, Recipe, Reply
@@ -277,36 +276,6 @@ class Executor(Protocol):
     def name(self) -> str: ...
 
     def open(self, recipe: Recipe, *, workers: int | None) -> Crew: ...
-
-
-@runtime_checkable
-class MemorySystem(Protocol):
-    """A system that is fed with a history and then asked about it; `cbcore.memory` has the nouns.
-
-    One instance serves one history: `reset`, then `ingest` session by session in their order,
-    then `query`. Histories run beside each other, each with an instance of its own. Any of the
-    methods may be `async`.
-
-    With `save(folder)` and `load(folder)` it writes what it knows into an empty folder and reads
-    it back, so that a run that was interrupted does not feed it twice. With `warm_up()` it loads
-    what only its first call would, and with `close()` it lets go of what it holds.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def reset(self) -> Any:
-        """Forget everything."""
-
-    def ingest(self, items: Sequence[Item]) -> Any:
-        """Take in turns, documents, events or declarations. Returns an `IngestResult` or None."""
-
-    def query(self, question: str, budget: int | None = None) -> Any:
-        """Answer from what was taken in, from at most `budget` tokens of it.
-
-        Returns a `QueryResult`, or just the answer. The question is a `Question`, which knows
-        when it is asked.
-        """
 
 
 class Run(Protocol):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -22,6 +23,7 @@ from cbcore.columns._reader import function_name
 from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
+    CBError,
     MissingExtraError,
     ParameterError,
     PluginContractError,
@@ -29,16 +31,13 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import public_attributes, signature_of
-from cbcore.kinds import Kind, lacking
+from cbcore.kinds import KINDS, Kind, lacking
 from cbcore.plain import json_safe
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import check_evaluators
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
-
-_RENAMED = ("system", "memory")
-"""Kinds whose components take `name=` although their classes need not know it."""
 
 
 class Builder:
@@ -154,7 +153,7 @@ class Builder:
         if stranger is not None:
             stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
-        if kind in _RENAMED and "name" in spec.params and not knows_name:
+        if self.host.kind(kind).is_tested and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
@@ -253,10 +252,16 @@ class Builder:
         if not text:
             return as_dataset(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):
-            memory = self.host.kind("memory").problem
-            is_memory = kind == "system" and memory is not None and memory(value) is None
-            raise UsageError(text, hint=_FOR_A_MEMORY if is_memory else _how_to_write(asked))
+            other = next((k for k in self._brought_kinds() if _fits(k, value)), None)
+            raise UsageError(text, hint=_how_to_use(other) if other else _how_to_write(asked))
         raise PluginContractError(owner, text)
+
+    def _brought_kinds(self) -> Iterator[Kind]:
+        """The kinds that plugins bring; a broken one is skipped."""
+        for name in self.host.kinds:
+            if name not in KINDS:
+                with contextlib.suppress(CBError):
+                    yield self.host.kind(name)
 
     # -- the parts of a run --------------------------------------------------------------------
 
@@ -408,15 +413,19 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_FOR_A_MEMORY = (
-    "It is a memory. Use --memory, or in Python memory=[…] of evaluate(); "
-    "in programs for context-bench, evaluate_memory()"
-)
-
-
 def _own_name(stage: Spec) -> str:
     """The component of a stage, where the `name=` of the stage names the whole chain."""
     return specs.own_code(stage.config or "")[0] if stage.name == "py" else stage.name
+
+
+def _fits(kind: Kind, value: Any) -> bool:
+    """Whether an object could be a component of this kind."""
+    return kind.problem is not None and kind.problem(value) is None
+
+
+def _how_to_use(kind: Kind) -> str:
+    """Where an object belongs that is a component of this kind."""
+    return f"it is {names.with_article(kind.name)}; use it as in `{kind.example.format(spec='…')}`"
 
 
 def _how_to_write(kind: Kind) -> str:

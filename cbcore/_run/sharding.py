@@ -29,7 +29,8 @@ POSITION = "shard_position"
 it stands. `cb merge` orders rows by these, and takes them out."""
 
 _WRITTEN = lazy_pattern(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
-_HISTORY = "history"
+_UNIT = "shard_unit"
+"""The field of an example that names the unit it is in: examples of one unit go to one shard."""
 
 
 @attrs.frozen(repr=False)
@@ -113,17 +114,16 @@ class Sharding:
 def _keys(work: Work) -> tuple[bytes, bytes]:
     """A digest of the example, and the one that decides whose it is.
 
-    Examples about one history go together, or every shard would feed its memories with all
-    histories. What is not plain data, or cannot be read, is known by its id: what is said of it
+    Examples of one unit go together, for example questions that share an expensive preparation. What is not plain data, or cannot be read, is known by its id: what is said of it
     may name a place, which is another on another machine.
     """
     try:
         if work.example:
             content = content_key(canonical_bytes(work.example))
-            history = work.example.get(_HISTORY)
-            if history is None:
+            unit = work.example.get(_UNIT)
+            if unit is None:
                 return content, content
-            return content, content_key(canonical_bytes(history))
+            return content, content_key(canonical_bytes(unit))
     except TypeError:
         pass
     known = content_key(canonical_bytes([work.dataset, str(work.example_id)]))

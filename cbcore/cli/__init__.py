@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -25,28 +26,45 @@ _COMMANDS = {
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
     "merge": "cbcore.cli.merge",
-    "new": "cbcore.cli.new",
     "hooks": "cbcore.cli.hooks",
 }
 
 
+_TAKES_WORDS = ("list",)
+"""Commands of which the argument is one of a few words, so that plugins can add words to them."""
+
+
 class CommandGroup(click.Group):
-    """Built-in commands from a table, then those of plugins; help imports no plugin."""
+    """Commands of the core, then those of plugins; help imports no plugin.
+
+    A plugin's command called `WORD-OTHER` answers `cb WORD OTHER` too. `prefix` is `WORD-` in the
+    group of these commands, and empty in that of all commands.
+    """
+
+    def __init__(self, *arguments: Any, prefix: str = "", **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.prefix = prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(self.commands if self.prefix else _COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from importlib import import_module
 
+        if self.prefix:
+            return self.commands.get(cmd_name) or _plugin_command(ctx, self.prefix + cmd_name)
         if cmd_name in _COMMANDS:
             command: click.Command = import_module(_COMMANDS[cmd_name]).command
-            return command
-        return _plugin_command(ctx, cmd_name)
+            return _with_words(ctx, command) if cmd_name in _TAKES_WORDS else command
+        return _plugin_command(ctx, cmd_name) or _word_group(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_commands(ctx, formatter)
-        offered = [(clean(c.name), clean(f"from {c.owner}")) for c in _declared_commands(ctx)]
+        describe = _describe if self.prefix else (lambda _, command: f"from {command.owner}")
+        offered = [
+            (clean(c.name.removeprefix(self.prefix)), clean(describe(ctx, c)))
+            for c in _declared_commands(ctx, self.prefix)
+        ]
         if offered:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(offered)
@@ -54,39 +72,82 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not self.prefix and args[0] in _TAKES_WORDS:
+            args = _join_words(ctx, args)
         try:
-            return super().resolve_command(ctx, _with_listing(ctx, args))
+            return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from cbcore.names import hint
-
-            known = [*_COMMANDS, *(c.name for c in _declared_commands(ctx))]
-            meant = hint(args[0], known, lead=". ")
+            known = [c.name.removeprefix(self.prefix) for c in _declared_commands(ctx, self.prefix)]
+            meant = names.hint(args[0], [*self.list_commands(ctx), *known], lead=". ")
+            if packages := _packages_offering(ctx, self.prefix, args):
+                meant = f". {packages[0]} offers it: cb install {packages[0]}"
             if meant is None:
                 raise
             raise click.UsageError(error.message.rstrip(".") + meant, ctx) from error
 
 
-def _with_listing(ctx: click.Context, args: list[str]) -> list[str]:
-    """`cb list things` as `cb list-things`, where a plugin brings a command of that name."""
-    if args[:1] != ["list"]:
-        return args
-    known = {c.name for c in _declared_commands(ctx) if c.name.startswith("list-")}
+def _word_group(ctx: click.Context, word: str) -> CommandGroup | None:
+    """The group of the commands that plugins call `WORD-OTHER`; None if there are none."""
+    if not _declared_commands(ctx, f"{word}-"):
+        return None
+    about = f"Commands of plugins: cb {word} COMMAND."
+    make_group = click.group(word, cls=CommandGroup, prefix=f"{word}-", help=about)
+    return make_group(shared_options(lambda: None))
+
+
+def _with_words(ctx: click.Context, command: click.Command) -> click.Command:
+    """A command whose help lists the words that plugins add to it."""
+    added = _declared_commands(ctx, f"{command.name}-")
+    if not added:
+        return command
+    lines = [f"  {c.name.removeprefix(f'{command.name}-'):<12}  from {c.owner}" for c in added]
+    command = copy.copy(command)
+    command.epilog = "\n".join(["\b", "Commands of plugins:", *map(clean, lines)])
+    return command
+
+
+def _join_words(ctx: click.Context, args: list[str]) -> list[str]:
+    """`cb list --json things` as `cb list-things --json`, if a plugin has a command `list-things`."""
+    known = {c.name for c in _declared_commands(ctx, f"{args[0]}-")}
     for position, word in enumerate(args[1:], start=1):
-        name = f"list-{names.plural(names.singular(word.lower()))}"
+        name = f"{args[0]}-{names.plural(names.singular(word.lower()))}"
         if name in known:
             return [name, *args[1:position], *args[position + 1 :]]
     return args
 
 
-def _declared_commands(ctx: click.Context) -> list[Component]:
+def _declared_commands(ctx: click.Context, prefix: str = "") -> list[Component]:
     """Commands in the manifests of usable plugins: those that can be known without an import."""
     return [
         component
         for plugin in ctx.ensure_object(Settings).host().plugins
         if plugin.is_usable
         for component in plugin.components
-        if component.kind == "command" and component.name not in _COMMANDS
+        if component.kind == "command"
+        and component.name not in _COMMANDS
+        and component.name.startswith(prefix)
     ]
+
+
+def _describe(ctx: click.Context, component: Component) -> str:
+    """The first line of a command's help, and whose it is."""
+    from cbcore.exceptions import PluginError
+
+    catalog = ctx.ensure_object(Settings).host()
+    try:
+        component = catalog.describe(component)
+    except PluginError as error:
+        return f"{component.owner} is broken: {error.reason}"
+    finally:
+        catalog.descriptions.save()
+    return f"{component.summary} ({component.plugin})"
+
+
+def _packages_offering(ctx: click.Context, prefix: str, args: list[str]) -> list[str]:
+    """Packages to install for an unknown command, of one word or of two."""
+    catalog = ctx.ensure_object(Settings).host()
+    candidates = [prefix + args[0], "-".join([prefix + args[0], *args[1:2]])]
+    return [p for name in candidates for p in catalog.packages_offering("command", name)]
 
 
 def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:

@@ -34,7 +34,6 @@ from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.kinds import KINDS
 from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.request import Request
 from cbcore.runconfig import RunConfig
@@ -177,12 +176,10 @@ def _parts(request: Request, builder: Builder, host: Catalog, dry_run: bool) -> 
     datasets = swept_datasets(builder, request.datasets, offered, layout)
     extending = extensions_of(request.settings, request.extensions, host)
     if not datasets and not extending:
-        # Those that are called like a kind of the core bring what is tested, not what it is
-        # tested on.
         raise _no_data(
             setting.flag
             for setting in settings_of(host.plugins)
-            if setting.is_extension and setting.component.name not in KINDS
+            if setting.is_extension and not _is_tested(host, setting.component.name)
         )
     evaluators: list[Part] = []
     sources = [
@@ -248,6 +245,11 @@ def _of_main_scores(
             if is_told and added.main_score in scorer.emits:
                 found.append(part)
     return found
+
+
+def _is_tested(host: Catalog, name: str) -> bool:
+    """Whether an extension is called like a kind that runs test: it brings no data."""
+    return name in host.kinds and host.kind(name).is_tested
 
 
 def _no_data(others: Iterable[str] = ()) -> UsageError:

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.testing.fixtures import CbRunner
+from cb_testing.fixtures import CbRunner
 from tests.golden.endpoint import Endpoint
 from tests.golden.reader import read
 

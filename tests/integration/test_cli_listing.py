@@ -249,7 +249,7 @@ def test_list_without_a_kind_has_all(place: Workplace) -> None:
     """In the order of kinds."""
     kinds = [record["kind"] for record in place.json("list")]
 
-    brought = ["format", "suite"]
+    brought = ["memory", "format", "suite"]
     assert list(dict.fromkeys(kinds)) == [*KINDS, *brought]
 
 

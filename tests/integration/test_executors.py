@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cb_answerquality import AnswerQuality
+from cb_testing import FakeSystem
 from cbcore import evaluate
 from cbcore.builtin.processes import Processes
 from cbcore.columns import mapped
@@ -17,7 +18,6 @@ from cbcore.request import Request
 from cbcore.request._compose import compose
 from cbcore.results import Scored
 from cbcore.secrets import Secret
-from cbcore.testing import FakeSystem
 from tests.inline_executor import Inline
 
 MEASURED = ("stage_s", "waited_s")

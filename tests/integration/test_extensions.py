@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from cb_testing import FakeEvaluator, FakeSystem
 from cbcore import evaluate
 from cbcore.exceptions import UsageError
 from cbcore.extensions import Contribution, Scorer, Source
-from cbcore.testing import FakeEvaluator, FakeSystem
 from tests.conftest import Workplace
 from tests.fake_distributions import write_distribution
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tables import check_each
 
-pytest_plugins = ["cbcore.testing"]
+pytest_plugins = ["cb_testing"]
 
 SAMPLES = [
     "hotpotqa:sample",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import cbcore
+from cb_memory import MemorySystem
 from cbcore import Component, EvalResult, EvalRow, Owner, RowFinished, RunFinished, hookimpl
 from cbcore.exceptions import CBError, MissingScoreError, RunStoppedError
 from cbcore.protocols import (
@@ -19,7 +20,6 @@ from cbcore.protocols import (
     ComparingMetric,
     Evaluator,
     Example,
-    MemorySystem,
     Metric,
     Output,
     Reporter,

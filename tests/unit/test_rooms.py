@@ -12,7 +12,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs events results "
-    "boundary contexts deprecations introspection lazy records memory plain runconfig secrets texts stats "
+    "boundary contexts deprecations introspection lazy records plain runconfig secrets texts stats "
     "workers",
     "toolbox": "columns sent spending identity tokens timing chains usercode "
     "trust bounded_yaml files remote reports likelihood processes "
@@ -33,8 +33,7 @@ MAY_IMPORT = {
     "_build": "contract toolbox plugins asking _run",
     "root": "contract toolbox plugins asking _store _run _build",
     "testing": "contract toolbox plugins asking _run",
-    "_manage": "contract toolbox plugins testing",
-    "cli": "contract toolbox plugins asking _store _run _build root testing _manage",
+    "cli": "contract toolbox plugins asking _store _run _build root testing",
 }
 """What each room may import besides itself. `docs/explanation/architecture.md` says why."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 {% endif %}
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 {% if cookiecutter.kind == "extension" %}
 
 EXAMPLES: dict[str, Any] = {"{{ cookiecutter.__name }}": {"params": {"files": []}}}

@@ -1,1 +1,1 @@
-{% include cookiecutter.kind ~ "/test_component.py" %}
+{% include cookiecutter.kind ~ "/test_component.py.jinja" %}

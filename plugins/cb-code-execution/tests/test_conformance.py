@@ -7,7 +7,7 @@ import pytest
 from cb_code_execution import SandboxError
 from cb_code_execution.limits import Limits
 from cb_code_execution.machine import find
-from cbcore.testing import Given, check_plugin
+from cb_testing import Given, check_plugin
 
 EXAMPLES = (
     (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 
 
 def test_conformance():

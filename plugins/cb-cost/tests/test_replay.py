@@ -12,7 +12,7 @@ from cb_cost import CACHE_MODELS, Traffic
 from cb_cost.times import fill_times
 from cbcore import evaluate
 
-pytest_plugins = ["cbcore.testing"]
+pytest_plugins = ["cb_testing"]
 
 SHARED, OWN = 2000, 50
 """Words of the system prompt, which all requests share, and of each question."""

@@ -10,7 +10,7 @@ from cb_cost import Traffic
 from cb_cost.logs import read_line
 from cbcore.exceptions import DataError, UsageError
 
-pytest_plugins = ["cbcore.testing"]
+pytest_plugins = ["cb_testing"]
 
 USER = {"role": "user", "content": "Where is it?"}
 REPLY = {"role": "assistant", "content": "Here."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cb_datasets import BENCHMARKS, dataset
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 
 
 def test_conformance():

@@ -8,11 +8,11 @@ import pytest
 
 from cb_llm_judge import JudgeMaterial, JudgeSummary, LLMJudge
 from cb_openai import Connection, Retry
+from cb_testing import FakeSystem
 from cbcore import EvalRow, MissingScoreError, evaluate
 from cbcore.binding import make
 from cbcore.provenance import describe
 from cbcore.specs import parse
-from cbcore.testing import FakeSystem
 
 EXAMPLE = {"id": 1, "question": "Capital of France?", "answer": "Paris", "context": "Paris …"}
 

@@ -12,9 +12,9 @@ import pytest
 from cb_llm_judge import JudgeMaterial, PairwiseJudge
 from cb_llm_judge.cache import FILE_NAME, VerdictCache
 from cb_llm_judge.verdicts import Verdict
+from cb_testing import FakeSystem
 from cbcore import EvalRow, evaluate
 from cbcore.exceptions import ScoringError, StoreError
-from cbcore.testing import FakeSystem
 
 
 def rows(system, *responses, **changes):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 
 
 @pytest.mark.usefixtures("bundled")

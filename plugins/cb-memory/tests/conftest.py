@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cbcore.memory import ConversationTurn, History
+from cb_memory.nouns import ConversationTurn, History
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from cbcore.memory import QueryResult, Retrieved
+from cb_memory.nouns import QueryResult, Retrieved
 
 LOG = Path(os.environ["KILL_LOG"])
 PAUSE_S = float(os.environ.get("KILL_PAUSE", "0.05"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cb_memory.nouns import ConversationTurn, History
 from cb_openai.testing import FaultServer
-from cbcore.memory import ConversationTurn, History
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 
 HISTORY = History([ConversationTurn(content="x", id="s1:0", role="user", session="s1")])
 ASKED = {"question": "q", "answer": "x", "evidence": ["s1:0"], "history": HISTORY}

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from cb_memory.nouns import ConversationTurn, History
 from cb_memory.scoring.evidence import Evidence, LongMemEvalRetrieval, longmemeval_ndcg, ndcg
 from cbcore.exceptions import MissingScoreError
-from cbcore.memory import ConversationTurn, History
 
 
 def found(*ids):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cb_memory import Bm25, Embedding, Full, Hybrid, Window
 from cb_memory.budgets import n_tokens
 from cb_memory.memories.lexical import Index, words
-from cbcore.memory import ConversationTurn
+from cb_memory.nouns import ConversationTurn
 
 
 def fed(memory, history):

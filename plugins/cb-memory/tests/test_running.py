@@ -9,9 +9,9 @@ from collections import defaultdict
 import pytest
 
 from cb_memory import Bm25, Memories
+from cb_memory.nouns import IngestResult, QueryResult, Retrieved
 from cbcore import evaluate
 from cbcore.exceptions import UsageError
-from cbcore.memory import IngestResult, QueryResult, Retrieved
 
 LOG: list[tuple] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 
 EXAMPLE = {
     "id": "e",

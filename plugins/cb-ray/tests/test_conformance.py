@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore.testing import check_plugin
+from cb_testing import check_plugin
 
 
 @pytest.mark.slow

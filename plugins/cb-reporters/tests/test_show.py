@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cb_reporters.show.differences import differences
 from cbcore.results import EvalResult, EvalRow, Texts
 
-pytest_plugins = ["cbcore.testing"]
+pytest_plugins = ["cb_testing"]
 
 CONTEXT = "Paris is in France. Rome is in Italy. Bonn is on the Rhine."
 HOSTILE = "\x1b[2J\x07\u202egnp <script>"

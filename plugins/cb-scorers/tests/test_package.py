@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from cb_testing import check_plugin
 from cbcore import evaluate
 from cbcore.exceptions import MissingExtraError
-from cbcore.testing import check_plugin
 
 PUBLIC = {
     "ifeval": "IFEval INSTRUCTIONS Instruction UnknownInstructionError loose_variants",

@@ -7,7 +7,7 @@ import re
 import threading
 from pathlib import Path
 
-from cbcore.memory import QueryResult, Retrieved
+from cb_memory import QueryResult, Retrieved
 
 HERE = Path(__file__).parent
 

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from cb_testing import FakeEvaluator
 from cbcore._build.benches import WorkBench
 from cbcore._run import wire
 from cbcore._run.parts import Part
@@ -13,7 +14,6 @@ from cbcore._run.scorers import Scorer
 from cbcore._run.work import Work
 from cbcore.results import Scored
 from cbcore.secrets import forget_all, remember
-from cbcore.testing import FakeEvaluator
 
 
 class Says:

@@ -6,11 +6,11 @@ import pickle
 from importlib.metadata import version
 
 from cb_answerquality import AnswerQuality
+from cb_testing import FakeSystem
 from cbcore._build.recipes import recipe_for
 from cbcore._run.context import RunOptions
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
-from cbcore.testing import FakeSystem
 
 
 def test_objects_of_a_plugin_ask_for_its_version_although_no_record_tells_of_them():

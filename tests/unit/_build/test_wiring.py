@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeDataset, FakeEvaluator
 from cbcore._build.builder import Builder
 from cbcore._build.wiring import shared, wire
 from cbcore._run.parts import Part
@@ -12,7 +13,6 @@ from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
-from cbcore.testing import FakeDataset, FakeEvaluator
 
 
 @pytest.fixture

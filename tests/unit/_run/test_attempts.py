@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeEvaluator, FakeSystem, FaultySystem
 from cbcore._run.attempts import WORTH_SAVING_S, Attempt
 from cbcore._run.calls import SyncCaller
 from cbcore._run.keeping import Keeping
@@ -12,7 +13,6 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
 from cbcore._store.store import Store
-from cbcore.testing import FakeEvaluator, FakeSystem, FaultySystem
 
 WORK = Work(0, 1, {"id": 1, "context": "c"}, "d")
 

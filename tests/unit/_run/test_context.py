@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeDataset, FakeEvaluator, FakeSystem
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.sources import Source
 from cbcore._store.store import Store
-from cbcore.testing import FakeDataset, FakeEvaluator, FakeSystem
 from cbcore.tokens import TokenCounter, Words
 
 COUNTER = TokenCounter(Words())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import BrokenDataset, FakeDataset, FakeSystem, FaultySystem
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.execution import Execution
 from cbcore._run.parts import Part
 from cbcore._run.sources import Source
-from cbcore.testing import BrokenDataset, FakeDataset, FakeSystem, FaultySystem
 from cbcore.tokens import TokenCounter, Words
 
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import (
+    AsyncFakeSystem,
+    FakeDataset,
+    FakeEvaluator,
+    FakeSystem,
+    FaultySystem,
+)
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.lane import Lane
 from cbcore._run.parts import Part
@@ -11,13 +18,6 @@ from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source
 from cbcore._store.store import Store
 from cbcore.exceptions import StoreError
-from cbcore.testing import (
-    AsyncFakeSystem,
-    FakeDataset,
-    FakeEvaluator,
-    FakeSystem,
-    FaultySystem,
-)
 from cbcore.tokens import TokenCounter, Words
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeEvaluator, FakeSystem
 from cbcore._run.parts import Part, StoredSystem
 from cbcore.components import Owner
 from cbcore.exceptions import ProcessError
-from cbcore.testing import FakeEvaluator, FakeSystem
 
 OWNER = Owner("cb-x", "1")
 

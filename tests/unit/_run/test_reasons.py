@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeEvaluator
 from cbcore._run.parts import Part
 from cbcore._run.reasons import FailedElsewhereError, Unscored, reason_of, told
 from cbcore._run.scorers import Scorer
 from cbcore.exceptions import MissingScoreError, UsageError
 from cbcore.results import EvalResult, EvalRow
-from cbcore.testing import FakeEvaluator
 
 
 def scorer(emits=("f1",), needs=("answer",), needs_output=("response",)):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeEvaluator
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore.results import Scored
-from cbcore.testing import FakeEvaluator
 from cbcore.tokens import TokenCounter, Words
 
 EXAMPLE = {"id": 1, "context": "a b c d e", "question": "q"}

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import (
+    AsyncFakeSystem,
+    BrokenDataset,
+    FakeDataset,
+    FakeEvaluator,
+    FakeSystem,
+    FaultySystem,
+)
 from cbcore._run.context import RunContext, RunOptions
 from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
@@ -13,14 +21,6 @@ from cbcore._run.sources import Source
 from cbcore._store.records import RunRecord
 from cbcore._store.store import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
-from cbcore.testing import (
-    AsyncFakeSystem,
-    BrokenDataset,
-    FakeDataset,
-    FakeEvaluator,
-    FakeSystem,
-    FaultySystem,
-)
 from cbcore.tokens import TokenCounter, Words
 
 

@@ -7,11 +7,11 @@ import pickle
 
 import pytest
 
+from cb_testing import FakeEvaluator, FaultyEvaluator
 from cbcore._run.outputs import StoredOutput
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer, ascore, score
 from cbcore._run.work import Work
-from cbcore.testing import FakeEvaluator, FaultyEvaluator
 
 
 class Needing(FakeEvaluator):

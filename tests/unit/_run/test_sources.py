@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeDataset, FakeEvaluator
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.sources import Source, replayed
-from cbcore.testing import FakeDataset, FakeEvaluator
 
 
 class Silent(FakeEvaluator):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cb_testing.benches import ANSWER, trial_recipe
 from cbcore.builtin.processes._crew import ProcessCrew
 from cbcore.builtin.processes._pipe import Pipe, WorkerPipe
-from cbcore.testing._benches import ANSWER, trial_recipe
 from cbcore.workers import Batch
 
 LARGE = 20_000_000

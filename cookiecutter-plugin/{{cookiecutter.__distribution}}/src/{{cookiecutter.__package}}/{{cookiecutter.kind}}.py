@@ -1,1 +1,1 @@
-{% include cookiecutter.kind ~ "/component.py" %}
+{% include cookiecutter.kind ~ "/component.py.jinja" %}

@@ -7,9 +7,9 @@ from typing import Any
 
 import cbcore
 from cb_memory import Memories
+from cb_memory.nouns import History, Item
+from cb_memory.nouns import QueryResult as Found
 from cb_memory.rendering import rendered
-from cbcore.memory import History, Item
-from cbcore.memory import QueryResult as Found
 from cbcore.results import EvalResult
 from context_bench.evaluators.wrapping import component_of
 from context_bench.memory_types import BenchmarkExample, QueryResult, as_item

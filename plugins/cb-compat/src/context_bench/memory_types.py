@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from cbcore import memory
-from cbcore.protocols import MemorySystem
+from cb_memory import nouns
+from cb_memory.nouns import MemorySystem
 
 __all__ = (
     "BenchmarkExample",
@@ -110,10 +110,10 @@ class BenchmarkExample:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def as_item(value: Any, name: str) -> memory.Item:
+def as_item(value: Any, name: str) -> nouns.Item:
     """An item, or a turn written as a dict, as `cb` has them; all in one session."""
     if isinstance(value, DocumentChunk):
-        return memory.DocumentChunk(
+        return nouns.DocumentChunk(
             content=value.content,
             id=name,
             document=value.document_id,
@@ -121,7 +121,7 @@ def as_item(value: Any, name: str) -> memory.Item:
             source=value.source or "",
         )
     if isinstance(value, PlatformEvent):
-        return memory.Event(
+        return nouns.Event(
             content=value.content,
             id=name,
             platform=value.platform,
@@ -131,11 +131,11 @@ def as_item(value: Any, name: str) -> memory.Item:
             time=value.timestamp,
         )
     if isinstance(value, Declaration):
-        return memory.Declaration(
+        return nouns.Declaration(
             key=value.key, value=value.value, id=name, source=value.source_turn_id or ""
         )
     said: Mapping[str, Any] = value if isinstance(value, Mapping) else vars(value)
-    return memory.ConversationTurn(
+    return nouns.ConversationTurn(
         content=str(said.get("content") or ""),
         id=name,
         role=str(said.get("role") or ""),

@@ -14,8 +14,8 @@ from typing import Any
 
 import cbcore
 from cb_manage.trials import Trial
+from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
 from cbcore import names
-from cbcore._manage.rules import Finding, check_distribution, find_name_conflicts
 from cbcore.plugins import Catalog, Plugin
 from cbcore.plugins.descriptions import cache_folder
 from cbcore.plugins.installed import CORE, Distribution, installed_version, iter_distributions

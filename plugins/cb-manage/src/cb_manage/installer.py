@@ -23,7 +23,7 @@ from typing import Any
 
 import attrs
 
-from cbcore._manage.rules import unmet_requirements
+from cb_testing.metadata_rules import unmet_requirements
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, hint

@@ -7,8 +7,9 @@ evaluate(datasets=["locomo:sample"], extensions=[Memories(["bm25:k=10 | extracti
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from cb_memory.extension import Memories as Memories
@@ -18,23 +19,37 @@ if TYPE_CHECKING:
     from cb_memory.memories.recency import Window as Window
     from cb_memory.memories.semantic import Embedding as Embedding
     from cb_memory.memories.summary import Summary as Summary
+    from cb_memory.nouns import ConversationTurn as ConversationTurn
+    from cb_memory.nouns import Declaration as Declaration
+    from cb_memory.nouns import DocumentChunk as DocumentChunk
+    from cb_memory.nouns import Event as Event
+    from cb_memory.nouns import History as History
+    from cb_memory.nouns import IngestResult as IngestResult
+    from cb_memory.nouns import Item as Item
+    from cb_memory.nouns import MemorySystem as MemorySystem
+    from cb_memory.nouns import QueryResult as QueryResult
+    from cb_memory.nouns import Question as Question
+    from cb_memory.nouns import Retrieved as Retrieved
     from cb_memory.scoring.locomo import locomo_f1 as locomo_f1
 
 _HOMES = {
-    "Bm25": "cb_memory.memories.lexical",
-    "Embedding": "cb_memory.memories.semantic",
-    "Full": "cb_memory.memories.recency",
-    "Hybrid": "cb_memory.memories.hybrid",
-    "Memories": "cb_memory.extension",
-    "Summary": "cb_memory.memories.summary",
-    "Window": "cb_memory.memories.recency",
-    "locomo_f1": "cb_memory.scoring.locomo",
+    "Bm25": "memories.lexical",
+    "Embedding": "memories.semantic",
+    "Full": "memories.recency",
+    "Hybrid": "memories.hybrid",
+    "Memories": "extension",
+    "Summary": "memories.summary",
+    "Window": "memories.recency",
+    "locomo_f1": "scoring.locomo",
+    **dict.fromkeys(
+        (
+            *("ConversationTurn", "Declaration", "DocumentChunk", "Event", "History", "Item"),
+            *("IngestResult", "MemorySystem", "QueryResult", "Question", "Retrieved"),
+        ),
+        "nouns",
+    ),
 }
 
-__all__ = ["Bm25", "Embedding", "Full", "Hybrid", "Memories", "Summary", "Window", "locomo_f1"]
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a list of texts
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cb_memory' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from cbcore.memory import Item, Retrieved
+from cb_memory.nouns import Item, Retrieved
 from cbcore.tokens import DEFAULT_ENCODING, Encoding
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import attrs
 
+from cb_memory.nouns import History, IngestResult, Item, QueryResult, Question, by_session
 from cb_memory.snapshots import Snapshots
 from cb_memory.workers import Worker
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ProcessError
-from cbcore.memory import History, IngestResult, Item, QueryResult, Question, by_session
 from cbcore.secrets import redact
 
 CHECKPOINT_S = float(os.environ.get("CB_MEMORY_CHECKPOINT_S", "10"))

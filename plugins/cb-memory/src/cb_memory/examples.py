@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
+from cb_memory.nouns import DocumentChunk, History, Item, Question, item_from
 from cbcore.exceptions import DataError
-from cbcore.memory import DocumentChunk, History, Item, Question, item_from
 
 HISTORY = "history"
 QUESTION_TIME = "question_time"

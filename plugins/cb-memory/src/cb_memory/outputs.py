@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cb_memory.nouns import History, QueryResult, Question, Retrieved
 from cb_memory.rendering import rendered_contexts
 from cbcore.exceptions import ProcessError
-from cbcore.memory import History, QueryResult, Question, Retrieved
 
 MOST_TEXTS = 100
 """Contexts beyond this number are kept by id: the texts of a whole history are in the data."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Sequence
 
-from cbcore.memory import History, Item, Retrieved
+from cb_memory.nouns import History, Item, Retrieved
 
 
 def rendered(items: Iterable[Item], asked_at: str | None = None) -> str:

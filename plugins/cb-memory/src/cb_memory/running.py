@@ -14,12 +14,12 @@ import attrs
 
 from cb_memory.conversations import Conversation
 from cb_memory.examples import HISTORY, history_of, question_of
+from cb_memory.nouns import History
 from cb_memory.outputs import output_of
 from cb_memory.snapshots import Snapshots
 from cb_memory.workers import Worker
 from cbcore.chains import chain
 from cbcore.identity import UnidentifiableError
-from cbcore.memory import History
 from cbcore.timing import waiting
 
 CALLS_AT_ONCE = 1024

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from cbcore.memory import Item, item_from
+from cb_memory.nouns import Item, item_from
 
 ITEMS = "items.jsonl"
 

@@ -97,7 +97,7 @@ class TestWithTheLibrary:
         """The kit: no leak, no fact left after a reset, within budgets, saved and loaded."""
         code = (
             "from cbcore import Component\n"
-            "from cbcore.testing import check_plugin\n"
+            "from cb_testing import check_plugin\n"
             f"params = dict(base_url={endpoint!r}, model='any', dims=64, threshold=0.0)\n"
             "variants = dict(base_url='http://localhost:1', embedding_url='http://localhost:2',\n"
             "                api_key_env='PATH', embedding_model='other', infer=False)\n"

@@ -10,6 +10,7 @@ from cb_suites.engine.formats import Cloze, Cot, Format, Generate, Mcqa, make_fo
 from cb_suites.engine.prompts import Document
 from cb_suites.engine.reading import read_choice, read_choice_text
 from cb_suites.engine.scoring import ReadAnswer
+from cb_testing import catalog_from
 from cbcore.components import Component
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -17,7 +18,6 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.testing import host_from
 
 CITIES = ("Rome", "Paris", "New York", "York")
 DOC = Document({}, "Capital of France?", CITIES, ("Paris",))
@@ -166,7 +166,7 @@ def test_a_format_takes_parameters_and_refuses_others():
 
 def offering(**formats):
     """A host with a plugin for each list of formats."""
-    return host_from(*([format_component(n, t) for n, t in named] for named in formats.values()))
+    return catalog_from(*([format_component(n, t) for n, t in named] for named in formats.values()))
 
 
 def format_component(name, target):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, entries, field
+from cb_memory.nouns import ConversationTurn, History
 from cb_memory.rendering import rendered
 from cbcore.exceptions import DataError
-from cbcore.memory import ConversationTurn, History
 
 _ABSTENTION = "abstention"
 
@@ -59,6 +59,7 @@ def _example(item: Any, where: str) -> dict[str, Any]:
         "category": category or None,
         "context": rendered(history.items),
         "history": history,
+        "shard_unit": str(history),
         "evidence": _evidence(item.get("message_evidences"), history),
         "cluster": str(item.get("personId") or where),
     }

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, entries, field
+from cb_memory.nouns import ConversationTurn, History
 from cb_memory.rendering import iso_time, rendered
 from cbcore.exceptions import DataError
-from cbcore.memory import ConversationTurn, History
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 """What the numbers mean: as the code that scores them says, not in the order of the paper."""
@@ -88,6 +88,7 @@ class Locomo:
                     **example,
                     "context": context,
                     "history": history,
+                    "shard_unit": str(history),
                     "cluster": name,
                 }
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, entries, field
+from cb_memory.nouns import ConversationTurn, History
 from cb_memory.rendering import iso_time, rendered
 from cbcore.exceptions import DataError
-from cbcore.memory import ConversationTurn, History
 
 HUB = "xiaowu0162/longmemeval-cleaned"
 FILES = {
@@ -89,6 +89,7 @@ def _example(record: Any) -> dict[str, Any]:
         "question_type": field(record, "question_type", str),
         "context": rendered(history.items, asked_at),
         "history": history,
+        "shard_unit": str(history),
         "evidence": evidence,
         "evidence_sessions": [str(one) for one in record.get("answer_session_ids") or ()],
         "cluster": question_id,

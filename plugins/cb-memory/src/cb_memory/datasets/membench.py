@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, field
+from cb_memory.nouns import ConversationTurn, Event, History, Item
 from cb_memory.rendering import rendered
 from cbcore.exceptions import DataError
-from cbcore.memory import ConversationTurn, Event, History, Item
 
 
 class MemBench:
@@ -79,6 +79,7 @@ def _example(trajectory: Any, category: str, where: str) -> dict[str, Any]:
         "answer": letter,
         "category": category,
         "history": history,
+        "shard_unit": str(history),
         "context": rendered(history.items, str(time) if time else None),
         "evidence": [i for step in steps if (i := _step(step)) in history.positions],
         "cluster": where,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cb_memory.mem0.usage import Usage, counted
+from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Retrieved
 from cbcore.exceptions import MissingExtraError, UsageError
-from cbcore.memory import ConversationTurn, IngestResult, Item, QueryResult, Retrieved
 from cbcore.trust import Trusted
 
 _USER = "history"

@@ -7,8 +7,8 @@ from collections import defaultdict
 from cb_memory.budgets import check_positive, fitting, retrieved
 from cb_memory.memories.lexical import Index
 from cb_memory.memories.semantic import Model, Vectors, check_model, encoder
+from cb_memory.nouns import QueryResult
 from cb_memory.storing import Kept
-from cbcore.memory import QueryResult
 
 _DEPTH = 4
 """How many times `k` each ranking is looked at."""

@@ -7,8 +7,8 @@ import re
 from collections import Counter, defaultdict
 
 from cb_memory.budgets import check_positive, fitting, retrieved
+from cb_memory.nouns import QueryResult
 from cb_memory.storing import Kept
-from cbcore.memory import QueryResult
 
 _WORD = re.compile(r"\b\w\w+\b")
 

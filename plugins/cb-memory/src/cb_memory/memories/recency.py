@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from cb_memory.budgets import check_positive, fitting, n_tokens, retrieved
+from cb_memory.nouns import Item, QueryResult, Retrieved
 from cb_memory.storing import Kept
-from cbcore.memory import Item, QueryResult, Retrieved
 
 Keep = Literal["recent", "ends"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from cb_memory.budgets import check_positive, fitting, retrieved
+from cb_memory.nouns import QueryResult
 from cb_memory.storing import Kept
 from cbcore.exceptions import MissingExtraError
-from cbcore.memory import QueryResult
 
 if TYPE_CHECKING:
     import numpy

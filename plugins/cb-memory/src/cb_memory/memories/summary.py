@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cb_memory.budgets import check_positive, fitting
+from cb_memory.nouns import IngestResult, Item, QueryResult, Retrieved
 from cb_memory.rendering import rendered
 from cb_openai.settings import Connection
 from cbcore.exceptions import ProcessError
-from cbcore.memory import IngestResult, Item, QueryResult, Retrieved
 from cbcore.records import by_field
 from cbcore.trust import Trusted
 

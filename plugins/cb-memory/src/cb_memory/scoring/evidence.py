@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Literal, get_args
 
 from cb_memory.examples import HISTORY
+from cb_memory.nouns import ConversationTurn, History
 from cbcore.exceptions import MissingScoreError
-from cbcore.memory import ConversationTurn, History
 from cbcore.protocols import Scores
 
 Level = Literal["turn", "session"]

@@ -1,0 +1,94 @@
+"""One plugin held to everything: static rules, a watched import, the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
+from cb_testing.probe import Probe, findings, probe, try_kit
+from cb_testing.projects import staged
+from cbcore import names
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import CORE, Distribution, iter_distributions
+
+
+@attrs.frozen
+class Checked:
+    """What was found of one plugin.
+
+    `probe` is None when it was not imported, `conformance` (the kit's own report) when its
+    components were not tried: there is no use in either once something before them failed.
+    """
+
+    plugin: str
+    version: str
+    findings: list[Finding]
+    probe: Probe | None = None
+    conformance: dict[str, Any] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing must be fixed."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "plugin": self.plugin,
+            "version": self.version,
+            "ok": self.ok,
+            "import": attrs.asdict(self.probe) if self.probe else None,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "conformance": self.conformance,
+        }
+
+
+def check_installed(host: Catalog, plugins: Sequence[str] = ()) -> list[Checked]:
+    """Check the named plugins, or all that are not switched off. The core is no plugin."""
+    distributions: dict[str, Distribution] = {}
+    for distribution in iter_distributions():
+        distributions.setdefault(names.canonical(distribution.name), distribution)
+    chosen = plugins or [
+        plugin.name
+        for plugin in host.plugins
+        if plugin.status != "disabled" and plugin.name != CORE
+    ]
+    versions = {name: distribution.version for name, distribution in distributions.items()}
+    found = [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
+    for clash in find_name_conflicts(host.plugins):
+        for checked in found:
+            if checked.plugin in clash.subject.split(", "):
+                checked.findings.append(clash)
+    return found
+
+
+def check_project(folder: Path) -> Checked:
+    """Check a project that need not be installed."""
+    installed: dict[str, str] = {}
+    for distribution in iter_distributions():
+        installed.setdefault(names.canonical(distribution.name), distribution.version)
+    with staged(folder) as project:
+        return _check(project.distribution, installed, project.path, str(folder.resolve()))
+
+
+def _check(
+    distribution: Distribution, installed: Mapping[str, str], path: Sequence[str], subject: str
+) -> Checked:
+    found = list(check_distribution(distribution, installed))
+    if not distribution.declared:
+        fix = 'add [project.entry-points."cb.systems"], or that of another kind'
+        found.append(Finding("entry-points", "error", distribution.name, "it offers nothing", fix))
+    checked = Checked(distribution.name, distribution.version, found)
+    if not checked.ok:
+        return checked
+    seen = probe(distribution, path)
+    found += findings(distribution.name, seen)
+    if seen.ended or seen.failed:
+        return attrs.evolve(checked, probe=seen)
+    conformance, failures = try_kit(subject)
+    found += failures
+    return attrs.evolve(checked, probe=seen, conformance=conformance)

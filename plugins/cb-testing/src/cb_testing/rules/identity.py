@@ -1,0 +1,94 @@
+"""What the store knows components by, and that no secret gets out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from cb_testing import samples
+from cb_testing.cases import Case
+from cb_testing.rule_registry import STORED, USES, Note, Unchecked, rule
+from cb_testing.rules.evaluators import try_score
+from cb_testing.rules.systems import try_process
+from cbcore.exceptions import CBError
+from cbcore.identity import UnidentifiableError, identity_of
+from cbcore.introspection import parameters_of
+from cbcore.provenance import describe
+from cbcore.secrets import is_secret_name
+
+_CANARY = "conformance canary 7f3a"
+"""A secret that looks like none, so that only its parameter's name gives it away."""
+
+
+USES["system"] = lambda case: try_process(case, samples.example())
+USES["evaluator"] = lambda case: try_score(case, samples.pairs()[0])
+
+
+def _identity(case: Case, value: Any) -> bytes:
+    """The identity of an object made in Python, where only the object itself can tell."""
+    record = describe(value, name=case.component.name, owner=case.component.owner)
+    return identity_of(value, record=record)
+
+
+@rule("identity-stable", STORED)
+def stable(case: Case) -> Iterator[str]:
+    """Equal parameters give an equal identity, before and after use."""
+    made, other = case.make(), case.make()
+    try:
+        before, twin = _identity(case, made), _identity(case, other)
+    except UnidentifiableError as error:
+        yield f"declare `identity`, else nothing of it is stored: {error}"
+        return
+    if case.kind.is_tested and made.name != other.name:
+        return  # told by `system-name-stable` and its like
+    if before != twin:
+        yield "two instances with the same parameters differ: keep what is random out of attributes"
+        return
+    USES[case.component.kind](case)
+    renamed = case.kind.is_tested and case.value.name != made.name
+    if not renamed and _identity(case, case.value) != before:
+        yield "it is another after it was used: keep counters and caches in private attributes"
+
+
+@rule("identity-distinguishes", STORED)
+def distinguishes(case: Case) -> Iterator[str]:
+    """Another value of a parameter gives another identity."""
+    try:
+        own = _identity(case, case.make())
+        varied = list(case.variations())
+        same = [n for n, other in varied if other is not None and _identity(case, other) == own]
+    except UnidentifiableError:
+        return  # told by `identity-stable`
+    unrelated = vars(type(case.value)).get("identity_without") or ()
+    for name in (name for name in same if name not in unrelated):
+        yield (
+            f"keep {name!r} in a public attribute, or declare `identity`: with another value "
+            "the store would give back the results of the first"
+        )
+    refused = ", ".join(name for name, other in varied if other is None)
+    if refused:
+        yield Note(f"not varied, for want of another value: {refused}")
+
+
+@rule("secrets-hidden", STORED, "dataset", "metric", "reporter", "executor")
+def hidden(case: Case) -> Iterator[str]:
+    """A secret parameter shows neither in `repr` nor in what a result records."""
+    names = [p.name for p in parameters_of(case.target) if is_secret_name(p.name)]
+    if not names:
+        return
+    secrets = dict.fromkeys(names, _CANARY)
+    try:
+        value = case.make(**secrets)
+    except (CBError, ValueError, TypeError) as error:
+        yield Unchecked(f"it cannot be made with {', '.join(names)}: {error}")
+        return
+    for what, text in (("repr", repr(value)), ("str", str(value))):
+        if _CANARY in text:
+            yield f"leave {' and '.join(names)} out of {what}"
+            return
+    given = {**case.params, **secrets}
+    record = describe(value, name="checked", component=case.component, given=given)
+    if _CANARY in json.dumps(record):
+        leaking = [key for key, kept in record["params"].items() if _CANARY in json.dumps(kept)]
+        yield f"keep {' and '.join(names)} in private attributes: results would record {leaking}"

@@ -1,0 +1,44 @@
+"""Importing a plugin: that it works, costs little and prints nothing. Tried in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cb_testing.imports import Import
+from cb_testing.rule_registry import Note, rule
+
+MOST_MODULES = 150
+"""Modules that importing a plugin may load beyond those of the core's contract."""
+
+
+@rule("import-works", "plugin")
+def works(imports: Sequence[Import]) -> Iterator[str]:
+    """Every module that an entry point names can be imported."""
+    for done in imports:
+        if done.problem:
+            yield f"importing {done.name} failed: {done.problem}"
+
+
+@rule("import-light", "plugin")
+def light(imports: Sequence[Import]) -> Iterator[str]:
+    """Importing the plugin loads no heavy package and few modules."""
+    loaded = [module for done in imports for module in done.loaded]
+    for done in imports:
+        if done.heavy:
+            yield (
+                f"importing {done.name} loads {', '.join(done.heavy)}: import inside the function "
+                "that needs it"
+            )
+    if len(loaded) > MOST_MODULES:
+        yield f"importing it loads {len(loaded)} modules, {MOST_MODULES} are allowed"
+    milliseconds = sum(done.seconds for done in imports) * 1000
+    yield Note(f"importing it loads {len(loaded)} modules in {milliseconds:.0f} ms")
+
+
+@rule("import-silent", "plugin")
+def silent(imports: Sequence[Import]) -> Iterator[str]:
+    """Importing the plugin prints nothing to standard output."""
+    for done in imports:
+        if done.printed:
+            first = done.printed.strip().partition("\n")[0][:60]
+            yield f"importing {done.name} prints {first!r}: remove it, or use the logging module"
