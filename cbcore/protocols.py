@@ -13,7 +13,8 @@ from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
 
 if TYPE_CHECKING:
-    from cbcore.plugins.manager import HookManager
+    import pluggy
+
     from cbcore.runconfig import RunConfig
     from cbcore.workers import Batch, Recipe, Reply
 
@@ -288,7 +289,7 @@ class Run(Protocol):
 
     run_id: str
     config: RunConfig
-    hooks: HookManager
+    hooks: pluggy.PluginManager
     show_progress: bool
 
     @property

@@ -147,7 +147,8 @@ def _subcommands(
         command = group.get_command(parent, name)
         if command is None:
             continue
-        context = click.Context(command, info_name=name, parent=parent, terminal_width=HELP_WIDTH)
+        shown = name.replace("plugins-", "plugins ", 1)  # as `cb plugins --help` lists it
+        context = click.Context(command, info_name=shown, parent=parent, terminal_width=HELP_WIDTH)
         title = f"{'#' * level} `{context.command_path}`"
         parts += [title, "", *_code(command.get_help(context))]
         if isinstance(command, click.Group):

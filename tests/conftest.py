@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cbcore.components import registered
 from tests.fake_distributions import Workplace
 
 
@@ -21,6 +22,16 @@ def workplace(tmp_path: Path) -> Workplace:
 def cold_workplace(tmp_path: Path) -> Workplace:
     """The same with an empty plugin cache, as in the first command after an installation."""
     return Workplace(tmp_path, cold=True)
+
+
+@pytest.fixture
+def clean_registry() -> Iterator[None]:
+    """Nothing is registered in this process; what was is registered again after."""
+    before = dict(registered)
+    registered.clear()
+    yield
+    registered.clear()
+    registered.update(before)
 
 
 @pytest.fixture

@@ -78,7 +78,8 @@ def _conflict_notes(conflicts: dict[tuple[str, str], list[str]]) -> dict[str, st
     return notes
 
 
-def _by_kind(plugin: Any) -> dict[str, list[str]]:
+def list_by_kind(plugin: Any) -> dict[str, list[str]]:
+    """The names of a plugin's components by the plural of their kinds."""
     offered: dict[str, list[str]] = {}
     for component in plugin.components:
         offered.setdefault(plural(component.kind), []).append(component.name)
@@ -93,7 +94,7 @@ def _record(plugin: Any, conflicts: dict[str, str], sources: bool) -> dict[str, 
         "state": plugin.state,
         "reason": plugin.reason or conflicts.get(plugin.name, ""),
         "remedy": plugin.remedy,
-        "components": _by_kind(plugin),
+        "components": list_by_kind(plugin),
         "summary": plugin.summary,
         "location": plugin.location,
     }
@@ -110,7 +111,7 @@ def _status(plugin: Any) -> str:
 
 def _offers(plugin: Any) -> str:
     parts = []
-    for kind, names in _by_kind(plugin).items():
+    for kind, names in list_by_kind(plugin).items():
         shown = ", ".join(names[:6]) + (f", … ({len(names)})" if len(names) > 6 else "")
         parts.append(f"{kind}: {shown}")
     return "; ".join(parts) or "–"

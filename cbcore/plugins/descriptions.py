@@ -81,18 +81,19 @@ class Descriptions:
         try:
             yield
         except PluginError as error:
-            self._note(plugin, subject, [error.reason, error.hint or ""])
+            self.note_outcome(plugin, subject, error)
             self.save()
             raise
-        self._note(plugin, subject, None)
+        self.note_outcome(plugin, subject, None)
 
-    def _note(self, plugin: Plugin | None, subject: str, problem: list[str] | None) -> None:
+    def note_outcome(self, plugin: Plugin | None, subject: str, error: PluginError | None) -> None:
+        """Record how loading a part of a plugin went."""
         if plugin is None or not plugin.find_stamp():
             return
         problems = self._record_of(plugin).get("problems")
         changed = {k: v for k, v in (problems or {}).items() if k != subject}
-        if problem is not None:
-            changed[subject] = problem
+        if error is not None:
+            changed[subject] = [error.reason, error.hint or ""]
         if changed != problems:
             self._change(plugin)["problems"] = changed
 

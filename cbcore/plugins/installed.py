@@ -202,7 +202,7 @@ def iter_distributions(path: Iterable[str] | None = None) -> Iterator[Distributi
         if not isinstance(entry, str):
             continue  # Python ignores it too
         if entry.lower().endswith((".egg", ".zip", ".whl")):
-            others.append(entry)
+            others += [entry] if os.path.exists(entry) else []  # noqa: PTH110 - faster
             continue
         try:
             children = os.listdir(entry or ".")  # noqa: PTH208 - faster
@@ -236,7 +236,7 @@ def installed_version(name: str) -> str | None:
 
 def is_group_of_cb(group: str) -> bool:
     """Whether an entry-point group belongs to `cb`, or is a misspelled attempt at one."""
-    return canonical(group).startswith(("cb-", "cbcore-"))
+    return f"{canonical(group)}-".startswith(("cb-", "cbcore-"))
 
 
 def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:

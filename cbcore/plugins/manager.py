@@ -38,6 +38,12 @@ class HookManager(pluggy.PluginManager):
         if os.environ.get("CB_TRACE", "").strip().lower() not in _OFF:
             self._trace_calls()
 
+    def get_canonical_name(self, plugin: object) -> str:
+        """The name of a plugin that is registered without one; for an object, its class."""
+        of_class = f"{type(plugin).__module__}.{type(plugin).__qualname__}"
+        name = getattr(plugin, "__name__", None) or of_class
+        return f"{name}:{id(plugin)}" if self.has_plugin(name) else name
+
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """The options of a function; pluggy's own defaults if it is named `cb_…` and unmarked."""
         options = super().parse_hookimpl_opts(plugin, name)

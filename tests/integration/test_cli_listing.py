@@ -72,14 +72,17 @@ class Verse:
     def render(self, result):
         return "la la"
 
-def cb_executors():
-    return [Component(kind="executor", name="elsewhere", target=Verse, summary="Run elsewhere.")]
+class Elsewhere(Verse):
+    """Run elsewhere."""
 
-def cb_suites():
-    return [Component(kind="suite", name="concerto", target=list, summary="Three movements.")]
+class Syllables(Verse):
+    """Count syllables."""
 
-def cb_tokenizers():
-    return [Component(kind="tokenizer", name="syllables", target=Verse, summary="Count syllables.")]
+def concerto():
+    """Three movements."""
+
+def cb_systems():
+    return [Component(kind="system", name="shorten", target="cb_everything:Shorten")]
 
 class Opera:
     """Operas to be sung."""
@@ -115,14 +118,16 @@ NAMES = {
 
 @pytest.fixture
 def place(workplace: Workplace) -> Workplace:
-    """A plugin that offers one component of every kind, half of them by hooks."""
+    """A plugin that offers one component of every kind, the system by a hook."""
     write_distribution(
         workplace.site,
         "cb-everything",
         {
             "cb.plugins": {"everything": "cb_everything"},
             "cb.datasets": {"letters": "cb_everything:Letters"},
-            "cb.systems": {"shorten": "cb_everything:Shorten"},
+            "cb.executors": {"elsewhere": "cb_everything:Elsewhere"},
+            "cb.tokenizers": {"syllables": "cb_everything:Syllables"},
+            "cb.suites": {"concerto": "cb_everything:concerto"},
             "cb.evaluators": {"judge": "cb_everything:Judge"},
             "cb.metrics": {"total": "cb_everything:Total"},
             "cb.reporters": {"verse": "cb_everything:Verse"},
@@ -143,29 +148,34 @@ def place(workplace: Workplace) -> Workplace:
 
 def test_json_of_list_plugins(place: Workplace) -> None:
     """The shape is pinned: these keys, in this order, and kinds in the plural."""
+    place.cb("list", "systems")
     everything = place.plugins("--only-plugin", "cb-everything")["cb-everything"]
+    offered = {f"{kind}s": [name] for kind, name in sorted(NAMES.items()) if kind != "system"}
     assert list(everything.items()) == [
         ("name", "cb-everything"),
         ("version", "3.1"),
         ("status", "ok"),
-        ("state", "available"),
+        ("state", "ok"),
         ("reason", ""),
         ("remedy", ""),
-        ("components", {f"{kind}s": [name] for kind, name in sorted(NAMES.items())}),
+        ("components", offered),
         ("summary", "One of each"),
         ("location", str(place.site)),
     ]
 
 
 def test_json_of_list_plugins_for_what_does_not_work(place: Workplace) -> None:
-    """The same keys whatever the state, and one of three words for it."""
-    place.install("cb-raises-on-import")
+    """The same keys whatever the state, and one of four words for it."""
+    write_hooks(place.site, "cb-torn", "raise RuntimeError")
     write_hooks(place.site, "cb-off", "")
+    place.cb("hooks", "--no-plugin", "cb-off")
+    place.install("cb-raises-on-import")
 
     records = place.json("list-plugins", "--no-plugin", "cb-off")
 
     assert len({tuple(record) for record in records}) == 1
-    assert {record["status"] for record in records} == {"ok", "broken", "disabled"}
+    statuses = {record["status"] for record in records}
+    assert statuses == {"ok", "not loaded yet", "broken", "disabled"}
     off = next(record for record in records if record["name"] == "cb-off")
     assert (off["state"], off["components"]) == ("disabled", {})
     assert "--no-plugin" in off["reason"]
@@ -179,7 +189,7 @@ def test_list_plugins_for_people(place: Workplace) -> None:
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["PLUGIN", "VERSION", "STATUS", "OFFERS"]
     (line,) = [line for line in lines if line.startswith("cb-everything ")]
-    assert line.split()[:3] == ["cb-everything", "3.1", "ok"]
+    assert line.split()[:5] == ["cb-everything", "3.1", "not", "loaded", "yet"]
     assert "datasets: letters;" in line
     assert "cb-metrics" in done.stdout
     assert "disabled" in done.stdout
@@ -189,20 +199,17 @@ def test_list_plugins_for_people(place: Workplace) -> None:
 
 def test_long_lists_are_cut_for_people_only(workplace: Workplace) -> None:
     """Forty names are counted in the table and all there in the JSON."""
-    source = (
-        "from cbcore import Component\n"
-        "def cb_datasets():\n"
-        "    return [Component(kind='dataset', name=f'd{i:02}', target=list) for i in range(40)]\n"
-    )
-    write_hooks(workplace.site, "cb-forty", source)
+    entries = {"cb.datasets": {f"d{number:02}": "cb_forty:D" for number in range(40)}}
+    write_distribution(workplace.site, "cb-forty", entries)
 
     assert "datasets: d00, d01, d02, d03, d04, d05, … (40)" in workplace.cb("list-plugins").stdout
     assert len(workplace.plugins()["cb-forty"]["components"]["datasets"]) == 40
 
 
-def test_control_characters_in_metadata_do_not_reach_the_terminal(workplace: Workplace) -> None:
+def test_control_characters_of_a_plugin_do_not_reach_the_terminal(workplace: Workplace) -> None:
     """A summary or a reason cannot paint the screen."""
     write_hooks(workplace.site, "cb-painter", "raise RuntimeError('\\x1b[31mred\\x07')")
+    workplace.cb("hooks")
 
     done = workplace.cb("list-plugins")
 

@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
-from cbcore._run.observers import Observers
-from cbcore.events import RowFinished, RunFinished, RunStarted
 from cbcore.exceptions import RunInterruptedError, RunStoppedError
 from cbcore.request import Request
 from cbcore.request._compose import compose
@@ -169,7 +167,7 @@ def test_a_second_interrupt_ends_the_process_at_once(workplace):
         workplace.site,
         "cb-lingers",
         "import sys, threading\nfrom cbcore.hookspecs import hookimpl\n\n\n"
-        "@hookimpl\ndef cb_run_finished(event):\n"
+        "@hookimpl\ndef cb_run_finished():\n"
         "    print('lingering', file=sys.stderr, flush=True)\n"
         "    while True:\n        threading.Event().wait(0.1)\n",
     )
@@ -470,17 +468,22 @@ def test_with_a_store_rows_on_disk_are_read_from_it(tmp_path):
 
 
 class Watching:
-    """Keeps what it is told."""
+    """Lists the calls of its hooks."""
 
     def __init__(self):
-        self.events = []
+        self.calls = []
 
-    def observers(self):
-        listener = ("watching", self.events.append)
-        return Observers(started=[listener], row=[listener], finished=[listener])
+    def cb_run_started(self, run):
+        self.calls.append(("started", run.run_id, run.system_names, run.total))
+
+    def cb_row_finished(self, run, row):
+        self.calls.append(("row", run.run_id, row))
+
+    def cb_run_finished(self, run, result):
+        self.calls.append(("finished", run.run_id, result))
 
 
-def observed(system, observers, *, n=6, warnings=None, cache_dir=None, **options):
+def observed(system, *plugins, n=6, cache_dir=None, **options):
     request = Request(
         systems=[system],
         datasets=[examples(n)],
@@ -489,27 +492,24 @@ def observed(system, observers, *, n=6, warnings=None, cache_dir=None, **options
         cache_dir=cache_dir,
         **options,
     )
-    warn = (warnings if warnings is not None else []).append
-    return compose(request, observers=observers, warn=warn).execute()
+    run = compose(request)
+    for plugin in plugins:
+        run.hooks.register(plugin)
+    return run.execute()
 
 
 @pytest.mark.parametrize("max_workers", [1, 4])
-def test_observers_are_told_once_each_and_in_order(tmp_path, max_workers):
-    """Started, every row by its number, finished; the same when rows come from the store."""
+def test_observers_are_called_once_each_and_in_order(tmp_path, max_workers):
+    """Started, every row, finished; the same when rows come from the store."""
     for _ in range(2):
         watching = Watching()
-        result = observed(
-            Answers(), watching.observers(), max_workers=max_workers, cache_dir=tmp_path
-        )
-        started, *rows, finished = watching.events
-        assert isinstance(started, RunStarted)
-        assert (started.systems, started.total) == (("answers",), 6)
-        assert all(isinstance(event, RowFinished) for event in rows)
-        assert [event.index for event in rows] == list(range(6))
-        assert [event.row for event in rows] == result.rows
-        assert isinstance(finished, RunFinished)
-        assert (finished.state, finished.result) == ("finished", result)
-        assert {event.run_id for event in watching.events} == {result.config["run_id"]}
+        result = observed(Answers(), watching, max_workers=max_workers, cache_dir=tmp_path)
+        run_id = result.config["run_id"]
+        started, *rows, finished = watching.calls
+        assert started == ("started", run_id, ["answers"], 6)
+        assert rows == [("row", run_id, row) for row in result.rows]
+        assert finished == ("finished", run_id, result)
+        assert result.config["state"] == "finished"
 
 
 class StopsAt(Answers):
@@ -531,53 +531,53 @@ class StopsAt(Answers):
         (ValueError("no"), {"fail_fast": True}, "failed"),
     ],
 )
-def test_observers_are_told_of_the_end_however_it_comes(error, options, state, max_workers):
+def test_observers_see_the_end_however_it_comes(error, options, state, max_workers):
     """One start, the finished rows, one end with the state."""
     watching = Watching()
     with pytest.raises(RunStoppedError) as caught:
-        observed(StopsAt(4, error), watching.observers(), max_workers=max_workers, **options)
-    started, *rows, finished = watching.events
-    assert isinstance(started, RunStarted)
-    assert [event.row for event in rows] == caught.value.result.rows
-    assert isinstance(finished, RunFinished)
-    assert finished.state == state
-    assert finished.result is caught.value.result
+        observed(StopsAt(4, error), watching, max_workers=max_workers, **options)
+    result = caught.value.result
+    started, *rows, finished = watching.calls
+    assert started[0] == "started"
+    assert [row for _, _, row in rows] == result.rows
+    assert finished == ("finished", result.config["run_id"], result)
+    assert result.config["state"] == state
 
 
-@pytest.mark.parametrize("which", ["started", "row", "finished"])
-def test_an_observer_that_fails_is_left_out_and_reported_once(which):
+@pytest.mark.parametrize("hook", ["cb_run_started", "cb_row_finished", "cb_run_finished"])
+def test_an_observer_that_fails_is_left_out_and_reported_once(hook, capsys):
     """The run and the other observers do not notice."""
 
-    def fails(event):
+    class Fails:
+        pass
+
+    def fail():
         raise RuntimeError("observer's fault")
 
-    watching, warnings = Watching(), []
-    observers = watching.observers()
-    setattr(observers, which, [("cb-faulty", fails), *getattr(observers, which)])
-    result = observed(Answers(), observers, warnings=warnings)
-    assert len(watching.events) == 8
+    setattr(Fails, hook, staticmethod(fail))
+    watching = Watching()
+    result = observed(Answers(), watching, Fails())
+    assert len(watching.calls) == 8
     assert result.summary["answers"]["mean_score"] == 1.0
-    assert warnings == ["an observer of 'cb-faulty' failed: RuntimeError: observer's fault"]
+    assert capsys.readouterr().err.count("RuntimeError: observer's fault") == 1
 
 
 def test_plugins_observe_the_runs_of_the_command_line(workplace):
-    """Hooks of an installed plugin are told the same; one that fails costs a warning."""
+    """A hook that fails costs a warning, and the plugin's other hooks are still called."""
     write_hooks(
         workplace.site,
         "cb-watcher",
-        "from cbcore.hookspecs import hookimpl\n\n\n"
         "def note(text):\n    with open('events.log', 'a') as log:\n        log.write(text)\n\n\n"
-        "@hookimpl\ndef cb_run_started(event):\n    note(f'started {event.total};')\n\n\n"
-        "@hookimpl\ndef cb_row_finished(event):\n    note(f'row {event.index};')\n"
-        "    if event.index == 1:\n        raise RuntimeError('tired')\n\n\n"
-        "@hookimpl\ndef cb_run_finished(event):\n    note(f'{event.state};')\n",
+        "def cb_run_started(run):\n    note(f'started {run.total};')\n\n\n"
+        "def cb_row_finished(row):\n    note(f'row {row.example_id};')\n"
+        "    if row.example_id == 1:\n        raise RuntimeError('tired')\n\n\n"
+        "def cb_run_finished(result):\n    note(result.config['state'])\n",
     )
     workplace.write("data.jsonl", JSONL)
     done = workplace.cb("run", "-s", "identity", "-d", "data.jsonl", "--no-cache")
     assert done.returncode == 7, done.stderr
-    told = (workplace.folder / "events.log").read_text()
-    assert told == "started 6;row 0;row 1;finished;"
-    assert done.stderr.count("an observer of 'cb-watcher' failed") == 1
+    assert (workplace.folder / "events.log").read_text() == "started 6;row 0;row 1;finished"
+    assert done.stderr.count("cb_row_finished of cb-watcher:cb-watcher failed") == 1
 
 
 # -- misbehaviour ------------------------------------------------------------------------------

@@ -345,19 +345,6 @@ def library(workplace: Workplace) -> Workplace:
     return workplace
 
 
-def test_the_hook_of_a_kind_that_a_plugin_brings_is_shown_with_its_owner(
-    library: Workplace,
-) -> None:
-    """Beside those of the core, and with who implements it."""
-    records = {r["hook"]: r for r in json.loads(library.cb("hooks", "--json").stdout)}
-    hook = records["cb_riddle_books"]
-    assert hook["summary"] == "Offer collections of riddles."
-    assert (hook["since"], hook["brought_by"]) == (None, "cb-riddles")
-    assert hook["plugins"] == ["cb-grimm"]
-    assert records["cb_datasets"]["brought_by"] is None
-    assert "of cb-riddles; implemented by: cb-grimm" in library.cb("hooks").stdout
-
-
 def test_an_extension_builds_components_of_a_kind_of_its_own(library: Workplace) -> None:
     """From specs, as those of the core; the result names those that went into it."""
     done = library.cb("run", *ECHO, "--riddle", "grimm:most=1", "--output", "json")

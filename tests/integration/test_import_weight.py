@@ -27,7 +27,7 @@ HEAVY = {
 }
 """Top-level packages that no light command needs. `asyncio` stands for the run machinery."""
 
-LIMITS = {"--version": 100, "--help": 195, "list-plugins": 155, "list": 155}
+LIMITS = {"--version": 100, "--help": 195, "list-plugins": 155}
 """Modules each command may import on top of a bare interpreter: measured, plus some 15 %."""
 SELDOM = {
     *("concurrent", "csv", "fractions", "glob", "importlib_metadata", "multiprocessing"),
@@ -94,26 +94,26 @@ def test_number_of_modules_does_not_grow_with_plugins(workplace: Workplace, comm
     assert imported(workplace, command) == few
 
 
-def test_first_listing_starts_one_process_for_all(workplace: Workplace) -> None:
-    """Looking at plugins for the first time costs one child, whatever their number."""
-    for number in range(20):
-        write_system(workplace.site, f"cb-many-{number}", f"many-{number}")
-
-    _, first = workplace.traced("list-plugins")
-    _, second = workplace.traced("list-plugins")
-
-    assert (len(first), len(second)) == (2, 1)
-    assert not any(name.startswith("cb_many") for name in first[0]["modules"])
-
-
-def test_listing_without_a_check_starts_none(workplace: Workplace) -> None:
-    """`--no-check` reads metadata only."""
+def test_listing_starts_no_process(workplace: Workplace) -> None:
+    """Not even the first time."""
     workplace.install("cb-raises-on-import")
 
-    done, processes = workplace.traced("list-plugins", "--no-check")
+    done, processes = workplace.traced("list-plugins")
 
     assert len(processes) == 1
     assert "systems: raising" in done.stdout
+
+
+def test_the_help_of_a_run_imports_options_only(workplace: Workplace) -> None:
+    """Their help is cached: the second time nothing of a plugin is imported."""
+    workplace.install("cb-third-party", "cb-good-static")
+
+    _, (first,) = workplace.traced("run", "--help")
+    _, (second,) = workplace.traced("run", "--help")
+
+    own = {name for name in first["modules"] if name.startswith(("cb_third", "cb_good"))}
+    assert own == {"cb_third_party", "cb_third_party.option"}
+    assert not any(name.startswith("cb_") for name in second["modules"])
 
 
 def test_importing_the_package_costs_next_to_nothing(workplace: Workplace) -> None:

@@ -27,11 +27,11 @@ BROKEN = {
         "reinstall or update",
     ),
     "cb-exits-on-import": ("broken", "it called sys.exit(0)", "reinstall or update"),
-    "cb-kills-interpreter": ("broken", "it called os._exit(0)", "reinstall or update"),
+    "cb-kills-interpreter": ("broken", "ended the interpreter (exit code 0)", "update or"),
     "cb-broken-entry-point": ("broken", "cb_broken_entry_point", "reinstall or update"),
     "cb-needs-other-core": ("incompatible", "requires cbcore >=99", "pip install -U"),
     "cb-unknown-hook": ("broken", "cb_dataset is not a hook", "did you mean cb_datasets?"),
-    "cb-wrong-argument": ("broken", "argument 'row'", "it takes event"),
+    "cb-wrong-argument": ("broken", "argument 'event'", "it takes run, row"),
     "cb-wrong-return": ("broken", "returned 'wrong-data'", "return Component("),
     "cb-hook-raises": (
         "broken",
@@ -41,7 +41,10 @@ BROKEN = {
 }
 """Plugin → state, part of the reason, part of the remedy."""
 
-WORKING = ("cb-good-static", "cb-good-hooks", "cb-prints-on-import", "cb-duplicate-name")
+WORKING = (
+    *("cb-good-static", "cb-good-hooks", "cb-prints-on-import", "cb-duplicate-name"),
+    "cb-third-party",
+)
 
 SYSTEM = """
 from pathlib import Path
@@ -57,11 +60,16 @@ class Recorder:
 
 
 def write_malformed(site: Path) -> None:
-    """Distributions no build tool would make, of which two have nothing to do with `cb`."""
+    """Distributions no build tool would make, of which two are not plugins."""
     for name, manifest, metadata in (
         ("unrelated_torn", b"torn", b"Name: unrelated-torn\nVersion: 1\n\n"),
         ("unrelated_bytes", b"[x]\ny = \xff\xfe", b"Name: unrelated-bytes\nVersion: 1\n\n"),
         ("cb_no_metadata", b"[cb.systems]\nbare = m:System\n", None),
+        (
+            "cb_torn",
+            b"[cb.systems]\ntorn = m:System\ntorn apart\n",
+            b"Name: cb-torn\nVersion: 1\n\n",
+        ),
     ):
         info = site / f"{name}-1.dist-info"
         info.mkdir()
@@ -112,29 +120,36 @@ def check_listing(plugins: dict[str, dict[str, Any]]) -> None:
         assert plugins[name]["status"] == "ok", plugins[name]
 
 
-def test_every_plugin_is_listed_for_what_it_is(crowded: Workplace) -> None:
-    """Status, state, reason and remedy of each; the output is JSON although plugins print."""
+def test_list_plugins_shows_what_is_known_without_an_import(crowded: Workplace) -> None:
+    """Metadata at once; what happens at import when it was tried, as by `cb doctor`."""
     plugins = crowded.plugins()
-
-    check_listing(plugins)
-    assert plugins["unrelated-torn"]["state"] == "unreadable"
-    assert "line 1: 'torn'" in plugins["unrelated-torn"]["reason"]
-    assert plugins["unrelated-torn"]["remedy"] == "reinstall unrelated-torn"
-    assert "UnicodeDecodeError" in plugins["unrelated-bytes"]["reason"]
+    assert {name for name in BROKEN if plugins[name]["status"] == "broken"} == {
+        "cb-needs-other-core"
+    }
+    assert {plugins[name]["status"] for name in WORKING} == {"not loaded yet"}
+    assert not {"unrelated-torn", "unrelated-bytes"} & plugins.keys()
     assert plugins["cb_no_metadata"]["state"] == "broken"
     assert "METADATA" in plugins["cb_no_metadata"]["reason"]
+    assert "line 3: 'torn apart'" in plugins["cb-torn"]["reason"]
+    assert plugins["cb-torn"]["remedy"] == "reinstall cb-torn"
     assert plugins["cb-broken-entry-point"]["components"] == {
         "systems": ["no-attribute", "no-module"]
     }
 
+    findings = json.loads(crowded.cb("doctor", "--json").stdout)["findings"]
+
+    assert {*BROKEN, "cb_no_metadata", "cb-torn"} <= {finding["subject"] for finding in findings}
+    check_listing(crowded.plugins())
+
 
 def test_the_same_for_people(crowded: Workplace) -> None:
     """The table has a line for each; reasons and remedies follow."""
+    crowded.cb("hooks")
     done = crowded.cb("list-plugins")
 
     assert done.returncode == 0
     first = {line.split()[0] for line in done.stdout.split("\n\n")[0].splitlines()}
-    assert {*BROKEN, *WORKING, "PLUGIN", "cbcore", "unrelated-torn"} <= first
+    assert {*BROKEN, *WORKING, "PLUGIN", "cbcore", "cb-torn"} <= first
     assert "\ncb-unknown-hook: cb_unknown_hook.cb_dataset is not a hook of cb\n" in done.stdout
     assert "  remedy: did you mean cb_datasets?\n" in done.stdout
     assert "broken (incompatible)" in done.stdout
@@ -152,10 +167,11 @@ def test_light_commands_work_beside_them(crowded: Workplace, arguments: list[str
 
 
 def test_nothing_incompatible_is_imported(crowded: Workplace, tmp_path: Path) -> None:
-    """Neither here nor in the process that looks."""
+    """Neither by a command that shows hooks nor by the one that tries all plugins."""
     trace = tmp_path / "trace"
 
-    crowded.plugins(CB_SIDE_EFFECT=str(trace))
+    for command in ("hooks", "doctor"):
+        crowded.cb(command, CB_SIDE_EFFECT=str(trace))
 
     assert not trace.exists()
 
@@ -198,14 +214,14 @@ def test_run_that_chooses_by_itself_leaves_them_out(workplace: Workplace, run: R
 NEEDED = {
     "raising": "the flux is out of order",
     "exiting": "sys.exit(0)",
-    "killing": "os._exit(0)",
     "no-module": "cb_broken_entry_point.absent",
     "no-attribute": "Absent",
     "futuristic": "requires cbcore >=99",
     "unlucky": "the table of metrics is lost",
     "bare": "METADATA",
+    "torn": "line 3: 'torn apart'",
     "cb-unknown-hook/anything": "cb_dataset is not a hook",
-    "cb-wrong-argument/anything": "argument 'row'",
+    "cb-wrong-argument/anything": "argument 'event'",
     "cb-wrong-return/wrong-data": "returned 'wrong-data'",
 }
 
@@ -269,7 +285,7 @@ def test_same_distribution_twice(workplace: Workplace, tmp_path: Path) -> None:
     ]
 
     assert [(r["version"], r["status"], r["state"]) for r in records] == [
-        ("1.0", "ok", "available"),
+        ("1.0", "ok", "ok"),
         ("2.0", "disabled", "shadowed"),
     ]
     assert str(workplace.site) in records[1]["reason"]
@@ -326,7 +342,7 @@ def test_disabling_by_every_way(workplace: Workplace, tmp_path: Path, way: str) 
     listed = states(say(workplace, way, "disable", "CB_Traced", CB_SIDE_EFFECT=str(trace)))
 
     assert listed["cb-traced"] == "disabled"
-    assert listed["cb-metrics"] == "available"
+    assert listed["cb-metrics"] != "disabled"
     assert not trace.exists()
 
 
@@ -337,9 +353,8 @@ def test_allowing_by_every_way(workplace: Workplace, way: str) -> None:
 
     listed = states(say(workplace, way, "only", "cb-good-static"))
 
-    usable = {name for name, state in listed.items() if state == "available"}
+    usable = {name for name, state in listed.items() if state != "disabled"}
     assert usable == {"cb-good-static", "cbcore"}
-    assert listed["cb-metrics"] == "disabled"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -390,7 +405,8 @@ def test_strict(
     """A malformed stranger is passed over; a broken plugin fails listing and run with code 3."""
     workplace.write("pyproject.toml", table)
     write_malformed(workplace.site)
-    (workplace.site / "cb_no_metadata-1.dist-info" / "entry_points.txt").unlink()
+    for name in ("cb_no_metadata", "cb_torn"):
+        (workplace.site / f"{name}-1.dist-info" / "entry_points.txt").unlink()
     workplace.install("cb-good-static")
     wanted = ["--evaluator", "good_length", "--metric", "good_count"]
 
@@ -449,9 +465,9 @@ def test_observer_is_told_of_a_run(workplace: Workplace, run: Run, tmp_path: Pat
 
     assert done.returncode == 0, done.stderr
     assert events.read_text().splitlines() == [
-        "started recorder on good-letters",
-        "row 0 a",
-        "row 1 b",
+        "started recorder",
+        "row a",
+        "row b",
         "finished 2 rows",
     ]
 
@@ -459,7 +475,7 @@ def test_observer_is_told_of_a_run(workplace: Workplace, run: Run, tmp_path: Pat
 def test_observer_that_fails_is_named_once(workplace: Workplace, run: Run) -> None:
     """The run goes on to its end."""
     write_hooks(
-        workplace.site, "cb-nosy", "def cb_row_finished(event):\n    raise OSError('disk full')\n"
+        workplace.site, "cb-nosy", "def cb_row_finished():\n    raise OSError('disk full')\n"
     )
     workplace.write("data.jsonl", '{"context": "a", "answer": "a"}\n' * 3)
 
@@ -484,7 +500,7 @@ def test_command_of_a_static_entry(cold_workplace: Workplace) -> None:
     assert cold_workplace.cb("good_greet", "Ada").stdout == "hello Ada\n"
 
 
-def test_command_from_a_hook(workplace: Workplace) -> None:
+def test_command_that_a_function_makes(workplace: Workplace) -> None:
     """It runs, made when it is asked for."""
     workplace.install("cb-good-hooks")
 
@@ -574,8 +590,59 @@ def test_registered_name_that_a_plugin_has(workplace: Workplace) -> None:
     )
 
     assert done.returncode == 3
-    assert "python and cb-good-hooks" in done.stderr
+    assert "cb-good-hooks and python" in done.stderr
     assert n_calls(workplace) == 0
+
+
+def test_third_party_plugin(workplace: Workplace, run: Run) -> None:
+    """A wrapper hook, an observer that is called first, a flag with an option, and a command."""
+    workplace.install("cb-third-party")
+    write_hooks(
+        workplace.site,
+        "cb-another",
+        "import sys\ndef cb_row_finished(row): print('another row', file=sys.stderr)\n",
+    )
+    check_third_party(workplace, run)
+
+
+def check_third_party(workplace: Workplace, run: Run) -> None:
+    flags = ("--third-note", "hello", "--third-note-times", "2")
+    done = run("--evaluator", "answer_quality", *flags)
+    assert done.returncode == 0, done.stderr
+    sections = json.loads(done.stdout)["sections"]
+    assert list(sections)[-2:] == ["third-party", "after-1-sections"]
+    assert len(sections["third-party"]["lines"]) == 1
+    assert "hello hello" in done.stderr
+    rows = [line for line in done.stderr.splitlines() if " row" in line]
+    assert rows == ["third-party row 1", "another row"]
+    assert "--third-note TEXT" in workplace.cb("run", "--help").stdout
+    assert workplace.cb("third-wave").stdout == "waving\n"
+    unknown = run("--third-note", "hello", "--third-note-times", "0")
+    assert unknown.returncode == 2
+
+
+def test_interrupt_while_a_hook_module_is_imported(workplace: Workplace, run: Run) -> None:
+    """Whoever waits for a plugin that hangs learns its name, and so how to leave it out."""
+    write_hooks(
+        workplace.site,
+        "cb-hangs",
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n",
+    )
+    done = run("-v")
+    assert done.returncode == 130
+    assert "importing cb_hangs of cb-hangs" in done.stderr
+    assert "cb: error: interrupted while importing cb_hangs of cb-hangs" in done.stderr
+    assert run("--no-plugin", "cb-hangs").returncode == 0
+
+
+def test_built_in_plugins_can_be_left_out(workplace: Workplace, run: Run) -> None:
+    """The progress display is a hook module of the core, the JSON report a component."""
+    listed = workplace.json("hooks", "--no-plugin", "cbcore/progress")
+    assert not any("cbcore" in record["plugins"] for record in listed)
+    assert run("--no-plugin", "cbcore/progress").returncode == 0
+    without = run("--no-plugin", "cbcore/json")
+    assert without.returncode == 2
+    assert "no reporter is called 'json'" in without.stderr
 
 
 # -- really installed --------------------------------------------------------------------------
@@ -597,12 +664,18 @@ def test_installed_for_real(workplace: Workplace, run: Run) -> None:
         timeout=600,
     )
 
+    (entry_points,) = workplace.site.glob("cb_good_static-*/entry_points.txt")
+    text = entry_points.read_text()
+    entry_points.write_text(f"{text}\n[cb.systems\n")
+    assert "'[cb.systems' is not a section" in workplace.plugins()["cb-good-static"]["reason"]
+    entry_points.write_text(text)
+    workplace.cb("doctor")
     check_listing(workplace.plugins())
     done = run("--evaluator", "good_length", "--metric", "good_count")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"][0]["scores"] == {"length": 4.0}
     for name, cause in NEEDED.items():
-        if name != "bare":
+        if name not in ("bare", "torn"):
             failed = run("--system", name)
             assert failed.returncode == 3
             assert cause in failed.stderr

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tests.fake_distributions import write_hooks
+from tests.fake_distributions import write_distribution
 
 BENCHMARK = """\
 group: my_benchmark
@@ -205,9 +205,8 @@ def test_a_mistake_ends_in_one_clear_error(place, arguments, code, said):
 
 
 def test_a_plugin_adds_a_format(place):
-    """By a hook or an entry point, as any component; the suite asks for it by name."""
-    hooks = """
-    from cbcore.components import Component
+    """By an entry point, as any component; the suite asks for it by name."""
+    source = """
     from cb_suites.engine.formats import Mcqa
 
     class Shout(Mcqa):
@@ -217,11 +216,13 @@ def test_a_plugin_adds_a_format(place):
 
         def ask(self, document):
             return super().ask(document).upper()
-
-    def cb_formats():
-        return [Component(kind="format", name="shout", target=Shout)]
     """
-    write_hooks(place.site, "cb-shout", textwrap.dedent(hooks))
+    write_distribution(
+        place.site,
+        "cb-shout",
+        {"cb.formats": {"shout": "cb_shout:Shout"}},
+        {"cb_shout.py": textwrap.dedent(source)},
+    )
     wanted = "my_benchmark::nli_tasks::subtask_b@shout"
     done = place.cb("run", "--suite", wanted, *SAYS, "--output", "json")
     assert done.returncode == 0, done.stderr

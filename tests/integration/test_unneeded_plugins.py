@@ -1,4 +1,4 @@
-"""A plugin that nobody needs stops nobody, whatever its hook module does when it is imported."""
+"""A plugin that a run does not need does not stop the run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,6 @@ import subprocess
 import pytest
 
 from tests.fake_distributions import Workplace, write_hooks
-
-HARMFUL = {
-    "segfault": "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
-    "interrupt": "raise KeyboardInterrupt",
-    "recursion": "import sys; sys.setrecursionlimit(60)",
-    "threads": "import threading; threading.Thread(target=threading.Event().wait).start()",
-    "fork": "import os; os.fork()",
-    "writes": "import os; os.write(1, b'raw output')",
-}
 
 OFFER = """
 from cbcore import Component
@@ -28,8 +19,21 @@ class Answers:
         return {"response": "word"}
 
 def cb_systems():
-    return [Component(kind="system", name="harmful", target=lambda: Answers())]
+    return [Component(kind="system", name="odd", target=lambda: Answers())]
 """
+HARMLESS = {
+    "recursion": "import sys; sys.setrecursionlimit(200)",
+    "threads": "import threading; threading.Thread(target=threading.Event().wait).start()",
+    "writes": "import os; os.write(1, b'raw output')",
+    "raises": "raise RuntimeError('torn apart')",
+    "exits": "raise SystemExit(0)",
+}
+FATAL = {
+    "segfault": "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+    "exits": "import os; os._exit(0)",
+    "interrupt": "raise KeyboardInterrupt",
+}
+"""These end a process that imports them. Only `cb doctor` and `cb plugins check` survive them."""
 
 
 def run(workplace: Workplace, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -40,68 +44,73 @@ def run(workplace: Workplace, *arguments: str) -> subprocess.CompletedProcess[st
     return workplace.cb("run", *arguments, *rest)
 
 
-@pytest.mark.parametrize("case", HARMFUL)
+@pytest.mark.parametrize("case", HARMLESS)
 def test_a_run_that_does_not_need_it(workplace: Workplace, case: str) -> None:
-    """It works, and its output is the report alone; listing and doctor end too."""
-    write_hooks(workplace.site, "cb-a-harmful", HARMFUL[case] + OFFER)
+    """It works, and its output is the report alone."""
+    write_hooks(workplace.site, "cb-a-odd", HARMLESS[case] + OFFER)
 
     done = run(workplace, "-s", "identity | extractive")
 
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["rows"]) == 1
-    assert "cb-a-harmful" in workplace.plugins()
-    assert workplace.cb("doctor").returncode in (0, 3)
-    assert workplace.cb("--help").returncode == 0
 
 
-@pytest.mark.parametrize("case", ["segfault", "interrupt"])
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("-s", "cb-a-harmful/harmful"),
+        ("-s", "cb-a-odd/odd"),
         ("-s", "identity | extractive", "--strict-plugins"),
-        ("-s", "identity | extractive", "--require-plugin", "cb-a-harmful"),
+        ("-s", "identity | extractive", "--require-plugin", "cb-a-odd"),
     ],
     ids=["named", "strict", "required"],
 )
-def test_a_run_that_needs_one_that_fails(
-    workplace: Workplace, case: str, arguments: tuple[str, ...]
-) -> None:
-    """It is told which, and why, before anything is spent."""
-    write_hooks(workplace.site, "cb-a-harmful", HARMFUL[case] + OFFER)
+def test_a_run_that_needs_one_that_fails(workplace: Workplace, arguments: tuple[str, ...]) -> None:
+    """The error names the plugin and the cause before anything is spent."""
+    write_hooks(workplace.site, "cb-a-odd", HARMLESS["raises"] + OFFER)
 
     done = run(workplace, *arguments)
 
     assert done.returncode == 3
-    assert "cb-a-harmful" in done.stderr
-    assert "ended the interpreter" in done.stderr
+    assert "cb-a-odd" in done.stderr
+    assert "torn apart" in done.stderr
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("case", ["fork", "writes"])
-def test_a_run_that_needs_one_that_works(workplace: Workplace, case: str) -> None:
-    """One process runs, and standard output is the report alone."""
-    write_hooks(workplace.site, "cb-a-harmful", HARMFUL[case] + OFFER)
+def test_a_run_that_needs_one_that_works(workplace: Workplace) -> None:
+    """Standard output is the report alone."""
+    write_hooks(workplace.site, "cb-a-odd", HARMLESS["writes"] + OFFER)
 
-    done = run(workplace, "-s", "harmful")
+    done = run(workplace, "-s", "odd")
 
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["rows"]) == 1
 
 
-def test_a_run_imports_no_hook_module_that_it_does_not_use(cold_workplace: Workplace) -> None:
-    """Nor does it start a process, once it is known what they offer."""
-    cold_workplace.install("cb-good-hooks")
-    write_hooks(cold_workplace.site, "cb-unused", OFFER)
-    cold_workplace.write(
-        "data.jsonl", '{"id": 1, "context": "a word", "question": "q", "answer": "word"}\n'
-    )
-    command = ("run", "-s", "identity | extractive", "-d", "data.jsonl", "--no-cache")
-    assert cold_workplace.cb(*command).returncode == 0
+@pytest.mark.parametrize("case", FATAL)
+def test_doctor_finds_a_plugin_that_ends_the_interpreter(workplace: Workplace, case: str) -> None:
+    """`cb list-plugins` shows it from then on, and without it a run works."""
+    write_hooks(workplace.site, "cb-a-odd", FATAL[case] + OFFER)
 
-    done, processes = cold_workplace.traced(*command)
+    done = workplace.cb("doctor", "--json")
 
-    assert done.returncode == 0, done.stderr
-    assert len(processes) == 1
-    assert "cb_unused" not in processes[0]["modules"]
-    assert "cb_good_hooks.hooks" in processes[0]["modules"], "it observes"
+    assert done.returncode == 3
+    record = workplace.plugins()["cb-a-odd"]
+    assert record["status"] == "broken"
+    assert "ended the interpreter" in record["reason"]
+    findings = json.loads(done.stdout)["findings"]
+    assert ("cb-a-odd", record["reason"]) in {(f["subject"], f["problem"]) for f in findings}
+    assert workplace.cb("--help").returncode == 0
+    assert run(workplace, "-s", "identity", "--no-plugin", "cb-a-odd").returncode in (0, 7)
+
+
+def test_only_commands_that_run_or_show_components_import_hook_modules(
+    cold_workplace: Workplace,
+) -> None:
+    """In their own process; nothing else is started."""
+    write_hooks(cold_workplace.site, "cb-hooked", OFFER)
+    for command in ("list-plugins", "--help", "run --help", "runs", "info --help"):
+        _, (process,) = cold_workplace.traced(*command.split())
+        assert "cb_hooked" not in process["modules"], command
+    for command in ("hooks", "list systems"):
+        _, (process,) = cold_workplace.traced(*command.split())
+        assert "cb_hooked" in process["modules"], command

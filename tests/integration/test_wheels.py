@@ -91,6 +91,7 @@ def cb(installed, *arguments, **keywords):
 
 def test_every_plugin_is_there_and_works(installed):
     """The wheels carry their entry points, and every component can be imported."""
+    cb(installed, "doctor")
     plugins = {
         plugin["name"]: plugin
         for plugin in json.loads(cb(installed, "doctor", "--json"))["plugins"]

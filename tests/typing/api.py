@@ -11,7 +11,7 @@ from typing import Any
 
 import cbcore
 from cb_memory import MemorySystem
-from cbcore import Component, EvalResult, EvalRow, Owner, RowFinished, RunFinished, hookimpl
+from cbcore import Component, EvalResult, EvalRow, Owner, hookimpl
 from cbcore.exceptions import CBError, MissingScoreError, RunStoppedError
 from cbcore.protocols import (
     AsyncEvaluator,
@@ -23,6 +23,7 @@ from cbcore.protocols import (
     Metric,
     Output,
     Reporter,
+    Run,
     Scores,
     System,
     Tokenizer,
@@ -166,12 +167,12 @@ class Plugin:
         return [Component(kind="system", name="shouting", target=Shouting, owner=Owner("x", "1"))]
 
     @hookimpl
-    def cb_row_finished(self, event: RowFinished) -> None:
-        print(event.row.system, event.row.scores.get("length"), event.index)
+    def cb_row_finished(self, row: EvalRow) -> None:
+        print(row.system, row.scores.get("length"))
 
     @hookimpl
-    def cb_run_finished(self, event: RunFinished) -> None:
-        print(event.state, len(event.result.rows))
+    def cb_run_finished(self, run: Run, result: EvalResult) -> None:
+        print(run.run_id, result.config["state"], len(result.rows))
 
 
 def questions(n: int | None = None) -> Iterator[dict[str, Any]]:

@@ -34,9 +34,9 @@ import cbcore
 from cbcore import exceptions, hookspecs
 from cbcore.cli import _COMMANDS
 from cbcore.cli._settings import _OPTIONS
+from cbcore.kinds import KINDS
 from cbcore.names import singular
-from cbcore.plugins._hook_checks import HOOKS
-from cbcore.plugins.installed import GROUPS
+from cbcore.plugins.installed import HOOK_GROUP
 from tests.fake_distributions import Workplace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,10 +70,11 @@ Interface = dict[str, str]
 
 def interface(place: Workplace) -> Interface:
     """Everything others may rely on, one line each."""
-    lines: Interface = {"PLUGIN_API": str(hookspecs.PLUGIN_API)}
-    lines |= {f"entry-point group {group}": "" for group in GROUPS}
-    for name, spec in HOOKS.items():
-        lines |= callable_lines(f"hook {name}", spec)
+    groups = [HOOK_GROUP, *(kind.group for kind in KINDS.values())]
+    lines: Interface = {f"entry-point group {group}": "" for group in groups}
+    for name, spec in vars(hookspecs).items():
+        if name.startswith("cb_"):
+            lines |= callable_lines(f"hook {name}", spec)
     found = [importlib.import_module(name) for name in modules()]
     for module in found:
         lines |= module_lines(module, homes(found))
@@ -88,11 +89,15 @@ def interface(place: Workplace) -> Interface:
 
 
 def modules() -> list[str]:
-    """Public modules: no part of their name starts with an underscore. Of the command, its kit."""
+    """Public modules: no part of their name starts with an underscore.
+
+    Of the command only its kit, of plugins only the package itself.
+    """
     found = ["cbcore"]
     for info in pkgutil.walk_packages(cbcore.__path__, "cbcore."):
         parts = info.name.split(".")
         hidden = parts[1] == "cli" and parts[2:] != ["kit"]
+        hidden |= parts[1] == "builtin" or (parts[1] == "plugins" and len(parts) > 2)
         if not hidden and not any(part.startswith("_") for part in parts):
             found.append(info.name)
     return found
@@ -248,7 +253,7 @@ def json_lines(place: Workplace) -> Interface:
     assert run.returncode == 0, run.stderr
     documents = {"result": json.loads((place.folder / "r.json").read_text())}
     for command in (
-        *("list-plugins --timings -v", "list systems", "info truncate", "runs", "runs show 2"),
+        *("list-plugins -v", "list systems", "info truncate", "runs", "runs show 2"),
         *(
             "provenance r.json",
             "plugins show cb-metrics",

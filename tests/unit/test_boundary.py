@@ -8,7 +8,7 @@ import functools
 import pytest
 
 from cbcore.boundary import at_boundary, contained
-from cbcore.components import HardExitError, describe_exception
+from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, DataError, PluginContractError, PluginError, UsageError
 
 
@@ -44,7 +44,6 @@ FOREIGN = [
     (SystemExit(3), "it called sys.exit(3)"),
     (SystemExit(), "it called sys.exit(None)"),
     (SystemExit(Unspeakable()), "it called sys.exit(<Unspeakable>)"),
-    (HardExitError("it called os._exit(1)"), "it called os._exit(1)"),
     (UnspeakableError(), "UnspeakableError: (its message cannot be had: RuntimeError)"),
     (NoTextError(), "NoTextError: (its message cannot be had: TypeError)"),
 ]

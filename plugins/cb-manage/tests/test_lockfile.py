@@ -90,19 +90,16 @@ LOCKED = {"cb-a": "1.0", "cbcore": "0.1.0"}
 @pytest.mark.parametrize(
     ("plugins", "expected"),
     [
-        ([("cb-a", "1.0", "not loaded yet")], []),
-        ([("CB_A", "1.0", "ok")], []),
-        ([("cb-a", "1.1", "not loaded yet")], [("cb-a", "1.0", "1.1")]),
-        (
-            [("cb-a", "1.0", "not loaded yet"), ("cb-b", "2", "not loaded yet")],
-            [("cb-b", None, "2")],
-        ),
+        ([("cb-a", "1.0", "ok")], []),
+        ([("CB_A", "1.0", "not loaded yet")], []),
+        ([("cb-a", "1.1", "ok")], [("cb-a", "1.0", "1.1")]),
+        ([("cb-a", "1.0", "ok"), ("cb-b", "2", "ok")], [("cb-b", None, "2")]),
         ([], [("cb-a", "1.0", None)]),
         ([("cb-a", "1.0", "broken")], [("cb-a", "1.0", None)]),
         ([("cb-a", "1.0", "incompatible")], [("cb-a", "1.0", None)]),
         ([("cb-a", "1.0", "disabled")], []),
-        ([("cb-a", "1.0", "not loaded yet"), ("cb-b", "2", "disabled")], []),
-        ([("cb-a", "1.0", "not loaded yet"), ("cb-a", "2", "shadowed")], []),
+        ([("cb-a", "1.0", "ok"), ("cb-b", "2", "disabled")], []),
+        ([("cb-a", "1.0", "ok"), ("cb-a", "2", "shadowed")], []),
     ],
 )
 def test_differences_between_lock_and_environment(plugins, expected):

@@ -469,7 +469,8 @@ class TestEveryKind:
 
     def test_it_is_listed_as_working(self, installed):
         kind, project, python = installed
-        printed = run(python, "-m", "cbcore", "list-plugins", "--json", cwd=project)
+        strict = ("--require-plugin", f"cb-my-{kind}")
+        printed = run(python, "-m", "cbcore", "list-plugins", "--json", *strict, cwd=project)
         plugins = {plugin["name"]: plugin for plugin in json.loads(printed)}
         listed = plugins[f"cb-my-{kind}"]
         assert listed["status"] in ("ok", "not loaded yet")

@@ -7,14 +7,14 @@ import pytest
 from cbcore._build.lacking import require_offered
 from cbcore.exceptions import UsageError
 from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.policy import PluginPolicy
+from cbcore.plugins.installed import read_distributions
 from cbcore.request import Request
 
 
 @pytest.fixture
 def bare() -> Catalog:
-    """Nothing is installed."""
-    return Catalog([], PluginPolicy())
+    """Only the core is installed, with its directory of packages."""
+    return Catalog([one for one in read_distributions() if one.name == "cbcore"])
 
 
 def asked(request: Request, *outputs: str):

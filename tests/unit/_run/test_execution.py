@@ -14,7 +14,8 @@ from cbcore.tokens import TokenCounter, Words
 
 def of(systems, sources, **options):
     context = RunContext(TokenCounter(Words()), RunOptions(**options))
-    return Execution("r", [Part(system) for system in systems], sources, context)
+    parts = [Part(system) for system in systems]
+    return Execution(parts, sources, context, finish_row=lambda row: None)
 
 
 def source(examples, **fields):

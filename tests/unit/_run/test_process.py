@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from cbcore._run import process
-from cbcore.components import HardExitError
 
 
 def test_a_hard_exit_is_an_error_while_a_run_is_under_way():
@@ -19,7 +18,7 @@ def test_a_hard_exit_is_an_error_while_a_run_is_under_way():
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    with pytest.raises(HardExitError, match=r"it called os\._exit\(3\)"):
+    with pytest.raises(process.HardExitError, match=r"it called os\._exit\(3\)"):
         os._exit(3)
     second.__exit__(None, None, None)
     assert os._exit is real

@@ -13,7 +13,6 @@ from cb_testing import (
     FaultySystem,
 )
 from cbcore._run.context import RunContext, RunOptions
-from cbcore._run.observers import Observers
 from cbcore._run.parts import Part
 from cbcore._run.run import Run
 from cbcore._run.scorers import Scorer
@@ -21,11 +20,13 @@ from cbcore._run.sources import Source
 from cbcore._store.records import RunRecord
 from cbcore._store.store import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
+from cbcore.plugins.manager import HookManager
+from cbcore.results import Section
 from cbcore.tokens import TokenCounter, Words
 
 
 def run_of(systems, sources, *, store=None, warn=lambda message: None, record=None, **options):
-    told = options.pop("told", None)
+    observer = options.pop("observer", None)
     return Run(
         run_id="r",
         systems=[Part(system) for system in systems],
@@ -33,14 +34,15 @@ def run_of(systems, sources, *, store=None, warn=lambda message: None, record=No
         metrics=[],
         context=RunContext(TokenCounter(Words()), RunOptions(**options), store=store, warn=warn),
         config={},
-        observers=Observers() if told is None else observing(told),
+        hooks=HookManager() if observer is None else observe(observer),
         record=record,
     )
 
 
-def observing(told):
-    listeners = [("test", told.append)]
-    return Observers(started=listeners, row=listeners, finished=listeners)
+def observe(observer):
+    hooks = HookManager()
+    hooks.register(observer)
+    return hooks
 
 
 def source(examples, *evaluators, **fields):
@@ -48,17 +50,51 @@ def source(examples, *evaluators, **fields):
     return Source(getattr(examples, "name", "d"), examples, scorers, **fields)
 
 
-def test_observers_hear_the_beginning_each_row_and_the_end():
-    """In that order, rows with their number among those of their system."""
-    told = []
-    run_of([FakeSystem()], [source(FakeDataset(2))], told=told).execute()
-    assert [type(event).__name__ for event in told] == [
-        "RunStarted",
-        "RowFinished",
-        "RowFinished",
-        "RunFinished",
+class Observer:
+    """Lists the calls of its hooks."""
+
+    def __init__(self):
+        self.calls = []
+
+    def cb_run_started(self, run):
+        self.calls.append(("started", run.run_id, run.system_names, run.total))
+
+    def cb_row_finished(self, run, row):
+        self.calls.append(("row", row.example_id))
+
+    def cb_summarize(self, run, result):
+        self.calls.append(("summarize", len(result.rows)))
+        return Section("Watched", [{"task": "a"}])
+
+    def cb_run_finished(self, run, result):
+        self.calls.append(("finished", result.config["state"], list(result.sections)))
+
+
+def test_hooks_are_called_for_the_start_each_row_the_summary_and_the_end():
+    observer = Observer()
+    result = run_of([FakeSystem()], [source(FakeDataset(2))], observer=observer).execute()
+    assert observer.calls == [
+        ("started", "r", ["fake"], None),
+        ("row", 0),
+        ("row", 1),
+        ("summarize", 2),
+        ("finished", "finished", ["watched"]),
     ]
-    assert [event.index for event in told[1:3]] == [0, 1]
+    assert result.sections["watched"].lines == [{"task": "a"}]
+
+
+@pytest.mark.parametrize("returned", ["text", 5, [Section("Good", []), "bad"]])
+def test_a_summary_that_is_not_a_section_is_reported(returned):
+    """The sections before it are kept."""
+
+    class Odd:
+        def cb_summarize(self):
+            return returned
+
+    result = run_of([FakeSystem()], [source(FakeDataset(1))], observer=Odd()).execute()
+    (problem,) = [p for p in result.problems if "cb_summarize" in p]
+    assert problem.startswith(f"cb_summarize returned a {type(returned).__name__}, not sections")
+    assert list(result.sections) == (["good"] if isinstance(returned, list) else [])
 
 
 def test_data_that_fails_ends_the_run_with_its_rows_kept():

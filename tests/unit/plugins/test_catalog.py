@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import cbcore
-from cbcore import components
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -99,10 +98,9 @@ def test_a_plugin_replaces_a_component_of_the_core(site: Path) -> None:
     assert find_conflicts(catalog.plugins) == {}
 
 
-def test_registered_components_are_found_first(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("clean_registry")
+def test_registered_components_are_found_first(site: Path) -> None:
     """A plugin that offers the same name makes it ambiguous."""
-    monkeypatch.setattr(components, "registered", {})
-    monkeypatch.setattr("cbcore.plugins.catalog.registered", components.registered)
     registry.register("system", "mine", object)
     registry.register("system", "theirs", object)
     write_system(site, "cb-one", "theirs")

@@ -148,6 +148,16 @@ def test_plugins_are_called_by_name_after_tryfirst_and_before_trylast(site: Path
     assert called == ["d", "b", "c", "a"]
 
 
+def test_objects_without_a_name_are_named_after_their_class() -> None:
+    """Two objects of one class can be registered, the same object cannot."""
+    hooks = HookManager()
+    plugin = Plugin()
+    assert hooks.register(plugin) == f"{__name__}.Plugin"
+    assert (hooks.register(Plugin()) or "").startswith(f"{__name__}.Plugin:")
+    with pytest.raises(ValueError, match="already registered"):
+        hooks.register(plugin)
+
+
 # -- containment -------------------------------------------------------------------------------
 
 

@@ -11,7 +11,8 @@ import attrs
 from cb_testing.children import answer, ask_child, ask_of_each
 from cbcore.exceptions import PluginLoadError
 from cbcore.names import canonical
-from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.plugins.catalog import Catalog, Plugin, State
+from cbcore.plugins.descriptions import Descriptions
 from cbcore.plugins.installed import read_distributions
 
 _TIME_LIMIT_S = 60
@@ -37,6 +38,7 @@ def try_plugins(plugins: Iterable[Plugin], path: Sequence[str] = ()) -> dict[str
         return ask_child(__name__, names, timeout_s=_TIME_LIMIT_S, path=path)
 
     usable = {plugin.name: plugin for plugin in plugins if plugin.is_usable}
+    descriptions = Descriptions()
     reports = {}
     for name, line, ending in ask_of_each(list(usable), ask):
         reports[name] = (
@@ -44,9 +46,13 @@ def try_plugins(plugins: Iterable[Plugin], path: Sequence[str] = ()) -> dict[str
             if line is None
             else Report(**line["report"])
         )
+        usable[name].state = State.OK
         if reports[name].reason:
             error = PluginLoadError(name, reports[name].reason, hint=reports[name].hint)
             usable[name].mark_broken(error)
+            if line is None:  # the child could not note its own end
+                descriptions.note_outcome(usable[name], "process", error)
+    descriptions.save()
     return reports
 
 

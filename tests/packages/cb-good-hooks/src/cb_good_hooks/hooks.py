@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cbcore import Component, RowFinished, RunFinished, RunStarted
+from cbcore import Component, EvalResult, EvalRow
+from cbcore.protocols import Run
 
 WORDS = {"good-letters": "abc", "good-digits": "123"}
 
@@ -37,10 +38,6 @@ def cb_datasets() -> list[Component]:
     ]
 
 
-def cb_commands() -> list[Component]:
-    return [Component(kind="command", name="good-wave", target="cb_good_hooks.commands:make_wave")]
-
-
 def _note(line: str) -> None:
     path = os.environ.get("CB_GOOD_HOOKS_EVENTS")
     if path:
@@ -48,13 +45,13 @@ def _note(line: str) -> None:
             events.write(line + "\n")
 
 
-def cb_run_started(event: RunStarted) -> None:
-    _note(f"started {','.join(event.systems)} on {','.join(event.datasets)}")
+def cb_run_started(run: Run) -> None:
+    _note(f"started {','.join(run.system_names)}")
 
 
-def cb_row_finished(event: RowFinished) -> None:
-    _note(f"row {event.index} {event.row.example_id}")
+def cb_row_finished(row: EvalRow) -> None:
+    _note(f"row {row.example_id}")
 
 
-def cb_run_finished(event: RunFinished) -> None:
-    _note(f"{event.state} {len(event.result.rows)} rows")
+def cb_run_finished(run: Run, result: EvalResult) -> None:
+    _note(f"{result.config['state']} {len(result.rows)} rows")

@@ -1,5 +1,5 @@
-"""A hook that asks for what it is not given."""
+"""A hook with an argument that the specification does not have."""
 
 
-def cb_row_finished(row):
-    print(row)
+def cb_row_finished(event):
+    print(event)

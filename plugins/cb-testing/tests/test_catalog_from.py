@@ -1,4 +1,4 @@
-"""A host from given plugins: what it holds is what it was given, treated as if installed."""
+"""A catalog of given plugins, treated as if they were installed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Hooks:
 
 def test_only_what_is_given_is_there():
     """Installed plugins are not looked at."""
-    host = catalog_from(component("evaluator", Evaluator), Hooks())
-    assert [c.name for c in host.components()] == ["subject", "subject"]
-    assert [plugin.name for plugin in host.plugins] == ["components", "hooks"]
+    catalog = catalog_from(component("evaluator", Evaluator), Hooks())
+    assert [c.name for c in catalog.components()] == ["subject", "subject"]
+    assert [plugin.name for plugin in catalog.plugins] == ["components", "hooks"]
     with pytest.raises(UnknownComponentError):
-        host.find("system", "identity")
+        catalog.find("system", "identity")
 
 
 def test_a_module_made_by_hand_is_a_plugin():
@@ -45,9 +45,9 @@ def test_a_module_made_by_hand_is_a_plugin():
 
 def test_plugins_of_one_name_are_told_apart():
     """Two objects of one class are two plugins."""
-    host = catalog_from(Hooks(), Hooks(), [component("evaluator", Evaluator)])
-    assert [plugin.name for plugin in host.plugins] == ["hooks", "hooks-2", "components"]
-    assert len(host.components()) == 3
+    catalog = catalog_from(Hooks(), Hooks(), [component("evaluator", Evaluator)])
+    assert [plugin.name for plugin in catalog.plugins] == ["hooks", "hooks-2", "components"]
+    assert len(catalog.components()) == 3
 
 
 def test_a_plugin_that_breaks_the_contract_is_set_aside():
@@ -57,23 +57,23 @@ def test_a_plugin_that_breaks_the_contract_is_set_aside():
         def cb_dataset(self):
             return []
 
-    host = catalog_from(Wrong(), Hooks())
-    assert [c.plugin for c in host.components()] == ["hooks"]
-    assert host.plugins[0].state == "broken"
-    assert host.plugins[0].remedy == "did you mean cb_datasets?"
+    catalog = catalog_from(Wrong(), Hooks())
+    assert [c.plugin for c in catalog.components()] == ["hooks"]
+    assert catalog.plugins[0].state == "broken"
+    assert catalog.plugins[0].remedy == "did you mean cb_datasets?"
 
 
-def test_a_run_uses_the_host_and_calls_its_observers():
+def test_a_run_uses_the_catalog_and_calls_its_hooks():
     """From name to row, without anything installed being imported."""
     hooks = Hooks()
-    host = catalog_from(hooks, component("tokenizer", "cbcore.tokens:Words"))
+    catalog = catalog_from(hooks, component("tokenizer", "cbcore.tokens:Words"))
     request = Request(
         systems=[FakeSystem()],
         datasets=["subject"],
         evaluators=[FakeEvaluator()],
         metrics=[],
         tokenizer="subject",
-        host=host,
+        host=catalog,
     )
     result = compose(request).execute()
     assert [row.scores for row in result.rows] == [{"f1": 1.0}] * 3

@@ -1,22 +1,21 @@
-"""What is told while a run is under way."""
+"""The progress display: what it counts, what it shows, and when it is silent."""
 
 from __future__ import annotations
 
 import io
 import sys
 import threading
+from types import SimpleNamespace
 
 import attrs
 import pytest
 
 from cbcore import evaluate
 from cbcore._logging import configure
-from cbcore._run import progress
-from cbcore._run.progress import fitted, live
-from cbcore._run.row_files import DiskRows
-from cbcore._run.tally import Standing, Watched
 from cbcore._store.tally import Tally
-from cbcore.events import RunStarted
+from cbcore.builtin import progress
+from cbcore.builtin.progress import Progress, Standing, cb_run_started, fitted
+from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalRow
 
 
@@ -27,59 +26,48 @@ class Clock:
         return self.now
 
 
-def watched(*, total=None, systems=("a",)):
+def start(*, total=None, systems=("a",)):
+    """The display of a run, and its clock."""
     clock = Clock()
-    found = Watched(clock)
-    found.rows = {system: [] for system in systems}
-    found.started(RunStarted("run", {}, systems=systems, datasets=("d",), total=total))
-    return found, clock
+    run = SimpleNamespace(system_names=list(systems), total=total)
+    return Progress(run, clock), clock
 
 
-def rows(n, system="a", **fields):
-    return [EvalRow(system, i, dataset="d", **fields) for i in range(n)]
+def finish(display, n, system="a", **fields):
+    for number in range(n):
+        display.cb_row_finished(EvalRow(system, number, dataset="d", **fields))
 
 
-def test_what_rows_add_up_to_is_counted_once_each():
-    """However often it is asked for."""
-    found, _ = watched()
-    found.rows["a"] += rows(2, error="no", output_tokens=5)
-    found.standing()
-    found.rows["a"] += rows(3, recalled=True, response_tokens=1, metadata={"cost_usd": 0.5})
-    tally = found.standing().tally
+def test_rows_are_added_up():
+    display, _ = start()
+    finish(display, 2, error="no", output_tokens=5)
+    finish(display, 3, recalled=True, response_tokens=1, metadata={"cost_usd": 0.5})
+    tally = display.standing().tally
     assert (tally.rows, tally.errored, tally.recalled) == (5, 2, 3)
     assert (tally.tokens, tally.usd) == (13, 1.5)
 
 
-def test_the_time_left_follows_from_the_rate_of_late():
-    """Rows that came from the store all at once say nothing of those to come."""
-    found, clock = watched(total=1100)
-    found.rows["a"] += rows(1000)
+def test_the_time_left_follows_from_the_recent_rate():
+    """Cached rows that came all at once say nothing about those to come."""
+    display, clock = start(total=1100)
+    finish(display, 1000)
     clock.now = 1
-    found.standing()
+    display.standing()
     for second in range(2, 62):
         clock.now = second
-        found.rows["a"] += rows(1)
-        standing = found.standing()
+        finish(display, 1)
+        standing = display.standing()
     assert standing.rate == pytest.approx(1.0, rel=0.05)
     assert standing.left_s == pytest.approx(40, rel=0.05)
 
 
-def test_a_total_that_nobody_knew_is_known_once_the_first_system_is_through():
+def test_an_unknown_total_is_known_once_the_first_system_is_through():
     """Every system sees the same examples."""
-    found, _ = watched(systems=("a", "b", "c"))
-    found.rows["a"] += rows(7)
-    assert found.standing().total is None
-    found.rows["b"] += rows(1, "b")
-    assert found.standing().total == 21
-
-
-def test_rows_on_disk_are_counted_as_they_are_written(tmp_path):
-    """Nothing is read back for it."""
-    found, _ = watched()
-    found.rows = {"a": DiskRows(tmp_path)}
-    for row in rows(3, error="no"):
-        found.rows["a"].append(row)
-    assert (found.standing().tally.rows, found.standing().tally.errored) == (3, 3)
+    display, _ = start(systems=("a", "b", "c"))
+    finish(display, 7)
+    assert display.standing().total is None
+    finish(display, 1, "b")
+    assert display.standing().total == 21
 
 
 def test_the_line_says_total_time_left_errors_and_what_was_recalled():
@@ -180,9 +168,7 @@ class _Set:
         return True
 
 
-def test_a_terminal_gets_a_live_line_that_is_gone_in_the_end(monkeypatch):
-    """It is drawn by its own thread: nothing is done for it row by row."""
-
+def test_a_terminal_gets_a_live_line_that_is_removed_at_the_end(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -190,8 +176,11 @@ def test_a_terminal_gets_a_live_line_that_is_gone_in_the_end(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with live(enabled=True) as observers:
-        assert not observers.row
-        observers.watched.rows = {"a": rows(2)}
+    hooks = HookManager()
+    run = SimpleNamespace(system_names=["a"], total=None, hooks=hooks, show_progress=True)
+    cb_run_started(run)
+    for row in (EvalRow("a", 1), EvalRow("a", 2)):
+        hooks.hook.cb_row_finished(run=run, row=row)
+    hooks.hook.cb_run_finished(run=run, result=None)
     assert "2 rows" in terminal.getvalue()
     assert terminal.getvalue().endswith("\x1b[2K")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 from cbcore import evaluate
-from cbcore.plugins.catalog import Catalog, conflicts
+from cbcore.builtin.json_report import JsonReport
+from cbcore.builtin.table import PlainTable
+from cbcore.plugins.catalog import Catalog, find_conflicts
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
-from cbcore.reports import JsonReport, PlainTable
 from cbcore.results import EvalResult
 
 EXAMPLES = [{"id": n, "context": "a b c", "question": "q", "answer": "a"} for n in range(2)]
@@ -62,14 +63,13 @@ def test_json_is_the_whole_result():
     assert EvalResult.from_json(text).systems == ["half"]
 
 
-def owners(**policy):
-    host = Catalog(read_distributions(), PluginPolicy(**policy))
-    return {c.plugin for c in host.components("reporter") if c.name in ("table", "json")}, host
-
-
-def test_a_plugin_takes_their_place():
-    """No name is claimed twice, and without the plugin the core's are there again."""
-    found, host = owners()
-    assert found == {"cb-reporters"}
-    assert not [name for _, name in conflicts(host.plugins) if name in ("table", "json")]
-    assert owners(disable={"cb-reporters": "a test"})[0] == {"cbcore"}
+def test_a_plugin_replaces_the_table():
+    """Without the plugin the built-in one is used, and both can be left out."""
+    catalog = Catalog(read_distributions())
+    assert catalog.find("reporter", "table").plugin == "cb-reporters"
+    assert catalog.find("reporter", "json").plugin == "cbcore"
+    assert ("reporter", "table") not in find_conflicts(catalog.plugins)
+    built_in = Catalog(read_distributions(), PluginPolicy(disable={"cb-reporters"}))
+    assert built_in.find("reporter", "table").load() is PlainTable
+    without = Catalog(read_distributions(), PluginPolicy(disable={"cb-reporters", "cbcore/table"}))
+    assert "table" not in [component.name for component in without.components("reporter")]
