@@ -106,9 +106,7 @@ def _run(
     settings.configure_logging()
     begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
     if flags.pop("locked"):
-        from cbcore._manage.lockfile import FILE_NAME, require_locked
-
-        require_locked(settings.host().plugins, Path(FILE_NAME))
+        _check_locks(settings)
     asked = _read_settings(settings, run_file, flags)
     _import_modules(asked.imports)
     if asked.dry_run:
@@ -134,6 +132,18 @@ def _run(
             resume = _resuming(stopped.result.config["run_id"], str(asked.cache_dir))
             stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
+
+
+def _check_locks(settings: Settings) -> None:
+    """Refuse to run with other plugins than those locked."""
+    from cbcore.exceptions import UsageError
+
+    catalog = settings.host()
+    locks: list[Any] = [component.load() for component in catalog.components("lock")]
+    if not locks:
+        raise UsageError("--locked needs a plugin that reads locks, and none is installed.")
+    for check in locks:
+        check(catalog.plugins)
 
 
 def _resuming(run_id: str, folder: str) -> str:
