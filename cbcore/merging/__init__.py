@@ -153,7 +153,7 @@ class _Joining:
             import_run(run.path, run.record, cache_dir, trusted=self._trusted, apart=apart)
         kept = find_kept(run.run_id, cache_dir)
         config: RunConfig = kept.record.manifest["config"]
-        if any(config.get(key) != given.config.get(key) for key in ("shard", "sharding")):
+        if any(config.get(key) != given.config.get(key) for key in ("settings", "sharding")):
             raise ResultError(
                 f"{given.shown} is run {run.run_id}, of which {cache_dir} has another state",
                 hint="name the run instead of the file, or "
