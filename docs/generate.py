@@ -24,12 +24,12 @@ from typing import Any, get_type_hints
 
 import click
 
-from cbcore import components, events, exceptions, hookspecs, protocols
+from cbcore import components, exceptions, hookspecs, protocols
 from cbcore._build.extending import Setting, settings_of
 from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
-from cbcore.kinds import KINDS, Kind, hook_of
+from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
 from cbcore.plugins import installed
 from cbcore.plugins._directory import directory
@@ -70,11 +70,7 @@ class GivenPlugins(Settings):
 
 def hooks_page() -> str:
     """Every hook with its signature and its docstring."""
-    parts = [
-        *_opening("Hooks", hookspecs),
-        f"The version of this contract is `PLUGIN_API = {hookspecs.PLUGIN_API}`.",
-        "",
-    ]
+    parts = _opening("Hooks", hookspecs)
     specs = [f for name, f in vars(hookspecs).items() if name.startswith("cb_")]
     for title, wanted in (("Offering", False), ("Observing", True)):
         parts += [f"## {title}", ""]
@@ -85,11 +81,10 @@ def hooks_page() -> str:
                 parts += [f"### `{spec.__name__}({arguments})`", ""]
                 parts += _code(f"def {spec.__name__}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
-                parts += [f"Since {hookspecs.SINCE[spec.__name__]}.", ""]
     parts += ["## Kinds", "", *_kinds_table(repository_host())]
-    parts += ["## What observers are given", ""]
-    for event in (events.RunStarted, events.RowFinished, events.RunFinished):
-        parts += _record(event)
+    fields = [f"{name}: {kind}" for name, kind in protocols.Run.__annotations__.items()]
+    parts += ["## What observers get", "", "### `Run`", "", inspect.getdoc(protocols.Run) or "", ""]
+    parts += _code("\n".join([*fields, *_members(protocols.Run)]))
     parts += ["## What offering hooks return", "", *_record(components.Component)]
     parts += _record(components.Owner)
     parts += [
@@ -100,17 +95,17 @@ def hooks_page() -> str:
 
 
 def _kinds_table(host: Catalog) -> list[str]:
-    """Every kind, with the doors it is offered by and who brings it."""
-    rows = ["| kind | entry points | hook | brought by | offers |", "|---|---|---|---|---|"]
+    """Every kind, with its entry-point group, its hook and its plugin."""
+    rows = ["| kind | entry points | hook | plugin | offers |", "|---|---|---|---|---|"]
+    hooks = {kind: f"`{hook}`" for hook, kind in hookspecs.OFFERING.items()}
     for name in host.kinds:
         kind: Kind = host.kind(name)
         owner = "" if name in KINDS else host.find("kind", name).plugin
-        hook = "" if kind.static else f"`{hook_of(kind.name)}`"
-        rows.append(f"| `{name}` | `{kind.group}` | {hook} | {owner} | {kind.offer} |")
+        row = (f"`{name}`", f"`{kind.group}`", hooks.get(name, ""), owner, kind.offer)
+        rows.append(f"| {' | '.join(row)} |")
     return [
-        "A kind is offered by entry points in its group and, where there is one, by its hook. Plugins",
-        "bring kinds in the group `cb.kinds`, whose hooks are called like those above and return",
-        "`Component`s too; those here come with the plugins of this repository.",
+        "Entry points in the group of a kind offer components; five kinds also have a hook. Plugins",
+        "add kinds in the group `cb.kinds`; the plugins of this repository add those with a plugin.",
         "",
         *rows,
         "",
