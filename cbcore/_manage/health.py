@@ -43,7 +43,7 @@ def environment() -> dict[str, Any]:
 
 
 def diagnose(
-    host: Catalog, reports: Mapping[str, Report], folders: Iterable[Path]
+    catalog: Catalog, reports: Mapping[str, Report], folders: Iterable[Path]
 ) -> list[Finding]:
     """Everything that needs fixing or is worth knowing, worst first.
 
@@ -59,8 +59,8 @@ def diagnose(
         finding for distribution in ours for finding in check_distribution(distribution, installed)
     ]
     told = {f.subject for f in found if f.severity == "error"}
-    found += [f for f in _plugins(host.plugins, reports) if f.subject not in told]
-    found += name_conflicts(host)
+    found += [f for f in _plugins(catalog.plugins, reports) if f.subject not in told]
+    found += name_conflicts(catalog)
     found += _copies(ours)
     found += _leftovers(distributions)
     found += _unwritable([cache_file().parent, *folders])
@@ -84,9 +84,9 @@ def _plugins(plugins: Sequence[Plugin], reports: Mapping[str, Report]) -> Iterat
             )
 
 
-def name_conflicts(host: Catalog) -> Iterator[Finding]:
+def name_conflicts(catalog: Catalog) -> Iterator[Finding]:
     """Names that more than one plugin claims, of which the subject names all."""
-    for (kind, name), owners in find_conflicts(host.plugins).items():
+    for (kind, name), owners in find_conflicts(catalog.plugins).items():
         choices = " or ".join(f"{owner}/{name}" for owner in owners)
         yield Finding(
             "name-conflict",

@@ -88,7 +88,7 @@ def _declared_commands(ctx: click.Context) -> list[Component]:
     """Commands in the manifests of usable plugins: those that can be known without an import."""
     return [
         component
-        for plugin in ctx.ensure_object(Settings).host().plugins
+        for plugin in ctx.ensure_object(Settings).catalog().plugins
         if plugin.is_usable
         for component in plugin.components
         if component.kind == "command" and component.name not in _COMMANDS
@@ -102,7 +102,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
     from cbcore.exceptions import PluginContractError, UnknownComponentError
 
     try:
-        component = ctx.ensure_object(Settings).host().find("command", name)
+        component = ctx.ensure_object(Settings).catalog().find("command", name)
     except UnknownComponentError:
         return None
     command: Any = component.load()

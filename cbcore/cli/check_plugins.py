@@ -48,14 +48,14 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
     from cbcore.cli.plugins import find_plugin
     from cbcore.names import canonical
 
-    host = settings.host()
+    catalog = settings.catalog()
     if plugin is None:
-        return check_installed(host)
+        return check_installed(catalog)
     is_path = "/" in plugin or "\\" in plugin or plugin in (".", "..")
-    is_known = any(canonical(known.name) == canonical(plugin) for known in host.plugins)
+    is_known = any(canonical(known.name) == canonical(plugin) for known in catalog.plugins)
     if is_path or (not is_known and Path(plugin, "pyproject.toml").is_file()):
         return [check_project(Path(plugin))]
-    return check_installed(host, [find_plugin(host, plugin).name])
+    return check_installed(catalog, [find_plugin(catalog, plugin).name])
 
 
 def _echo(report: Checked) -> None:

@@ -79,13 +79,13 @@ def compose(
     """
     notice_environment()
     warn = _once(warn or _log_warning)
-    host = request.host or default_catalog()
-    require_offered(host, request.components())
+    catalog = request.catalog or default_catalog()
+    require_offered(catalog, request.components())
     sharding = _sharding(request)
-    builder = Builder(host, offered=_offered(request), warn=warn)
-    parts = _parts(request, builder, host, dry_run)
-    host.descriptions.save()
-    config = _config(request, parts, host)
+    builder = Builder(catalog, offered=_offered(request), warn=warn)
+    parts = _parts(request, builder, catalog, dry_run)
+    catalog.descriptions.save()
+    config = _config(request, parts, catalog)
     options = _run_options(request)
     folder = request.cache_dir
     return Run(
@@ -105,9 +105,9 @@ def compose(
             sharding=sharding,
         ),
         config=config,
-        hooks=host.new_hooks(),
+        hooks=catalog.new_hooks(),
         show_progress=progress,
-        record=_record(request, config, host) if request.cache_dir is not None else None,
+        record=_record(request, config, catalog) if request.cache_dir is not None else None,
         search=_search(request, parts.score_field),
     )
 
@@ -163,7 +163,7 @@ def _check_turns(request: Request) -> None:
             )
 
 
-def _parts(request: Request, builder: Builder, host: Catalog, dry_run: bool) -> _Parts:
+def _parts(request: Request, builder: Builder, catalog: Catalog, dry_run: bool) -> _Parts:
     _check_turns(request)
     systems = _systems(request, builder)
     if systems or not (request.settings or request.extensions):
@@ -175,13 +175,13 @@ def _parts(request: Request, builder: Builder, host: Catalog, dry_run: bool) -> 
         offered["n"] = limit
     layout = Layout(request.fields or {}, request.unique_ids)
     datasets = swept_datasets(builder, request.datasets, offered, layout)
-    extending = extensions_of(request.settings, request.extensions, host)
+    extending = extensions_of(request.settings, request.extensions, catalog)
     if not datasets and not extending:
         # Those that are called like a kind of the core bring what is tested, not what it is
         # tested on.
         raise _no_data(
             setting.flag
-            for setting in settings_of(host.plugins)
+            for setting in settings_of(catalog.plugins)
             if setting.is_extension and setting.component.name not in KINDS
         )
     evaluators: list[Part] = []
@@ -283,7 +283,7 @@ def _main_of_systems(
     return next((score for score in named if score in Emitted.by(evaluators).scores), None)
 
 
-def _config(request: Request, parts: _Parts, host: Catalog) -> RunConfig:
+def _config(request: Request, parts: _Parts, catalog: Catalog) -> RunConfig:
     """What the result says of how it came about."""
     own: RunConfig = {
         "run_id": request.run_id or _new_run_id(),
@@ -398,7 +398,7 @@ def _metrics(
     return builder.automatic_metrics(due, extra) + added
 
 
-def _record(request: Request, config: RunConfig, host: Catalog) -> RunRecord:
+def _record(request: Request, config: RunConfig, catalog: Catalog) -> RunRecord:
     """What the store writes down of a run before it begins."""
     asked = [
         dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
@@ -409,7 +409,7 @@ def _record(request: Request, config: RunConfig, host: Catalog) -> RunRecord:
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
         "datasets": ([redact_assignments(str(dataset)) for dataset in asked] if by_spec else None),
-        **describe_environment({p.name: p.version for p in host.plugins if p.is_usable}),
+        **describe_environment({p.name: p.version for p in catalog.plugins if p.is_usable}),
     }
     return RunRecord(config["run_id"], config["started"], manifest)
 

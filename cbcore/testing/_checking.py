@@ -74,7 +74,7 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
     for component in components:
         target = component.target
         if not isinstance(target, str) or target.partition(":")[0].strip() not in unimportable:
-            kind = subject.host.kind(component.kind)
+            kind = subject.catalog.kind(component.kind)
             yield from _component_verdicts(component, kind, given_for(component, examples))
 
 
