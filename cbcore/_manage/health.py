@@ -43,7 +43,7 @@ def environment() -> dict[str, Any]:
 
 
 def diagnose(
-    host: Catalog, reports: Mapping[str, Report], folders: Iterable[Path]
+    catalog: Catalog, reports: Mapping[str, Report], folders: Iterable[Path]
 ) -> list[Finding]:
     """Everything that needs fixing or is worth knowing, worst first.
 
@@ -59,8 +59,8 @@ def diagnose(
         finding for distribution in ours for finding in check_distribution(distribution, installed)
     ]
     told = {f.subject for f in found if f.severity == "error"}
-    found += [f for f in _plugins(host.plugins, reports) if f.subject not in told]
-    found += find_name_conflicts(host.plugins)
+    found += [f for f in _plugins(catalog.plugins, reports) if f.subject not in told]
+    found += find_name_conflicts(catalog.plugins)
     found += _copies(ours)
     found += _leftovers(distributions)
     found += _unwritable([cache_file().parent, *folders])

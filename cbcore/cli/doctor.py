@@ -31,9 +31,9 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
     from cbcore.cli.list_plugins import list_by_kind
     from cbcore.request import DEFAULT_CACHE_DIR
 
-    host = settings.host()
-    reports = try_plugins(host.plugins)
-    findings = diagnose(host, reports, [Path(DEFAULT_CACHE_DIR)])
+    catalog = settings.catalog()
+    reports = try_plugins(catalog.plugins)
+    findings = diagnose(catalog, reports, [Path(DEFAULT_CACHE_DIR)])
     healthy = not any(finding.severity == "error" for finding in findings)
     if as_json:
         echo_json(
@@ -50,13 +50,13 @@ def command(ctx: click.Context, settings: Settings, as_json: bool) -> None:
                         "components": list_by_kind(plugin),
                         "import_ms": reports.get(plugin.name, Report(plugin.name)).import_ms,
                     }
-                    for plugin in host.plugins
+                    for plugin in catalog.plugins
                 ],
                 "findings": [finding.to_dict() for finding in findings],
             }
         )
     else:
-        _echo(environment(), host.plugins, findings)
+        _echo(environment(), catalog.plugins, findings)
     ctx.exit(0 if healthy else 3)
 
 

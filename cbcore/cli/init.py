@@ -51,26 +51,26 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
 
     check_free(folder)
     interactive = not no_input and sys.stdin.isatty()
-    host = settings.host()
+    catalog = settings.catalog()
     for system in given["systems"]:
-        _check_system(system, host)
+        _check_system(system, catalog)
     for dataset in given["datasets"]:
-        _check_dataset(dataset, host)
-    for path in write(_benchmark(host, given, interactive), folder):
+        _check_dataset(dataset, catalog)
+    for path in write(_benchmark(catalog, given, interactive), folder):
         echo(f"wrote {path}")
     echo(f"\n  cb run {shlex.quote(str(folder))}")
 
 
-def _check_system(text: str, host: Catalog) -> None:
+def _check_system(text: str, catalog: Catalog) -> None:
     """Refuse what could not be run. Own code is not looked at: it may not be written yet."""
     from cbcore.specs import parse_chain
 
     for stage in parse_chain(text):
         if stage.name != "py":
-            host.find("system", stage.name)
+            catalog.find("system", stage.name)
 
 
-def _check_dataset(text: str, host: Catalog) -> None:
+def _check_dataset(text: str, catalog: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
     from cbcore.specs import parse_dataset
@@ -79,7 +79,7 @@ def _check_dataset(text: str, host: Catalog) -> None:
     if spec.name == "py":
         return
     if spec.name != "file":
-        host.find("dataset", spec.name)
+        catalog.find("dataset", spec.name)
     elif not Path(file := spec.config or "").expanduser().is_file():
         beside = [str(path) for path in sorted(Path(file).parent.glob("*")) if path.is_file()]
         raise UsageError(
@@ -87,19 +87,19 @@ def _check_dataset(text: str, host: Catalog) -> None:
         )
 
 
-def _benchmark(host: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
+def _benchmark(catalog: Catalog, given: dict[str, Any], interactive: bool) -> Benchmark:
     from cbcore._manage.starting import Benchmark
     from cbcore.exceptions import CBError
 
     def installed(kind: str, name: str) -> bool:
         try:
-            host.find(kind, name)
+            catalog.find(kind, name)
         except CBError:  # broken or absent: nothing to start with
             return False
         return True
 
     if interactive:
-        given = {**given, **_asked(given, host, installed)}
+        given = {**given, **_asked(given, catalog, installed)}
     return Benchmark(
         systems=given["systems"],
         datasets=given["datasets"],
@@ -110,7 +110,7 @@ def _benchmark(host: Catalog, given: dict[str, Any], interactive: bool) -> Bench
 
 
 def _asked(
-    given: dict[str, Any], host: Catalog, installed: Callable[[str, str], bool]
+    given: dict[str, Any], catalog: Catalog, installed: Callable[[str, str], bool]
 ) -> dict[str, Any]:
     """What the user answers to what was not given; an answer that will not do is asked for again."""
     answers: dict[str, Any] = {}
@@ -119,7 +119,7 @@ def _asked(
             "Endpoint or proxy to compare (URL; empty: the compressors that come with cb)",
             default="",
             show_default=False,
-            value_proc=partial(_address, host),
+            value_proc=partial(_address, catalog),
             err=True,
         )
         if url:
@@ -133,7 +133,7 @@ def _asked(
             "Dataset, or the path of a file" + ("" if with_sample else " (empty: a few rows)"),
             default="hotpotqa:sample" if with_sample else "",
             show_default=with_sample,
-            value_proc=partial(_acceptable, partial(_check_dataset, host=host)),
+            value_proc=partial(_acceptable, partial(_check_dataset, catalog=catalog)),
             err=True,
         )
         answers["datasets"] = (data,) if data else ()
@@ -144,12 +144,12 @@ def _asked(
     return answers
 
 
-def _address(host: Catalog, answer: str) -> str:
+def _address(catalog: Catalog, answer: str) -> str:
     url = answer.strip()
     if url and not _URL.match(url):
         raise click.BadParameter(f"{url!r} is no URL: write one such as http://localhost:8000")
     if url:
-        _acceptable(partial(_check_system, host=host), "openai")
+        _acceptable(partial(_check_system, catalog=catalog), "openai")
     return url
 
 

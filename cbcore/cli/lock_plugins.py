@@ -33,7 +33,7 @@ def lock(settings: Settings, lock_file: str) -> None:
     from cbcore._manage.lockfile import versions_of, write_lock
     from cbcore.plugins.origins import origin_of
 
-    plugins = settings.host().plugins
+    plugins = settings.catalog().plugins
     versions = versions_of(plugins)
     write_lock(Path(lock_file), versions)
     echo(f"{len(versions)} plugins locked in {lock_file}")
@@ -59,7 +59,7 @@ def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_fi
     from cbcore._manage.install import install, uninstall
     from cbcore._manage.lockfile import differences, read_lock
 
-    found = differences(read_lock(Path(lock_file)), settings.host().plugins)
+    found = differences(read_lock(Path(lock_file)), settings.catalog().plugins)
     wanted = [f"{d.name}=={d.locked}" for d in found if d.locked is not None]
     others = [d.name for d in found if d.locked is None]
     changes = install([*arguments, *wanted], verbosity=settings.verbosity)[0] if wanted else []

@@ -40,10 +40,10 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     """Show one plugin: state, source, requirement on the core, hooks, components."""
     from cbcore.cli._text import clean, echo_json
 
-    host = settings.host()
-    plugin = find_plugin(host, name)
-    host.describe_all([plugin])
-    record = _record(host, plugin)
+    catalog = settings.catalog()
+    plugin = find_plugin(catalog, name)
+    catalog.describe_all([plugin])
+    record = _record(catalog, plugin)
     if as_json:
         echo_json(record)
         return
@@ -69,15 +69,15 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
             echo(f"    {clean(component['summary'])}")
 
 
-def find_plugin(host: Catalog, name: str) -> Plugin:
+def find_plugin(catalog: Catalog, name: str) -> Plugin:
     """The plugin of that name, the copy in use first."""
     from cbcore.exceptions import UsageError
     from cbcore.names import canonical, hint
 
-    for plugin in host.plugins:
+    for plugin in catalog.plugins:
         if canonical(plugin.name) == canonical(name):
             return plugin
-    known = [plugin.name for plugin in host.plugins]
+    known = [plugin.name for plugin in catalog.plugins]
     meant = hint(name, known, "`cb list-plugins` shows them")
     raise UsageError(
         f"no plugin called {name!r} is installed",
@@ -85,7 +85,7 @@ def find_plugin(host: Catalog, name: str) -> Plugin:
     )
 
 
-def _record(host: Catalog, plugin: Plugin) -> dict[str, Any]:
+def _record(catalog: Catalog, plugin: Plugin) -> dict[str, Any]:
     from cbcore.cli.list_plugins import origin_of_plugin
 
     origin = origin_of_plugin(plugin)
@@ -101,7 +101,7 @@ def _record(host: Catalog, plugin: Plugin) -> dict[str, Any]:
         "from": str(origin),
         "source": origin.to_dict(),
         "core": plugin.core_specifier,
-        "hooks": host.hooks_of(plugin),
+        "hooks": catalog.hooks_of(plugin),
         "components": [
             {"kind": c.kind, "name": c.name, "target": str(c.target), "summary": c.summary}
             for c in plugin.components
@@ -123,7 +123,7 @@ def search(settings: Settings, words: tuple[str, ...], as_json: bool) -> None:
     from cbcore.names import canonical
     from cbcore.plugins import _directory
 
-    installed = {canonical(plugin.name) for plugin in settings.host().plugins}
+    installed = {canonical(plugin.name) for plugin in settings.catalog().plugins}
     found = _directory.search(" ".join(words))
     if as_json:
         echo_json(
@@ -160,9 +160,9 @@ def why(settings: Settings, name: str, as_json: bool) -> None:
     from cbcore.cli._text import echo_json
     from cbcore.plugins._explanation import explain
 
-    host = settings.host()
-    host.describe_all()
-    explanation = explain(host, name)
+    catalog = settings.catalog()
+    catalog.describe_all()
+    explanation = explain(catalog, name)
     if as_json:
         echo_json(explanation.to_dict())
     else:

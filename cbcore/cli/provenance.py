@@ -31,7 +31,7 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
 
     config = _config(run, cache_dir)
     components = components_of(config)
-    changes = changes_since(config, settings.host().plugins)
+    changes = changes_since(config, settings.catalog().plugins)
     if as_json:
         echo_json(
             {

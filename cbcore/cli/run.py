@@ -97,7 +97,7 @@ def _run(
     if flags["locked"]:
         from cbcore._manage.lockfile import FILE_NAME, require_locked
 
-        require_locked(settings.host().plugins, Path(FILE_NAME))
+        require_locked(settings.catalog().plugins, Path(FILE_NAME))
     brought = brought_words(settings)
     said = _merge(settings, run_file, flags, brought)
     invocation = Invocation(**_of(Invocation, said))
@@ -109,7 +109,7 @@ def _run(
         _dry_run(request)
         return
     reporters = (("reporter", output) for output in invocation.outputs)
-    require_offered(settings.host(), [*request.components(), *reporters])
+    require_offered(settings.catalog(), [*request.components(), *reporters])
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
     progress = settings.verbosity >= 0
@@ -185,7 +185,7 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
     if path.suffix or path.exists() or not is_valid(run_file):
         return path, None
     try:
-        component = settings.host().find("run_file", run_file)
+        component = settings.catalog().find("run_file", run_file)
     except UnknownComponentError as error:
         raise UsageError(
             f"There is no file {run_file!r}, and no plugin offers a run file of this name.",
@@ -243,7 +243,7 @@ def _request(
         settings=of_plugins,
         added_evaluators=[*judging, *noting],
         added_metrics=[*judge_metrics, *cost_metrics],
-        host=settings.host(),
+        catalog=settings.catalog(),
         run_id=run_id,
         argv=argv,
     )

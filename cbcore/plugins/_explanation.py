@@ -59,11 +59,11 @@ class Explanation:
         }
 
 
-def explain(host: Catalog, name: str) -> Explanation:
+def explain(catalog: Catalog, name: str) -> Explanation:
     """Explain a component's name, or `plugin/name`. Plugins were looked at before."""
     owner, _, bare = name.rpartition("/")
     wanted, owner = names.canonical(bare), names.canonical(owner)
-    offers = list(_offers(host))
+    offers = list(_offers(catalog))
     candidates = [
         Candidate(
             *(kind, offered, plugin.name, plugin.version, plugin.state),
@@ -72,7 +72,7 @@ def explain(host: Catalog, name: str) -> Explanation:
         for plugin, kind, offered in offers
         if names.canonical(offered) == wanted and owner in ("", names.canonical(plugin.name))
     ]
-    installed = {names.canonical(plugin.name): plugin for plugin in reversed(host.plugins)}
+    installed = {names.canonical(plugin.name): plugin for plugin in reversed(catalog.plugins)}
     absent = [known for known in known_offers() if names.canonical(known[2]) not in installed]
     packages = [known for known in absent if names.canonical(known[1]) == wanted]
     everything = [(kind, offered, plugin.name) for plugin, kind, offered in offers] + absent
@@ -84,11 +84,11 @@ def explain(host: Catalog, name: str) -> Explanation:
         near=[found for found in near if names.canonical(found[1]) != wanted],
         packages=packages,
         plugin=installed[wanted].name if wanted in installed else "",
-        suspects=[p.name for p in host.plugins if p.status == "broken" and p.hook_modules],
+        suspects=[p.name for p in catalog.plugins if p.status == "broken" and p.hook_modules],
     )
 
 
-def _offers(host: Catalog) -> Iterator[tuple[Plugin, str, str]]:
-    for plugin in host.plugins:
+def _offers(catalog: Catalog) -> Iterator[tuple[Plugin, str, str]]:
+    for plugin in catalog.plugins:
         for component in plugin.components:
             yield plugin, component.kind, component.name
