@@ -151,7 +151,7 @@ def rescore(
     if missing:
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     datasets, is_stored = data_of(
-        record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, host
+        record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, catalog
     )
     before = config.get("settings", {})
     kept = [name for name, option in options_of(RunSettings).items() if option.keep_on_rescore]
@@ -209,10 +209,10 @@ def render(result: EvalResult, reporter: str = "html") -> str:
     return blot(document)
 
 
-def metrics_of(config: RunConfig, host: Catalog | None = None) -> list[Any]:
+def metrics_of(config: RunConfig, catalog: Catalog | None = None) -> list[Any]:
     """The metrics that a result records, made again by the plugins that are installed.
 
     Raises `ResultError` where one cannot be made.
     """
-    builder = Builder(host or default_catalog())
+    builder = Builder(catalog or default_catalog())
     return [remade_metric(builder, record) for record in config.get("metrics") or ()]

@@ -168,14 +168,15 @@ def extensions_of(
     ]
     _check_owned(given, plugin_options(host.plugins) if given else ())
     made += [
-        Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, host)) for one in ready
+        Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, catalog))
+        for one in ready
     ]
     _check_told_apart(made)
     return made
 
 
 def remade_extension(
-    record: Mapping[str, Any], host: Catalog, stranger: Stranger | None = None
+    record: Mapping[str, Any], catalog: Catalog, stranger: Stranger | None = None
 ) -> Extending:
     """An extension as a result records it, made by the plugin that is installed.
 
@@ -188,7 +189,7 @@ def remade_extension(
             break
     else:
         raise UsageError(f"no installed plugin brings the extension {name!r} of {plugin}")
-    host.find(component.kind, component.qualified_name)  # or why it may not be used
+    catalog.find(component.kind, component.qualified_name)  # or why it may not be used
     options = dict(record.get("params") or {})
     values = options.pop(names.plural(option.key), ())
     if stranger is not None:

@@ -214,7 +214,7 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
     if path.suffix or path.exists() or not is_valid(run_file):
         return path, None
     try:
-        component = settings.host().find("run_file", run_file)
+        component = settings.catalog().find("run_file", run_file)
     except UnknownComponentError as error:
         raise UsageError(
             f"There is no file {run_file!r}, and no plugin offers a run file of this name.",

@@ -72,7 +72,7 @@ def install(
     )
 
 
-def host_of(site: Path, *first_party: str) -> Catalog:
+def catalog_of(site: Path, *first_party: str) -> Catalog:
     """The core, the plugins of a folder, and those of the environment that are named."""
     wanted = {"cbcore", *first_party}
     installed = [found for found in read_distributions() if found.name in wanted]
@@ -140,7 +140,7 @@ def test_a_score_name_belongs_to_who_declares_it(site):
 def test_two_that_declare_the_same_main_score_are_an_error(site):
     """Which of them came first is nothing a number may rest on."""
     install(site, "aardvark", ("*",), score="f1")
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     with pytest.raises(UsageError, match="'f1' is emitted by aardvark and answer_quality"):
         chosen(host, Data())
     assert chosen(host, Data(), score="exact_match") == "exact_match"
@@ -153,7 +153,7 @@ def test_two_that_declare_the_same_main_score_are_an_error(site):
 def test_a_dataset_names_its_main_score(site):
     """As an attribute of the object; several datasets that agree mean it too."""
     install(site, "own")
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     data = Data(tasks=("qa",), main_score="own")
     assert chosen(host, data) == "own"
     assert chosen(host, data, Data(name="other", tasks=("qa",), main_score="own")) == "own"
@@ -187,10 +187,10 @@ def cb_datasets():
     ]
 """
     write_distribution(site, "cb-data", {"cb.plugins": {"data": "cb_data"}}, {"cb_data.py": source})
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     for name in ("by-class", "by-hook"):
-        assert chosen(host, name) == "own"
-        assert host.find("dataset", name).described().main_score == "own"
+        assert chosen(catalog, name) == "own"
+        assert catalog.find("dataset", name).described().main_score == "own"
 
 
 @pytest.mark.parametrize(
@@ -230,12 +230,12 @@ def test_the_only_evaluator_that_names_the_task_gives_the_main_score(site):
 def test_the_only_evaluator_there_is_says_what_quality_means(site):
     """Of two, somebody has to choose: a third would come before them or not."""
     install(site, "beaver")
-    host = host_of(site)
-    assert chosen(host, Data(tasks=("qa",))) == "beaver"
+    catalog = catalog_of(site)
+    assert chosen(catalog, Data(tasks=("qa",))) == "beaver"
     install(site, "badger", score="f1", declared=False)
-    assert chosen(host_of(site), Data(tasks=("qa",))) == "beaver"
+    assert chosen(catalog_of(site), Data(tasks=("qa",))) == "beaver"
     install(site, "coyote")
-    host = host_of(site)
+    catalog = catalog_of(site)
     with pytest.raises(UsageError, match="2 installed evaluators apply, and none emits f1") as e:
         chosen(host, Data(tasks=("qa",)))
     assert "--score, with one of beaver, coyote" in (e.value.hint or "")
@@ -246,5 +246,5 @@ def test_the_only_evaluator_there_is_says_what_quality_means(site):
 def test_where_nothing_applies_the_user_is_told(site):
     """Before the run, and the score stays what it would be."""
     told: list[str] = []
-    assert chosen(host_of(site), Data(), warn=told.append) == "f1"
+    assert chosen(catalog_of(site), Data(), warn=told.append) == "f1"
     assert told == ["no installed evaluator applies to data: its rows will not be scored"]
