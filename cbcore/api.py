@@ -150,7 +150,7 @@ def rescore(
     evaluators: Sequence[Any],
     *,
     cache_dir: str | Path,
-    host: Catalog,
+    catalog: Catalog,
     argv: Sequence[str] | None = None,
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called.
@@ -187,7 +187,7 @@ def rescore(
     if missing:
         raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
     datasets, is_stored = data_of(
-        record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, host
+        record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, catalog
     )
     kept = [name for name, declared in options_of(Request).items() if declared.kept]
     if is_stored:  # as systems were given them, with the fields where they belong
@@ -199,7 +199,7 @@ def rescore(
         datasets=datasets,
         evaluators=evaluators,
         cache_dir=cache_dir,
-        host=host,
+        catalog=catalog,
         argv=argv,
         rescored_from=record.run_id,
         **{name: settings[name] for name in kept if name in settings},
@@ -240,10 +240,10 @@ def render(result: EvalResult, reporter: str = "html") -> str:
     return blot(document)
 
 
-def metrics_of(config: RunConfig, host: Catalog | None = None) -> list[Any]:
+def metrics_of(config: RunConfig, catalog: Catalog | None = None) -> list[Any]:
     """The metrics that a result records, made again by the plugins that are installed.
 
     Raises `ResultError` where one cannot be made.
     """
-    builder = Builder(host or default_catalog())
+    builder = Builder(catalog or default_catalog())
     return [remade_metric(builder, record) for record in config.get("metrics") or ()]

@@ -108,7 +108,7 @@ class Component:
 
     @kind.validator
     def _check_kind(self, _: object, value: str) -> None:
-        # A kind may be one that a plugin brings: whether it is there, the host knows.
+        # A kind may be one that a plugin brings: whether it is there, the catalog knows.
         if not names.is_valid(value):
             raise ValueError(f"{value!r} is not a kind of component: use one of {', '.join(KINDS)}")
 

@@ -113,9 +113,9 @@ class Setup:
     _stranger: Stranger | None = None
 
     @property
-    def host(self) -> Catalog:
+    def catalog(self) -> Catalog:
         """The plugins of the run."""
-        return self._builder.host
+        return self._builder.catalog
 
     @property
     def warn(self) -> Callable[[str], None]:

@@ -49,7 +49,7 @@ KEYS_END = "<!-- End of the keys. -->"
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/runconfig.py by docs/generate.py; run `make docs`. -->"
 
 
-def repository_host() -> Catalog:
+def repository_catalog() -> Catalog:
     """The plugins of this repository, whatever else is installed."""
     own = {canonical(folder.name) for folder in (FOLDER.parents[1] / "plugins").iterdir()}
     found = [d for d in installed.read_distributions() if canonical(d.name) in own]
@@ -59,11 +59,11 @@ def repository_host() -> Catalog:
 class GivenPlugins(Settings):
     """Settings of commands under which these plugins, and no others, are installed."""
 
-    def __init__(self, host: Catalog) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         super().__init__()
-        self._given = host
+        self._given = catalog
 
-    def host(self) -> Catalog:
+    def catalog(self) -> Catalog:
         """The plugins that were given."""
         return self._given
 
@@ -81,7 +81,7 @@ def hooks_page() -> str:
                 parts += [f"### `{spec.__name__}({arguments})`", ""]
                 parts += _code(f"def {spec.__name__}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
-    parts += ["## Kinds", "", *_kinds_table(repository_host())]
+    parts += ["## Kinds", "", *_kinds_table(repository_catalog())]
     fields = [f"{name}: {kind}" for name, kind in protocols.Run.__annotations__.items()]
     parts += ["## What observers get", "", "### `Run`", "", inspect.getdoc(protocols.Run) or "", ""]
     parts += _code("\n".join([*fields, *_members(protocols.Run)]))
@@ -94,13 +94,13 @@ def hooks_page() -> str:
     return _page(parts)
 
 
-def _kinds_table(host: Catalog) -> list[str]:
+def _kinds_table(catalog: Catalog) -> list[str]:
     """Every kind, with its entry-point group, its hook and its plugin."""
     rows = ["| kind | entry points | hook | plugin | offers |", "|---|---|---|---|---|"]
     hooks = {kind: f"`{hook}`" for hook, kind in hookspecs.OFFERING.items()}
-    for name in host.kinds:
-        kind: Kind = host.kind(name)
-        owner = "" if name in KINDS else host.find("kind", name).plugin
+    for name in catalog.kinds:
+        kind: Kind = catalog.kind(name)
+        owner = "" if name in KINDS else catalog.find("kind", name).plugin
         row = (f"`{name}`", f"`{kind.group}`", hooks.get(name, ""), owner, kind.offer)
         rows.append(f"| {' | '.join(row)} |")
     return [
@@ -114,22 +114,22 @@ def _kinds_table(host: Catalog) -> list[str]:
 
 def cli_page() -> str:
     """The help of every command."""
-    alone, host = GivenPlugins(Catalog([], PluginPolicy())), repository_host()
+    alone, catalog = GivenPlugins(Catalog([], PluginPolicy())), repository_catalog()
     parts = ["# Commands", "", NOTICE, ""]
     parts += ["What `--help` says, command by command. What plugins bring is named with them.", ""]
     core = click.Context(cli, info_name="cb", obj=alone, terminal_width=HELP_WIDTH)
     parts += ["## `cb`", "", *_code(cli.get_help(core))]
-    top = click.Context(cli, info_name="cb", obj=GivenPlugins(host), terminal_width=HELP_WIDTH)
+    top = click.Context(cli, info_name="cb", obj=GivenPlugins(catalog), terminal_width=HELP_WIDTH)
     parts += _subcommands(cli, top, cli.list_commands(core))
-    for owner, names in _brought_commands(host).items():
+    for owner, names in _brought_commands(catalog).items():
         parts += [f"## Commands of {owner}", "", *_subcommands(cli, top, names, level=3)]
     return _page(parts)
 
 
-def _brought_commands(host: Catalog) -> dict[str, list[str]]:
+def _brought_commands(catalog: Catalog) -> dict[str, list[str]]:
     """The commands of plugins, by the plugins that bring them."""
     found: dict[str, list[str]] = {}
-    for component in host.components("command"):
+    for component in catalog.components("command"):
         found.setdefault(component.plugin, []).append(component.name)
     return found
 
@@ -227,7 +227,7 @@ def run_files_page() -> str:
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
         table.append(f"| `{key}` | {described(option)} | {flags} | {meaning} |")
-    table += [_brought_key(setting) for setting in settings_of(repository_host().plugins)]
+    table += [_brought_key(setting) for setting in settings_of(repository_catalog().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
 

@@ -49,12 +49,12 @@ class Builder:
 
     def __init__(
         self,
-        host: Catalog,
+        catalog: Catalog,
         *,
         offered: Mapping[str, Any] | None = None,
         warn: Callable[[str], None] = lambda message: None,
     ) -> None:
-        self.host = host
+        self.catalog = catalog
         self.offered = dict(offered or {})
         self.warn = warn
 
@@ -91,8 +91,8 @@ class Builder:
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        component = self.host.find(kind, wanted.name)
-        target = self.host.load(component)
+        component = self.catalog.find(kind, wanted.name)
+        target = self.catalog.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
         plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
         value, given = plain or self._made(
@@ -153,7 +153,7 @@ class Builder:
         if stranger is not None:
             stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
-        if self.host.kind(kind).is_tested and "name" in spec.params and not knows_name:
+        if self.catalog.kind(kind).is_tested and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
@@ -210,7 +210,7 @@ class Builder:
         else:
             value = target
         called = path.rpartition(":")[2]
-        value = self._checked(kind, own.named(self.host.kind(kind), value, called), written)
+        value = self._checked(kind, own.named(self.catalog.kind(kind), value, called), written)
         name = (_tag_of(value) or called) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
         record["component"] = written
@@ -218,7 +218,7 @@ class Builder:
 
     def _given(self, kind: str, value: Any) -> Part:
         value = own.as_component(kind, value)
-        value = own.named(self.host.kind(kind), value, type(value).__name__)
+        value = own.named(self.catalog.kind(kind), value, type(value).__name__)
         value = self._checked(kind, value, None)
         if isinstance(value, StoredData | StoredSystem):
             return Part(value, value.record)
@@ -235,7 +235,7 @@ class Builder:
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
         owner = owner_of(
-            described.system if isinstance(described, Renamed) else described, self.host
+            described.system if isinstance(described, Renamed) else described, self.catalog
         )
         return Part(
             value, provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
@@ -243,7 +243,7 @@ class Builder:
 
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
-        asked = self.host.kind(kind)
+        asked = self.catalog.kind(kind)
         told = f"this {kind} ({type(value).__name__})"
         if asked.problem is not None:
             text = f"{told}: {wrong}" if (wrong := asked.problem(value)) else ""
@@ -258,10 +258,10 @@ class Builder:
 
     def _brought_kinds(self) -> Iterator[Kind]:
         """The kinds that plugins bring; a broken one is skipped."""
-        for name in self.host.kinds:
+        for name in self.catalog.kinds:
             if name not in KINDS:
                 with contextlib.suppress(CBError):
-                    yield self.host.kind(name)
+                    yield self.catalog.kind(name)
 
     # -- the parts of a run --------------------------------------------------------------------
 
@@ -312,12 +312,12 @@ class Builder:
 
         A broken one is only reported.
         """
-        enabled = self.host.policy.automatic
+        enabled = self.catalog.policy.automatic
         joins = functools.partial(
             Component.joins, tasks=tasks, main_score=main_score, plugin=plugin, enabled=enabled
         )
         installed = self._installed("evaluator")
-        check_evaluators(self.host.policy, installed)
+        check_evaluators(self.catalog.policy, installed)
         parts = []
         for component in installed:
             if not self._is_chosen(component, joins):
@@ -325,8 +325,8 @@ class Builder:
             try:
                 parts.append(self._chosen("evaluator", component))
             except MissingExtraError as error:
-                emits = self.host.describe(component).emits
-                if self.host.policy.strict or main_score in emits:
+                emits = self.catalog.describe(component).emits
+                if self.catalog.policy.strict or main_score in emits:
                     raise
                 self.warn(f"left out: {error.message} ({error.hint})")
         return parts
@@ -349,7 +349,7 @@ class Builder:
 
     def _installed(self, kind: str) -> list[Component]:
         """Every component once, although a plugin may offer it under two names."""
-        unique = {(c.plugin, str(c.target)): c for c in reversed(self.host.components(kind))}
+        unique = {(c.plugin, str(c.target)): c for c in reversed(self.catalog.components(kind))}
         return sorted(unique.values(), key=lambda c: c.name)
 
     def _is_chosen(self, component: Component, applies: Callable[[Component], bool]) -> bool:
@@ -359,21 +359,21 @@ class Builder:
         while all that it needs was installed.
         """
         try:
-            if not applies(self.host.describe(component)):
+            if not applies(self.catalog.describe(component)):
                 return False
-            self.host.load(component)
+            self.catalog.load(component)
         except PluginError as error:
-            if self.host.policy.strict:
+            if self.catalog.policy.strict:
                 raise
             self.warn(f"left out: {error.message}")
             return False
         return True
 
 
-def owner_of(value: Any, host: Catalog) -> Owner | None:
+def owner_of(value: Any, catalog: Catalog) -> Owner | None:
     """The plugin whose package an object's class comes from."""
     package = type(value).__module__.partition(".")[0]
-    for plugin in host.plugins:
+    for plugin in catalog.plugins:
         for component in plugin.components:
             target = component.target
             if isinstance(target, str) and target.replace(":", ".").startswith(f"{package}."):

@@ -110,10 +110,12 @@ class _NoParameters:
     """Stands for an extension where its values are told as they were given."""
 
 
-def extensions_of(given: Mapping[str, Any], ready: Sequence[Any], host: Catalog) -> list[Extending]:
+def extensions_of(
+    given: Mapping[str, Any], ready: Sequence[Any], catalog: Catalog
+) -> list[Extending]:
     """The extensions that settings ask for, and those that came ready made."""
     notice_parameters(given)
-    settings = settings_of(host.plugins)
+    settings = settings_of(catalog.plugins)
     known = by_word(settings)
     asked: dict[Setting, Sequence[Any]] = {}
     for word, value in given.items():
@@ -126,7 +128,7 @@ def extensions_of(given: Mapping[str, Any], ready: Sequence[Any], host: Catalog)
         if values and value is not None:
             component = known[word].component
             # By its qualified name, so that one that may not be used is refused with its reason.
-            host.find(component.kind, component.qualified_name)
+            catalog.find(component.kind, component.qualified_name)
             asked[known[word]] = values
     made = [
         _made(setting, values, *_options(setting, asked))
@@ -135,27 +137,28 @@ def extensions_of(given: Mapping[str, Any], ready: Sequence[Any], host: Catalog)
     ]
     _check_owned(asked, settings)
     made += [
-        Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, host)) for one in ready
+        Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, catalog))
+        for one in ready
     ]
     _check_told_apart(made)
     return made
 
 
 def remade_extension(
-    record: Mapping[str, Any], host: Catalog, stranger: Stranger | None = None
+    record: Mapping[str, Any], catalog: Catalog, stranger: Stranger | None = None
 ) -> Extending:
     """An extension as a result records it, made by the plugin that is installed.
 
     Raises `UsageError` where that does not offer it, and what a `stranger` may not set is refused.
     """
     name, plugin = record.get("component"), record.get("plugin")
-    for setting in settings_of(host.plugins):
+    for setting in settings_of(catalog.plugins):
         component = setting.component
         if setting.is_extension and (component.name, component.plugin) == (name, plugin):
             break
     else:
         raise UsageError(f"no installed plugin brings the extension {name!r} of {plugin}")
-    host.find(component.kind, component.qualified_name)  # or why it may not be used
+    catalog.find(component.kind, component.qualified_name)  # or why it may not be used
     options = dict(record.get("params") or {})
     values = options.pop(setting.key, ())
     if stranger is not None:

@@ -12,7 +12,7 @@ from cbcore.plugins.catalog import Catalog
 from cbcore.specs import Spec
 
 
-def require_offered(host: Catalog, asked: Iterable[tuple[str, Any]]) -> None:
+def require_offered(catalog: Catalog, asked: Iterable[tuple[str, Any]]) -> None:
     """Raise one error that names every component which is not there, and what would bring it.
 
     `asked` are kinds with what is asked of them: specs, or what passes for a component. A single
@@ -22,18 +22,18 @@ def require_offered(host: Catalog, asked: Iterable[tuple[str, Any]]) -> None:
     named = (found for kind, wanted in asked for found in _names(kind, wanted))
     for kind, name in dict.fromkeys(named):
         try:
-            host.find(kind, name)
+            catalog.find(kind, name)
         except UnknownComponentError as error:
             unknown.append(error)
         except Exception:  # noqa: BLE001, S112 - told where the component is made, with its reason
             continue
     if len(unknown) > 1:
         listed = ", ".join(f"{error.kind} {error.name!r}" for error in unknown)
-        raise UsageError(f"not installed: {listed}", hint="\n".join(_ways(host, unknown)))
+        raise UsageError(f"not installed: {listed}", hint="\n".join(_ways(catalog, unknown)))
 
 
-def _ways(host: Catalog, unknown: Sequence[UnknownComponentError]) -> Iterator[str]:
-    packages = {error: host.packages_offering(error.kind, error.name)[:1] for error in unknown}
+def _ways(catalog: Catalog, unknown: Sequence[UnknownComponentError]) -> Iterator[str]:
+    packages = {error: catalog.packages_offering(error.kind, error.name)[:1] for error in unknown}
     known = dict.fromkeys(package for found in packages.values() for package in found)
     if known:
         yield f"cb install {' '.join(known)}"

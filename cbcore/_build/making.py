@@ -27,7 +27,7 @@ class Making:
 
     def made(self, builder: Builder) -> Any:
         """The component, made by a builder that offers what the first one did."""
-        builder = type(builder)(builder.host, offered=self.offered)
+        builder = type(builder)(builder.catalog, offered=self.offered)
         if len(self.stages) > 1:
             return builder.system(list(self.stages)).value
         return builder.build(self.kind, self.stages[0]).value

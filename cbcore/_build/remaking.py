@@ -17,13 +17,13 @@ _HINT = "set them by hand: result.metrics = [MeanScore(score_field='f1'), …]"
 
 
 def metrics_of(
-    config: RunConfig, host: Catalog | None = None, *, trusted: bool = False
+    config: RunConfig, catalog: Catalog | None = None, *, trusted: bool = False
 ) -> tuple[list[Any], list[str]]:
     """The metrics that a run was made with, and what could not be made of them.
 
     Where the run is `trusted`, also those that name a program or an address.
     """
-    builder = Builder(host or default_catalog())
+    builder = Builder(catalog or default_catalog())
     made, problems = [], []
     for record in config.get("metrics") or ():
         try:
@@ -65,7 +65,7 @@ def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool 
 
 def _component(builder: Builder, record: Mapping[str, Any]) -> Component | None:
     """The component that a record is of: by its name, or by its class where it was an object."""
-    offered = [c for c in builder.host.components("metric") if c.plugin == record.get("plugin")]
+    offered = [c for c in builder.catalog.components("metric") if c.plugin == record.get("plugin")]
     wanted = record.get("component")
     for component in offered:
         if component.name == wanted:

@@ -216,7 +216,7 @@ def _annotations(builder: Builder, kind: str, stage: Spec) -> Callable[[str | No
         except ValueError:
             target = None  # told when it is built
     else:
-        target = builder.host.find(kind, stage.name).load()
+        target = builder.catalog.find(kind, stage.name).load()
     signature = signature_of(target) if callable(target) else None
     parameters = {} if signature is None else dict(signature.parameters)
 

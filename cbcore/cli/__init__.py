@@ -120,7 +120,7 @@ def _declared_commands(ctx: click.Context, prefix: str = "") -> list[Component]:
     """Commands in the manifests of usable plugins: those that can be known without an import."""
     return [
         component
-        for plugin in ctx.ensure_object(Settings).host().plugins
+        for plugin in ctx.ensure_object(Settings).catalog().plugins
         if plugin.is_usable
         for component in plugin.components
         if component.kind == "command"
@@ -133,7 +133,7 @@ def _describe(ctx: click.Context, component: Component) -> str:
     """The first line of a command's help, and whose it is."""
     from cbcore.exceptions import PluginError
 
-    catalog = ctx.ensure_object(Settings).host()
+    catalog = ctx.ensure_object(Settings).catalog()
     try:
         component = catalog.describe(component)
     except PluginError as error:
@@ -145,7 +145,7 @@ def _describe(ctx: click.Context, component: Component) -> str:
 
 def _packages_offering(ctx: click.Context, prefix: str, args: list[str]) -> list[str]:
     """Packages to install for an unknown command, of one word or of two."""
-    catalog = ctx.ensure_object(Settings).host()
+    catalog = ctx.ensure_object(Settings).catalog()
     candidates = [prefix + args[0], "-".join([prefix + args[0], *args[1:2]])]
     return [p for name in candidates for p in catalog.packages_offering("command", name)]
 
@@ -157,7 +157,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command | None:
     from cbcore.exceptions import PluginContractError, UnknownComponentError
 
     try:
-        component = ctx.ensure_object(Settings).host().find("command", name)
+        component = ctx.ensure_object(Settings).catalog().find("command", name)
     except UnknownComponentError:
         return None
     command: Any = component.load()

@@ -36,13 +36,13 @@ def _described(component: Component, settings: Settings) -> Component:
     """A component with its help, as far as its plugin can be loaded."""
     from cbcore.exceptions import PluginError
 
-    host = settings.host()
+    catalog = settings.catalog()
     try:
-        return host.describe(component)
+        return catalog.describe(component)
     except PluginError:
         return component
     finally:
-        host.descriptions.save()
+        catalog.descriptions.save()
 
 
 def brought_settings(settings: Settings) -> list[Setting]:
@@ -56,7 +56,7 @@ def brought_settings(settings: Settings) -> list[Setting]:
     keys = {name for option in options for name in (option.name, option.key)}
     return [
         setting
-        for setting in settings_of(settings.host().plugins)
+        for setting in settings_of(settings.catalog().plugins)
         if setting.flag not in flags and not keys & {setting.key, *setting.words}
     ]
 

@@ -25,7 +25,7 @@ def written_as(text: str, builder: Builder, *, first: str) -> str | None:
     by_ending = _by_ending(builder, ending)
     fitting = by_ending.get(ending, [])
     if len(fitting) > 1:
-        usual = {c.plugin for c in builder.host.components("reporter") if c.name == first}
+        usual = {c.plugin for c in builder.catalog.components("reporter") if c.name == first}
         fitting = [one for one in fitting if one.plugin in usual] or fitting
     if len(fitting) == 1:
         return fitting[0].qualified_name
@@ -44,10 +44,10 @@ def written_as(text: str, builder: Builder, *, first: str) -> str | None:
 def _by_ending(builder: Builder, ending: str) -> dict[str, list[Component]]:
     """The reporters by what they write; one that is broken is passed over."""
     found: dict[str, list[Component]] = {}
-    for component in builder.host.components("reporter"):
+    for component in builder.catalog.components("reporter"):
         if component.name == ending:
             return {ending: [component]}  # nothing has to be imported to know
         with contained():
-            if extension := builder.host.describe(component).extension:
+            if extension := builder.catalog.describe(component).extension:
                 found.setdefault(extension.lower(), []).append(component)
     return found

@@ -45,7 +45,7 @@ def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
     from cbcore._build.builder import Builder
     from cbcore.exceptions import UnknownComponentError
 
-    builder = Builder(settings.host())
+    builder = Builder(settings.catalog())
     outputs = [_output(builder, text) for text in wanted or ()]
     is_shown = any(output.path is None for output in outputs)
     if not outputs or not (is_shown or settings.verbosity < 0):
@@ -54,7 +54,7 @@ def make_outputs(settings: Settings, wanted: Any) -> list[Output]:
         except UnknownComponentError:
             if not outputs:
                 raise
-    builder.host.descriptions.save()
+    builder.catalog.descriptions.save()
     return outputs
 
 

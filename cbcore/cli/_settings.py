@@ -22,22 +22,22 @@ class Settings:
     strict: bool = False
     verbosity: int = 0
     log_json: bool = False
-    _host: Catalog | None = None
+    _catalog: Catalog | None = None
     _asked: tuple[Any, ...] | None = attrs.field(default=None, init=False)
     _distributions: list[Any] = attrs.field(factory=list, init=False)
     # `cb resume` writes it and `cb run` reads it: the id of the run that goes on, and how it was
     # asked for.
     _resumed: tuple[str, list[str]] | None = attrs.field(default=None, init=False)
 
-    def host(self) -> Catalog:
+    def catalog(self) -> Catalog:
         """The installed plugins under the policy of flags, environment and `[tool.cb]`.
 
         Commands and flags of plugins are looked for before the flags behind them are read, so
         that it may be asked for again under another policy.
         """
         asked = (*self.disable, None, *self.only, None, *self.require, self.strict)
-        was_given = self._host is not None and self._asked is None
-        if self._host is None or (asked != self._asked and not was_given):
+        was_given = self._catalog is not None and self._asked is None
+        if self._catalog is None or (asked != self._asked and not was_given):
             from cbcore.plugins.catalog import Catalog
             from cbcore.plugins.installed import read_distributions
             from cbcore.plugins.policy import read_policy
@@ -46,8 +46,8 @@ class Settings:
                 disable=self.disable, only=self.only, require=self.require, strict=self.strict
             )
             self._distributions = self._distributions or read_distributions()
-            self._host, self._asked = Catalog(self._distributions, policy), asked
-        return self._host
+            self._catalog, self._asked = Catalog(self._distributions, policy), asked
+        return self._catalog
 
     def configure_logging(self) -> None:
         from cbcore._logging import configure
@@ -79,7 +79,7 @@ def _limit(change: Callable[[Settings, Any], None]) -> Callable[..., None]:
     def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         collect(ctx, parameter, value)
         if value and COMMAND in ctx.meta and not ctx.resilient_parsing:
-            ctx.ensure_object(Settings).host().find("command", ctx.meta[COMMAND])
+            ctx.ensure_object(Settings).catalog().find("command", ctx.meta[COMMAND])
 
     return callback
 

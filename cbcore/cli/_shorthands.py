@@ -32,7 +32,7 @@ def proxies(settings: Settings, said: Invocation) -> list[Spec]:
     if not urls:
         return []
     try:
-        settings.host().find("system", "openai")
+        settings.catalog().find("system", "openai")
     except UnknownComponentError as error:
         raise UsageError(
             "--proxy needs the plugin 'cb-openai', which is not installed",

@@ -24,7 +24,7 @@ def command(settings: Settings, as_json: bool) -> None:
     """
     from cbcore.cli._text import clean, echo_json
 
-    records = _records(settings.host())
+    records = _records(settings.catalog())
     if as_json:
         echo_json(records)
         return

@@ -34,11 +34,11 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
     """
     from cbcore.cli._text import clean, echo_json
 
-    host = settings.host()
+    catalog = settings.catalog()
     if name.startswith("py:"):
-        records = [_own_code(host, name, kind)]
+        records = [_own_code(catalog, name, kind)]
     else:
-        records = [_record(host, component, name) for component in _found(host, name, kind)]
+        records = [_record(catalog, component, name) for component in _found(catalog, name, kind)]
     if as_json:
         echo_json(records[0] if len(records) == 1 else records)
         return
@@ -58,28 +58,28 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
         echo(f"  example     {record['example']}")
 
 
-def _found(host: Catalog, name: str, kind: str | None) -> list[Component]:
+def _found(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     """Components of that name; several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
     from cbcore.kinds import kind_of
     from cbcore.names import asking, near_matches
 
     if kind:
-        return [host.find(kind_of(kind, host.kinds), name).described()]
+        return [catalog.find(kind_of(kind, catalog.kinds), name).described()]
     found = []
-    for candidate in host.kinds:
+    for candidate in catalog.kinds:
         try:
-            found.append(host.find(candidate, name).described())
+            found.append(catalog.find(candidate, name).described())
         except UnknownComponentError:
             continue
     if not found:
-        near = near_matches(name.rpartition("/")[2], {c.name for c in host.components()})
+        near = near_matches(name.rpartition("/")[2], {c.name for c in catalog.components()})
         told = asking(near, then="`cb list` shows what is installed")
         raise UnknownComponentError("component", name, near, hint=told)
     return found
 
 
-def _own_code(host: Catalog, name: str, kind: str | None) -> dict[str, Any]:
+def _own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str, Any]:
     """What is known of the user's own code: its kind is told by what it can do."""
     from cbcore import specs
     from cbcore._build.own import likely_kind
@@ -93,17 +93,17 @@ def _own_code(host: Catalog, name: str, kind: str | None) -> dict[str, Any]:
         target = import_attribute(path)
     except ValueError as error:
         raise UsageError(f"py:{path}: {error}") from error
-    found = kind_of(kind, host.kinds) if kind else likely_kind(target)
+    found = kind_of(kind, catalog.kinds) if kind else likely_kind(target)
     if found is None:
         raise UsageError(
             f"py:{path} is a {type(target).__name__}, which is no component",
             hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
         )
     component = Component(kind=found, name="own-code", target=target).described()
-    return {**_record(host, component, f"py:{path}"), "name": f"py:{path}", "plugin": "own code"}
+    return {**_record(catalog, component, f"py:{path}"), "name": f"py:{path}", "plugin": "own code"}
 
 
-def _record(host: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
+def _record(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore._build.own import handed_arguments
     from cbcore.introspection import parameters_of
     from cbcore.plain import json_safe
@@ -133,15 +133,15 @@ def _record(host: Catalog, component: Component, asked_as: str) -> dict[str, Any
             }
             for parameter in parameters
         ],
-        "example": _example(host, component, asked_as, parameters),
+        "example": _example(catalog, component, asked_as, parameters),
     }
 
 
 def _example(
-    host: Catalog, component: Component, asked_as: str, parameters: list[Parameter]
+    catalog: Catalog, component: Component, asked_as: str, parameters: list[Parameter]
 ) -> str:
     """A command that uses the component and shows something: offline where it can be."""
-    kind = host.kind(component.kind)
+    kind = catalog.kind(component.kind)
     spec = component.qualified_name if "/" in asked_as else component.name
     spec = asked_as if asked_as.startswith("py:") else spec
     own = getattr(component.load(), "example", None)

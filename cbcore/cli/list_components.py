@@ -30,8 +30,8 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
     from cbcore.cli._text import echo_columns, echo_json
     from cbcore.kinds import kind_of
 
-    host = settings.host()
-    found = offered(host, (kind_of(kind, host.kinds),) if kind else host.kinds)
+    catalog = settings.catalog()
+    found = offered(catalog, (kind_of(kind, catalog.kinds),) if kind else catalog.kinds)
     if as_json:
         echo_json([record_of(plugin, component) for plugin, component in found])
         return
@@ -47,24 +47,24 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
     )
 
 
-def offered(host: Catalog, kinds: Iterable[str]) -> list[tuple[Plugin, Component]]:
+def offered(catalog: Catalog, kinds: Iterable[str]) -> list[tuple[Plugin, Component]]:
     """What plugins offer of these kinds; what broken ones would offer is among it."""
-    host.describe_all()
+    catalog.describe_all()
     found = [
         (plugin, component)
         for kind in kinds
-        for plugin in host.plugins
+        for plugin in catalog.plugins
         if plugin.status != "disabled"
         for component in sorted(plugin.components, key=lambda c: c.name)
         if component.kind == kind
     ]
-    host.check_required()
+    catalog.check_required()
     return found
 
 
-def offered_records(host: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
+def offered_records(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
     """What plugins offer of these kinds, for machines."""
-    return [record_of(plugin, component) for plugin, component in offered(host, kinds)]
+    return [record_of(plugin, component) for plugin, component in offered(catalog, kinds)]
 
 
 def record_of(plugin: Plugin, component: Component) -> dict[str, Any]:

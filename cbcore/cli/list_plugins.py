@@ -29,7 +29,7 @@ def command(settings: Settings, as_json: bool) -> None:
     from cbcore.cli._text import clean, echo_json
     from cbcore.plugins.catalog import find_conflicts
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     catalog.check_required()
     catalog.recall_outcomes()
     conflicts = _conflict_notes(find_conflicts(catalog.plugins))

@@ -58,7 +58,7 @@ def command(settings: Settings, /, runs: tuple[str, ...], cache_dir: str, **chos
         siblings=chosen["siblings"],
         partial=chosen["partial"],
         trusted=chosen["trusted"],
-        host=settings.host(),
+        catalog=settings.catalog(),
         argv=sys.argv[1:],
     )
     report(result, outputs)

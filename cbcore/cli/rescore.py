@@ -49,7 +49,7 @@ def command(settings: Settings, /, run: str, cache_dir: str, **chosen: Any) -> N
         record,
         list(chosen["evaluators"]),
         cache_dir=cache_dir,
-        host=settings.host(),
+        catalog=settings.catalog(),
         argv=sys.argv[1:],
     )
     execute_and_report(scoring, outputs)

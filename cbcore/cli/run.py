@@ -107,7 +107,7 @@ def _run(
         _dry_run(request)
         return
     reporters = (("reporter", output) for output in invocation.outputs)
-    require_offered(settings.host(), [*request.components(), *reporters])
+    require_offered(settings.catalog(), [*request.components(), *reporters])
     outputs = make_outputs(settings, invocation.outputs)
     stop_on_signals()
     progress = settings.verbosity >= 0
@@ -130,7 +130,7 @@ def _check_locks(settings: Settings) -> None:
     """Refuse to run with other plugins than those locked."""
     from cbcore.exceptions import UsageError
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     locks: list[Any] = [component.load() for component in catalog.components("lock")]
     if not locks:
         raise UsageError("--locked needs a plugin that reads locks, and none is installed.")
@@ -195,7 +195,7 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
     if path.suffix or path.exists() or not is_valid(run_file):
         return path, None
     try:
-        component = settings.host().find("run_file", run_file)
+        component = settings.catalog().find("run_file", run_file)
     except UnknownComponentError as error:
         raise UsageError(
             f"There is no file {run_file!r}, and no plugin offers a run file of this name.",
@@ -253,7 +253,7 @@ def _request(
         settings=of_plugins,
         added_evaluators=[*judging, *noting],
         added_metrics=[*judge_metrics, *cost_metrics],
-        host=settings.host(),
+        catalog=settings.catalog(),
         run_id=run_id,
         argv=argv,
     )

@@ -54,7 +54,7 @@ def merge(
     siblings: bool = False,
     partial: bool = False,
     trusted: bool = False,
-    host: Catalog | None = None,
+    catalog: Catalog | None = None,
     argv: Sequence[str] | None = None,
 ) -> EvalResult:
     """Join the shards of a run, given as runs of a store, exported runs, or saved results.
@@ -84,7 +84,7 @@ def merge(
         )
     store_file = Path(cache_dir).expanduser().absolute() / FILE_NAME
     trusted = trusted or all(one.is_own(store_file) for one in given)
-    joining = _Joining(given, lacking, host or default_catalog(), trusted)
+    joining = _Joining(given, lacking, catalog or default_catalog(), trusted)
     if all(one.kept is not None for one in given):
         return joining.kept(cache_dir, argv)
     return joining.in_memory()
@@ -94,11 +94,11 @@ class _Joining:
     """Shards that belong together, on the way to one result."""
 
     def __init__(
-        self, shards: Sequence[GivenShard], lacking: Sequence[str], host: Catalog, trusted: bool
+        self, shards: Sequence[GivenShard], lacking: Sequence[str], catalog: Catalog, trusted: bool
     ) -> None:
         self._shards = shards
         self._lacking = lacking
-        self._host = host
+        self._catalog = catalog
         self._trusted = trusted
         self._config = _joined_config(shards, lacking)
         self._systems = [part["name"] for part in self._config["systems"]]
@@ -177,7 +177,9 @@ class _Joining:
             "datasets": first.get("datasets"),
             "identities": first.get("identities", {}),
             "untrusted": not self._trusted,
-            **describe_environment({p.name: p.version for p in self._host.plugins if p.is_usable}),
+            **describe_environment(
+                {p.name: p.version for p in self._catalog.plugins if p.is_usable}
+            ),
         }
         # So that its rows are read as those of a run that is over.
         state = self._config["state"]
@@ -220,7 +222,7 @@ class _Joining:
             self._config,
             sharding=self._shards[0].told,
             failures=failures,
-            host=self._host,
+            catalog=self._catalog,
             trusted=self._trusted,
         )
 

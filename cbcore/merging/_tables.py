@@ -42,7 +42,7 @@ def tables_of(
     *,
     sharding: Mapping[str, Any],
     failures: Mapping[str, str],
-    host: Catalog,
+    catalog: Catalog,
     trusted: bool,
 ) -> Tables:
     """Sum rows up as the run itself would have done.
@@ -50,10 +50,10 @@ def tables_of(
     What the shards were made with is made again: metrics, and extensions for their sections. A
     stranger's gives values only.
     """
-    metrics, problems = metrics_of(config, host, trusted=trusted)
+    metrics, problems = metrics_of(config, catalog, trusted=trusted)
     found = sum_up(rows, metrics, config.get("score_field"), config=config)
     found.summary = hide(found.summary)
-    contributions, lost = _contributions(config, sharding, host, trusted=trusted)
+    contributions, lost = _contributions(config, sharding, catalog, trusted=trusted)
     sections, remarks = made_sections(
         rows, metrics=metrics, contributions=contributions, failures=failures, config=config
     )
@@ -62,7 +62,7 @@ def tables_of(
 
 
 def _contributions(
-    config: RunConfig, sharding: Mapping[str, Any], host: Catalog, *, trusted: bool
+    config: RunConfig, sharding: Mapping[str, Any], catalog: Catalog, *, trusted: bool
 ) -> tuple[dict[str, Contribution], list[str]]:
     """What each extension of the run had added to it, by its key; and what could not be made."""
     made: dict[str, Contribution] = {}
@@ -73,8 +73,8 @@ def _contributions(
     stranger = None if trusted else Stranger("these shards", (Path.cwd(),), hint=_HINT)
     for record in records:
         with contained() as tried:
-            asked = remade_extension(record, host, stranger)
-            setup = _setup(config, sharding, host, stranger)
+            asked = remade_extension(record, catalog, stranger)
+            setup = _setup(config, sharding, catalog, stranger)
             made[asked.key] = asked.extension.set_up(setup)
         if tried.error is not None:
             hint = tried.error.hint if isinstance(tried.error, CBError) else None
@@ -84,7 +84,7 @@ def _contributions(
 
 
 def _setup(
-    config: RunConfig, sharding: Mapping[str, Any], host: Catalog, stranger: Stranger | None
+    config: RunConfig, sharding: Mapping[str, Any], catalog: Catalog, stranger: Stranger | None
 ) -> Setup:
     """As when the run was composed, but that a stranger's files run no code."""
     seed = config.get("seed")
@@ -92,7 +92,7 @@ def _setup(
         evaluators=sharding.get("asked"),
         repeats=config.get("repeats", 1),
         seed=seed,
-        host=host,
+        catalog=catalog,
     )
-    builder = Builder(host, offered={} if seed is None else {"seed": seed})
+    builder = Builder(catalog, offered={} if seed is None else {"seed": seed})
     return Setup(builder, request, [], stranger is not None, stranger)

@@ -79,9 +79,9 @@ class HookManager(pluggy.PluginManager):
         ) -> None:
             took_ms = (time.perf_counter() - started.pop()) * 1000
             ended = "ok" if outcome.exception is None else f"raised {outcome.exception!r}"
-            plugins = ", ".join(impl.plugin_name for impl in reversed(list(impls))) or "nobody"
-            line = redact(f"cb: trace: {hook} {took_ms:.2f} ms {ended} ({plugins})")
-            print(visible(line), file=sys.stderr)  # noqa: T201 - asked for by the user
+            if plugins := ", ".join(impl.plugin_name for impl in reversed(list(impls))):
+                line = redact(f"cb: trace: {hook} {took_ms:.2f} ms {ended} ({plugins})")
+                print(visible(line), file=sys.stderr)  # noqa: T201 - asked for by the user
 
         self.add_hookcall_monitoring(before, after)
 

@@ -296,7 +296,7 @@ class Request:
     settings: Mapping[str, Any] = attrs.Factory(dict)
     added_evaluators: Sequence[Any] = ()
     added_metrics: Sequence[Any] = ()
-    host: Catalog | None = None
+    catalog: Catalog | None = None
     run_id: str | None = None
     rescored_from: str | None = None
     argv: Sequence[str] | None = None

@@ -78,13 +78,13 @@ def compose(
     """
     notice_environment()
     warn = _once(warn or _log_warning)
-    host = request.host or default_catalog()
-    require_offered(host, request.components())
+    catalog = request.catalog or default_catalog()
+    require_offered(catalog, request.components())
     sharding = _sharding(request)
-    builder = Builder(host, offered=_offered(request), warn=warn)
-    parts = _parts(request, builder, host, dry_run)
-    host.descriptions.save()
-    config = _config(request, parts, host)
+    builder = Builder(catalog, offered=_offered(request), warn=warn)
+    parts = _parts(request, builder, catalog, dry_run)
+    catalog.descriptions.save()
+    config = _config(request, parts, catalog)
     options = _run_options(request)
     folder = request.cache_dir
     return Run(
@@ -104,9 +104,9 @@ def compose(
             sharding=sharding,
         ),
         config=config,
-        hooks=host.new_hooks(),
+        hooks=catalog.new_hooks(),
         show_progress=progress,
-        record=_record(request, config, host) if request.cache_dir is not None else None,
+        record=_record(request, config, catalog) if request.cache_dir is not None else None,
         search=_search(request, parts.score_field),
     )
 
@@ -162,7 +162,7 @@ def _check_turns(request: Request) -> None:
             )
 
 
-def _parts(request: Request, builder: Builder, host: Catalog, dry_run: bool) -> _Parts:
+def _parts(request: Request, builder: Builder, catalog: Catalog, dry_run: bool) -> _Parts:
     _check_turns(request)
     systems = _systems(request, builder)
     if systems or not (request.settings or request.extensions):
@@ -174,12 +174,12 @@ def _parts(request: Request, builder: Builder, host: Catalog, dry_run: bool) -> 
         offered["n"] = limit
     layout = Layout(request.fields or {}, request.unique_ids)
     datasets = swept_datasets(builder, request.datasets, offered, layout)
-    extending = extensions_of(request.settings, request.extensions, host)
+    extending = extensions_of(request.settings, request.extensions, catalog)
     if not datasets and not extending:
         raise _no_data(
             setting.flag
-            for setting in settings_of(host.plugins)
-            if setting.is_extension and not _is_tested(host, setting.component.name)
+            for setting in settings_of(catalog.plugins)
+            if setting.is_extension and not _is_tested(catalog, setting.component.name)
         )
     evaluators: list[Part] = []
     sources = [
@@ -247,9 +247,9 @@ def _of_main_scores(
     return found
 
 
-def _is_tested(host: Catalog, name: str) -> bool:
+def _is_tested(catalog: Catalog, name: str) -> bool:
     """Whether an extension is called like a kind that runs test: it brings no data."""
-    return name in host.kinds and host.kind(name).is_tested
+    return name in catalog.kinds and catalog.kind(name).is_tested
 
 
 def _no_data(others: Iterable[str] = ()) -> UsageError:
@@ -285,7 +285,7 @@ def _main_of_systems(
     return next((score for score in named if score in Emitted.by(evaluators).scores), None)
 
 
-def _config(request: Request, parts: _Parts, host: Catalog) -> RunConfig:
+def _config(request: Request, parts: _Parts, catalog: Catalog) -> RunConfig:
     """What the result says of how it came about."""
     own: RunConfig = {
         "run_id": request.run_id or _new_run_id(),
@@ -400,7 +400,7 @@ def _metrics(
     return builder.automatic_metrics(due, extra) + added
 
 
-def _record(request: Request, config: RunConfig, host: Catalog) -> RunRecord:
+def _record(request: Request, config: RunConfig, catalog: Catalog) -> RunRecord:
     """What the store writes down of a run before it begins."""
     asked = [
         dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
@@ -411,7 +411,7 @@ def _record(request: Request, config: RunConfig, host: Catalog) -> RunRecord:
         "config": config,
         "argv": None if request.argv is None else [redact_assignments(a) for a in request.argv],
         "datasets": ([redact_assignments(str(dataset)) for dataset in asked] if by_spec else None),
-        **describe_environment({p.name: p.version for p in host.plugins if p.is_usable}),
+        **describe_environment({p.name: p.version for p in catalog.plugins if p.is_usable}),
     }
     return RunRecord(config["run_id"], config["started"], manifest)
 

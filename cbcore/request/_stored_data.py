@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def data_of(
-    record: RunRecord, specs: Sequence[str], path: Path, host: Catalog
+    record: RunRecord, specs: Sequence[str], path: Path, catalog: Catalog
 ) -> tuple[Sequence[Any], bool]:
     """The datasets to ask for, and whether they are those of the store, in the file `path`.
 
     That is so where one of them cannot be read any more and all examples were kept.
     """
     with contained() as tried:
-        for part in swept_datasets(Builder(host), specs, {}, Layout()):
+        for part in swept_datasets(Builder(catalog), specs, {}, Layout()):
             next(iter(part.value), None)
     if tried.error is None:
         return specs, False

@@ -72,15 +72,15 @@ def install(
     )
 
 
-def host_of(site: Path, *first_party: str) -> Catalog:
+def catalog_of(site: Path, *first_party: str) -> Catalog:
     """The core, the plugins of a folder, and those of the environment that are named."""
     wanted = {"cbcore", *first_party}
     installed = [found for found in read_distributions() if found.name in wanted]
     return Catalog([*read_distributions([str(site)]), *installed], PluginPolicy())
 
 
-def chosen(host: Catalog, *datasets: Any, warn: Any = None, **asked: Any) -> str:
-    request = Request(systems=[Says()], datasets=list(datasets), host=host, **asked)
+def chosen(catalog: Catalog, *datasets: Any, warn: Any = None, **asked: Any) -> str:
+    request = Request(systems=[Says()], datasets=list(datasets), catalog=catalog, **asked)
     field: str = compose(request, warn=warn or (lambda text: None)).config["score_field"]
     return field
 
@@ -130,8 +130,8 @@ def test_a_suite_keeps_its_main_score_too(workplace: Workplace) -> None:
 def test_a_score_name_belongs_to_who_declares_it(site):
     """One that emits `f1` without saying so is not taken for it, though it comes first."""
     install(site, "aardvark", ("*",), score="f1", declared=False)
-    host = host_of(site, "cb-answerquality")
-    request = Request(systems=[Says()], datasets=[Data()], metrics=[], host=host)
+    catalog = catalog_of(site, "cb-answerquality")
+    request = Request(systems=[Says()], datasets=[Data()], metrics=[], catalog=catalog)
     rows = compose(request).execute().rows
     assert [row.scores["f1"] for row in rows] == [1.0, 0.0]
     assert [row.scores["aardvark.f1"] for row in rows] == [0.25, 0.25]
@@ -140,11 +140,11 @@ def test_a_score_name_belongs_to_who_declares_it(site):
 def test_two_that_declare_the_same_main_score_are_an_error(site):
     """Which of them came first is nothing a number may rest on."""
     install(site, "aardvark", ("*",), score="f1")
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     with pytest.raises(UsageError, match="'f1' is emitted by aardvark and answer_quality"):
-        chosen(host, Data())
-    assert chosen(host, Data(), score_field="exact_match") == "exact_match"
-    assert chosen(host, Data(), evaluators=["answer_quality"]) == "f1"
+        chosen(catalog, Data())
+    assert chosen(catalog, Data(), score_field="exact_match") == "exact_match"
+    assert chosen(catalog, Data(), evaluators=["answer_quality"]) == "f1"
 
 
 # -- choosing ----------------------------------------------------------------------------------
@@ -153,13 +153,13 @@ def test_two_that_declare_the_same_main_score_are_an_error(site):
 def test_a_dataset_names_its_main_score(site):
     """As an attribute of the object; several datasets that agree mean it too."""
     install(site, "own")
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     data = Data(tasks=("qa",), main_score="own")
-    assert chosen(host, data) == "own"
-    assert chosen(host, data, Data(name="other", tasks=("qa",), main_score="own")) == "own"
-    assert chosen(host, data, Data(name="other", tasks=("qa",))) == "f1"
-    assert chosen(host, data, score_field="recall") == "recall"
-    assert chosen(host, data, evaluators=["answer_quality", "own"]) == "f1"
+    assert chosen(catalog, data) == "own"
+    assert chosen(catalog, data, Data(name="other", tasks=("qa",), main_score="own")) == "own"
+    assert chosen(catalog, data, Data(name="other", tasks=("qa",))) == "f1"
+    assert chosen(catalog, data, score_field="recall") == "recall"
+    assert chosen(catalog, data, evaluators=["answer_quality", "own"]) == "f1"
 
 
 def test_a_described_dataset_names_its_main_score(site):
@@ -187,18 +187,18 @@ def cb_datasets():
     ]
 """
     write_distribution(site, "cb-data", {"cb.plugins": {"data": "cb_data"}}, {"cb_data.py": source})
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     for name in ("by-class", "by-hook"):
-        assert chosen(host, name) == "own"
-        assert host.find("dataset", name).described().main_score == "own"
+        assert chosen(catalog, name) == "own"
+        assert catalog.find("dataset", name).described().main_score == "own"
 
 
 @pytest.mark.parametrize("facts", [{"main_score": "mc_accuracy"}, {"tasks": ("multiple-choice",)}])
 def test_a_main_score_that_nobody_emits_is_told_before_the_run(site, facts):
     """Quality is F1 then; installing the evaluator would change it, so it is said."""
     told: list[str] = []
-    host = host_of(site, "cb-answerquality")
-    assert chosen(host, Data(**facts), warn=told.append) == "f1"
+    catalog = catalog_of(site, "cb-answerquality")
+    assert chosen(catalog, Data(**facts), warn=told.append) == "f1"
     (text,) = told
     assert text.startswith("data is judged by mc_accuracy, which no installed evaluator emits")
     assert text.endswith("quality means f1 instead")
@@ -207,21 +207,21 @@ def test_a_main_score_that_nobody_emits_is_told_before_the_run(site, facts):
 def test_the_only_evaluator_there_is_says_what_quality_means(site):
     """Of two, somebody has to choose: a third would come before them or not."""
     install(site, "beaver")
-    host = host_of(site)
-    assert chosen(host, Data(tasks=("qa",))) == "beaver"
+    catalog = catalog_of(site)
+    assert chosen(catalog, Data(tasks=("qa",))) == "beaver"
     install(site, "badger", score="f1", declared=False)
-    assert chosen(host_of(site), Data(tasks=("qa",))) == "beaver"
+    assert chosen(catalog_of(site), Data(tasks=("qa",))) == "beaver"
     install(site, "coyote")
-    host = host_of(site)
+    catalog = catalog_of(site)
     with pytest.raises(UsageError, match="2 installed evaluators apply, and none emits f1") as e:
-        chosen(host, Data(tasks=("qa",)))
+        chosen(catalog, Data(tasks=("qa",)))
     assert "--score-field, with one of beaver, coyote" in (e.value.hint or "")
-    assert chosen(host, Data(tasks=("qa",)), score_field="coyote") == "coyote"
-    assert chosen(host, Data(tasks=("qa",)), evaluators=["coyote", "beaver"]) == "coyote"
+    assert chosen(catalog, Data(tasks=("qa",)), score_field="coyote") == "coyote"
+    assert chosen(catalog, Data(tasks=("qa",)), evaluators=["coyote", "beaver"]) == "coyote"
 
 
 def test_where_nothing_applies_the_user_is_told(site):
     """Before the run, and the score stays what it would be."""
     told: list[str] = []
-    assert chosen(host_of(site), Data(), warn=told.append) == "f1"
+    assert chosen(catalog_of(site), Data(), warn=told.append) == "f1"
     assert told == ["no installed evaluator applies to data: its rows will not be scored"]

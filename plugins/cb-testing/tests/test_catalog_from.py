@@ -73,7 +73,7 @@ def test_a_run_uses_the_catalog_and_calls_its_hooks():
         evaluators=[FakeEvaluator()],
         metrics=[],
         tokenizer="subject",
-        host=catalog,
+        catalog=catalog,
     )
     result = compose(request).execute()
     assert [row.scores for row in result.rows] == [{"f1": 1.0}] * 3

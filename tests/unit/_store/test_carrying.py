@@ -125,7 +125,7 @@ def test_what_an_imported_run_names_is_not_read(tmp_path):
     import_run(run.path, run.record, here)
     kept = find_kept(run.run_id, here)
     with pytest.raises(UsageError, match="not read unseen"):
-        rescore(kept.record, ["answer_quality"], cache_dir=here, host=default_catalog())
+        rescore(kept.record, ["answer_quality"], cache_dir=here, catalog=default_catalog())
 
 
 def test_rows_that_were_damaged_are_carried_as_such(tmp_path):

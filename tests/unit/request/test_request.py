@@ -266,6 +266,6 @@ def test_a_misspelt_argument_is_told_with_the_nearest(name, near):
 
 def test_what_only_commands_may_say_is_no_argument():
     """The host, the run's id and added components are no settings."""
-    for name in ("host", "run_id", "argv", "added_evaluators", "outputs"):
+    for name in ("catalog", "run_id", "argv", "added_evaluators", "outputs"):
         with pytest.raises(TypeError, match=f"unexpected keyword argument {name!r}"):
             api.evaluate(["identity"], [], **{name: None})

@@ -45,7 +45,7 @@ def command(
     from cb_manage.health import describe_environment, diagnose
     from cb_manage.trials import try_plugins
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     trials = try_plugins(catalog)
     findings = diagnose(catalog, trials, [Path(cache_dir)])
     is_healthy = not any(finding.severity == "error" for finding in findings)

@@ -51,9 +51,9 @@ def show(settings: Settings, name: str, include_paths: tuple[str, ...], as_json:
     from cb_suites.engine.availability import Catalogue
     from cbcore.cli.kit import clean, echo, echo_json
 
-    host = settings.host()
-    selection = SuiteManager(include_paths, host=host).outline([name])
-    catalogue = Catalogue(host)
+    catalog = settings.catalog()
+    selection = SuiteManager(include_paths, catalog=catalog).outline([name])
+    catalogue = Catalogue(catalog)
     records = [_record(node, catalogue) for node in selection.roots]
     if as_json:
         echo_json(records)
@@ -208,7 +208,7 @@ def validate(
     from cb_suites.engine.validation import validate as check
     from cbcore.cli.kit import clean, echo, echo_json
 
-    report = check(paths, SuiteManager(include_paths, host=settings.host()))
+    report = check(paths, SuiteManager(include_paths, catalog=settings.catalog()))
     if run_modules:
         from cb_suites.engine.trying import load_failures
 
@@ -251,10 +251,10 @@ def import_(settings: Settings, tree: str, as_json: bool) -> None:
     from cb_suites.engine.surveying import folder_of, survey
     from cbcore.cli.kit import clean, echo, echo_json
 
-    host = settings.host()
-    sandboxed = "code_execution" in {c.name for c in host.components("evaluator")}
+    catalog = settings.catalog()
+    sandboxed = "code_execution" in {c.name for c in catalog.components("evaluator")}
     folder = folder_of(tree)
-    found = survey(folder, SuiteManager((), host=host), sandboxed=sandboxed)
+    found = survey(folder, SuiteManager((), catalog=catalog), sandboxed=sandboxed)
     if not found.tasks:
         from cbcore.exceptions import UsageError
 

@@ -88,7 +88,7 @@ class Suites:
         from cb_suites.engine.selecting import select
 
         selection = select(
-            *(self.wanted, self.include_paths, setup.host, self.num_fewshot),
+            *(self.wanted, self.include_paths, setup.catalog, self.num_fewshot),
             trust=self.trust,
             execute=not setup.dry_run,
         )

@@ -51,9 +51,9 @@ def suites(settings: Settings, include_paths: tuple[str, ...], as_json: bool) ->
 
     They are those that plugins offer, and those in the folders of --include-path.
     """
-    host = settings.host()
-    offered = offered_records(host, ("suite",))
-    manager = SuiteManager(include_paths, host=host)
+    catalog = settings.catalog()
+    offered = offered_records(catalog, ("suite",))
+    manager = SuiteManager(include_paths, catalog=catalog)
     own = [entry for entry in manager.groups() if not entry.root.plugin] if include_paths else []
     usable = [record["name"] for record in offered if record["status"] == "ok"]
     needs = _needs_of([*usable, *(entry.name for entry in own)], manager)
@@ -88,7 +88,7 @@ def _suite_row(record: dict[str, Any]) -> tuple[str, ...]:
 
 def _needs_of(names: Iterable[str], manager: SuiteManager) -> dict[str, list[str]]:
     """For each suite, what it names and is not there, or why it cannot be read."""
-    catalogue = Catalogue(manager.host)
+    catalogue = Catalogue(manager.catalog)
     found: dict[str, list[str]] = {}
     for name in names:
         try:
@@ -105,31 +105,33 @@ def _needs_of(names: Iterable[str], manager: SuiteManager) -> dict[str, list[str
 @_listing("task")
 def tasks(settings: Settings, include_paths: tuple[str, ...], as_json: bool) -> None:
     """Show the tasks that suite files define."""
-    _list_defined(settings.host(), "task", include_paths, as_json=as_json)
+    _list_defined(settings.catalog(), "task", include_paths, as_json=as_json)
 
 
 @_listing("group")
 def groups(settings: Settings, include_paths: tuple[str, ...], as_json: bool) -> None:
     """Show the groups that suite files define."""
-    _list_defined(settings.host(), "group", include_paths, as_json=as_json)
+    _list_defined(settings.catalog(), "group", include_paths, as_json=as_json)
 
 
 @_listing("tag")
 def tags(settings: Settings, include_paths: tuple[str, ...], as_json: bool) -> None:
     """Show the tags of tasks, and how many tasks carry each."""
-    _list_defined(settings.host(), "tag", include_paths, as_json=as_json)
+    _list_defined(settings.catalog(), "tag", include_paths, as_json=as_json)
 
 
-def _list_defined(host: Catalog, kind: str, include_paths: Sequence[str], *, as_json: bool) -> None:
+def _list_defined(
+    catalog: Catalog, kind: str, include_paths: Sequence[str], *, as_json: bool
+) -> None:
     """Print the tasks, groups or tags there are."""
-    manager = SuiteManager(include_paths, host=host)
+    manager = SuiteManager(include_paths, catalog=catalog)
     rows: list[tuple[str, ...]]
     if kind == "tag":
         records = [{"kind": kind, "name": tag, "n_tasks": n} for tag, n in manager.tags().items()]
         header: tuple[str, ...] = ("TAG", "TASKS")
         rows = [(tag, str(n)) for tag, n in manager.tags().items()]
     else:
-        catalogue = Catalogue(host)
+        catalogue = Catalogue(catalog)
         entries = manager.tasks() if kind == "task" else manager.groups()
         records = [_record(entry, catalogue) for entry in entries]
         if kind == "task":

@@ -17,9 +17,9 @@ from cbcore.plugins import Catalog, PluginPolicy
 class SuiteFolder:
     """Writes suite files and loads what they define."""
 
-    def __init__(self, root: Path, host: Catalog) -> None:
+    def __init__(self, root: Path, catalog: Catalog) -> None:
         self.root = root
-        self.host = host
+        self.catalog = catalog
 
     def write(self, name: str, text: str) -> Path:
         """Write a file, its text without the indentation."""
@@ -34,7 +34,7 @@ class SuiteFolder:
             self.write(f"{name}.yaml", f"task: {name}\ndataset: qa\n{more}")
 
     def manager(self, *include_paths: Path | str) -> SuiteManager:
-        return SuiteManager(include_paths or [self.root], host=self.host, trust=[self.root])
+        return SuiteManager(include_paths or [self.root], catalog=self.catalog, trust=[self.root])
 
     def load(self, *requests: Any, **keywords: Any) -> Any:
         return self.manager().load(list(requests), **keywords)

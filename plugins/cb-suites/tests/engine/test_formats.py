@@ -176,12 +176,12 @@ def format_component(name, target):
 def test_plugins_add_formats_under_names_of_their_own():
     """A name of the built-in ones, or of another plugin, is claimed twice."""
     assert isinstance(make_format("shout", {}, offering(x=[("shout", Mcqa)])), Format)
-    for name, host in (
+    for name, catalog in (
         ("mcqa", offering(x=[("mcqa", Mcqa)])),
         ("s", offering(x=[("s", Mcqa)], y=[("s", Mcqa)])),
     ):
         with pytest.raises(DuplicateNameError):
-            make_format(name, {}, host)
+            make_format(name, {}, catalog)
 
 
 def test_a_format_that_fails_is_its_plugins_fault():

@@ -164,7 +164,7 @@ def test_a_file_is_a_request(suites, monkeypatch):
     suites.tasks("a", more="limit: 1\n")
     path = suites.write("g.yaml", "group: g\ntask: [a]\n")
     suites.write("deep/b.yaml", "task: b\ndataset: qa\n")
-    manager = SuiteManager(host=suites.host)
+    manager = SuiteManager(catalog=suites.catalog)
     assert paths(manager.load(str(path))) == ["g"]
     assert paths(manager.load(f"{path}::a")) == ["g::a"]
     assert manager.load(f"{path}@mcqa").leaves()[0].key == "a@mcqa"
@@ -256,7 +256,9 @@ def ship(site: Path, distribution: str, files: dict[str, str], returns: str, nam
 def manager_of(site: Path, *include_paths: Path) -> SuiteManager:
     return SuiteManager(
         include_paths,
-        host=Catalog(read_distributions([str(site)]), PluginPolicy(), beside=read_distributions()),
+        catalog=Catalog(
+            read_distributions([str(site)]), PluginPolicy(), kinds_from=read_distributions()
+        ),
     )
 
 
@@ -302,6 +304,6 @@ def test_a_suite_can_be_registered_by_hand(suites):
     suites.tasks("a")
     registry.register("suite", "mine", lambda: suites.root)
     try:
-        assert paths(SuiteManager(host=suites.host).load("a")) == ["a"]
+        assert paths(SuiteManager(catalog=suites.catalog).load("a")) == ["a"]
     finally:
         registry.unregister("suite", "mine")

@@ -49,12 +49,12 @@ def cb_evaluators():
 def checked(suites, site):
     """Validate the folder, with a plugin that offers a dataset and two evaluators."""
     write_hooks(site, "cb-small", PLUGIN)
-    suites.host = Catalog(
-        read_distributions([str(site)]), PluginPolicy(), beside=read_distributions()
+    suites.catalog = Catalog(
+        read_distributions([str(site)]), PluginPolicy(), kinds_from=read_distributions()
     )
 
     def check(*paths):
-        return validate(paths or [suites.root], SuiteManager(host=suites.host))
+        return validate(paths or [suites.root], SuiteManager(catalog=suites.catalog))
 
     return check
 
@@ -231,7 +231,7 @@ def test_a_name_defined_twice_is_found(suites, checked):
 
 def test_needs_are_told_in_words(suites, checked):
     """With what to install, or what was meant."""
-    catalogue = Catalogue(suites.host)
+    catalogue = Catalogue(suites.catalog)
     assert str(catalogue.dataset_need("hotpotqa")) == (
         "dataset 'hotpotqa': not installed (pip install cb-hotpotqa)"
     )

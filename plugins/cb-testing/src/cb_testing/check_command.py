@@ -45,7 +45,7 @@ def _reports(settings: Settings, plugin: str | None) -> list[Checked]:
     from cbcore.exceptions import UsageError
     from cbcore.names import canonical, hint
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     if plugin is None:
         return check_installed(catalog)
     known = [p.name for p in catalog.plugins]

@@ -71,12 +71,12 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
         return
     components = subject.plugin.components
     for name in dict.fromkeys(component.kind for component in components):
-        load_rules(subject.host.kind(name))
+        load_rules(subject.catalog.kind(name))
     check_given(examples, components, RULES)
     for component in components:
         target = component.target
         if not isinstance(target, str) or target.partition(":")[0].strip() not in unimportable:
-            kind = subject.host.kind(component.kind)
+            kind = subject.catalog.kind(component.kind)
             yield from _component_verdicts(component, kind, given_for(component, examples))
 
 

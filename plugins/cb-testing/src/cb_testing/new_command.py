@@ -59,11 +59,11 @@ def command(
     """
     chosen = {option: value for option, value in given.items() if value is not None}
     name = scaffold.component_name(name)
-    host = settings.host()
-    project = scaffold.Project(name=name, **_kind(host, kind), **chosen)
+    catalog = settings.catalog()
+    project = scaffold.Project(name=name, **_kind(catalog, kind), **chosen)
     project.check_texts()
-    host.describe_all()
-    scaffold.check_possible(project, output_dir, host)
+    catalog.describe_all()
+    scaffold.check_possible(project, output_dir, catalog)
     if not no_input:
         project = _asked(project, [option for option in given if option not in chosen])
     folder = scaffold.write(project, output_dir)
@@ -83,23 +83,23 @@ def _to_look_at(project: scaffold.Project) -> str:
     return f"cb info {project.name}"
 
 
-def _kind(host: Catalog, word: str) -> dict[str, Any]:
+def _kind(catalog: Catalog, word: str) -> dict[str, Any]:
     """The kind that a word means, and for one that a plugin brings, what that has for a start."""
     from cbcore.kinds import KINDS, kind_of
     from cbcore.names import with_article
 
     known = scaffold.known_kinds()
-    kind = kind_of(word, dict.fromkeys([*known, *host.kinds]))
+    kind = kind_of(word, dict.fromkeys([*known, *catalog.kinds]))
     if kind in known:
         return {"kind": kind}
-    template = None if kind in KINDS else host.kind(kind).template
+    template = None if kind in KINDS else catalog.kind(kind).template
     if template is None:
         raise UsageError(
             f"there is no template for {with_article(kind)}",
             hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
     bringers = (
-        p.name for p in host.plugins for c in p.entries if (c.kind, c.name) == ("kind", kind)
+        p.name for p in catalog.plugins for c in p.entries if (c.kind, c.name) == ("kind", kind)
     )
     return {"kind": kind, "template": template, "brought_by": next(bringers)}
 

@@ -47,19 +47,19 @@ class Checked:
         }
 
 
-def check_installed(host: Catalog, plugins: Sequence[str] = ()) -> list[Checked]:
+def check_installed(catalog: Catalog, plugins: Sequence[str] = ()) -> list[Checked]:
     """Check the named plugins, or all that are not switched off. The core is no plugin."""
     distributions: dict[str, Distribution] = {}
     for distribution in iter_distributions():
         distributions.setdefault(names.canonical(distribution.name), distribution)
     chosen = plugins or [
         plugin.name
-        for plugin in host.plugins
+        for plugin in catalog.plugins
         if plugin.status != "disabled" and plugin.name != CORE
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
     found = [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
-    for clash in find_name_conflicts(host.plugins):
+    for clash in find_name_conflicts(catalog.plugins):
         for checked in found:
             if checked.plugin in clash.subject.split(", "):
                 checked.findings.append(clash)

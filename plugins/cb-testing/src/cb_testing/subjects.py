@@ -24,15 +24,15 @@ from cbcore.plugins.catalog import Catalog, Plugin
 
 @attrs.define
 class Subject:
-    """A plugin in a host of its own, and the modules that its entry points name."""
+    """A plugin in a catalog of its own, and the modules that its entry points name."""
 
-    host: Catalog
+    catalog: Catalog
     entries: tuple[installed.EntryPoint, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
     def plugin(self) -> Plugin:
-        return self.host.plugins[0]
+        return self.catalog.plugins[0]
 
 
 @contextlib.contextmanager
@@ -45,10 +45,10 @@ def subject_of(plugin: Any) -> Iterator[Subject]:
         yield _of_distribution(_installed(plugin))
     else:
         components = [plugin] if isinstance(plugin, Component) else plugin
-        host = catalog_from(components)
-        targets = [c.target for c in host.plugins[0].components if isinstance(c.target, str)]
+        catalog = catalog_from(components)
+        targets = [c.target for c in catalog.plugins[0].components if isinstance(c.target, str)]
         targets += [plugin.__name__] if _can_be_imported(plugin) else []
-        yield Subject(host, modules=_modules(targets))
+        yield Subject(catalog, modules=_modules(targets))
 
 
 def _can_be_imported(plugin: Any) -> bool:
@@ -83,9 +83,9 @@ def _installed(name: str) -> installed.Distribution:
 
 
 def _of_distribution(distribution: installed.Distribution) -> Subject:
-    host = Catalog([distribution], kinds_from=installed.read_distributions())
+    catalog = Catalog([distribution], kinds_from=installed.read_distributions())
     targets = [entry.value for entry in distribution.declared]
-    return Subject(host, distribution.declared, _modules(targets))
+    return Subject(catalog, distribution.declared, _modules(targets))
 
 
 def _modules(targets: Iterable[str]) -> tuple[str, ...]:

@@ -64,8 +64,8 @@ def told(needs: Iterable[Need]) -> list[str]:
 class Catalogue:
     """What is installed, asked about tasks. Answers are kept for the life of the object."""
 
-    def __init__(self, host: Catalog | None = None) -> None:
-        self.host = host or default_catalog()
+    def __init__(self, catalog: Catalog | None = None) -> None:
+        self.catalog = catalog or default_catalog()
         self._found: dict[tuple[str, str], Component | Need] = {}
 
     def needs(self, config: TaskConfig) -> list[Need]:
@@ -111,7 +111,7 @@ class Catalogue:
         name = format_name(config)
         if name is None:
             return False
-        made = make_format(name, config.formats.get(name), self.host, config.stranger("formats"))
+        made = make_format(name, config.formats.get(name), self.catalog, config.stranger("formats"))
         return bool(getattr(made, "reads_answer", True))
 
     def _data_needs(self, config: TaskConfig) -> list[Need | None]:
@@ -128,14 +128,14 @@ class Catalogue:
         if config.dataset is not None:
             dataset = self._component("dataset", specs.parse_dataset(config.dataset))
         tasks = getattr(dataset, "tasks", None) or ("qa",)
-        known = self.host.components("evaluator")
+        known = self.catalog.components("evaluator")
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
         joins = functools.partial(
             Component.joins,
             tasks=tasks,
             main_score=getattr(dataset, "main_score", None) or None,
             plugin=getattr(dataset, "plugin", None),
-            enabled=self.host.policy.automatic,
+            enabled=self.catalog.policy.automatic,
         )
         return [c for c in described if isinstance(c, Component) and joins(c)]
 
@@ -151,9 +151,9 @@ class Catalogue:
         key = (kind, spec.name)
         if key not in self._found:
             try:
-                self._found[key] = self.host.find(kind, spec.name).described()
+                self._found[key] = self.catalog.find(kind, spec.name).described()
             except UnknownComponentError as error:
-                package = next(iter(self.host.packages_offering(kind, spec.name)), "")
+                package = next(iter(self.catalog.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)
             except CBError as error:
                 self._found[key] = Need(kind, spec.name, reason=error.message)

@@ -66,7 +66,7 @@ class SuiteContribution(Contribution):
     """The suites of one run: what is to be run, and what becomes of it."""
 
     selection: Selection = attrs.field(kw_only=True)
-    host: Catalog = attrs.field(kw_only=True)
+    catalog: Catalog = attrs.field(kw_only=True)
     setups: dict[str, TaskSetup] = attrs.Factory(dict)
     outcomes: dict[str, TaskOutcome] = attrs.Factory(dict)
 
@@ -77,7 +77,7 @@ class SuiteContribution(Contribution):
         # Of several that are named alike often, the one that comes first.
         named = Counter(s.main_score for s in self.setups.values() if s.main_score is not None)
         self.main_score = max(named, key=named.__getitem__, default=None)
-        self.used = self._used(self.host.components("suite"))
+        self.used = self._used(self.catalog.components("suite"))
 
     def _used(self, components: Iterable[Component]) -> list[Component]:
         """Those of the plugins' suites whose files the selection was read from."""
@@ -200,7 +200,7 @@ def set_up(
     selection: Selection, setup: Setup, harness: HarnessOptions | None = None
 ) -> SuiteContribution:
     """Set every task of a selection up. Evaluators that the run has already are shared."""
-    run = SuiteContribution(selection=selection, host=setup.host)
+    run = SuiteContribution(selection=selection, catalog=setup.catalog)
     maker = _TaskMaker(setup, HarnessMaker(setup, harness or HarnessOptions()))
     first_error, place = None, ""
     leaves = selection.leaves()
@@ -213,7 +213,7 @@ def set_up(
         except CBError as error:
             # A mistake in a suite file is for its author to mend, before anything is spent. One
             # task in thousands of somebody else's must not keep the others from running.
-            strict = isinstance(error, PluginError) and setup.host.policy.strict
+            strict = isinstance(error, PluginError) and setup.catalog.policy.strict
             if strict or (isinstance(error, ConfigError) and leaf.config.harness is None):
                 raise
             if first_error is None:
@@ -274,7 +274,7 @@ class _TaskMaker:
         name = format_name(config)
         params = config.formats.get(name, {}) if name else {}
         stranger = config.stranger("formats")
-        task_format = make_format(name, params, self.setup.host, stranger) if name else None
+        task_format = make_format(name, params, self.setup.catalog, stranger) if name else None
         datasets: list[Part] = []
 
         def load(wanted: Any) -> Iterable[Any]:

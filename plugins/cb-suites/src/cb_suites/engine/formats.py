@@ -166,14 +166,14 @@ _OWN = "cb-suites"
 def make_format(
     name: str,
     params: Mapping[str, Any] | None = None,
-    host: Catalog | None = None,
+    catalog: Catalog | None = None,
     stranger: Stranger | None = None,
 ) -> Format:
     """A format by name, with its parameters: one of those above, or one that a plugin offers.
 
     Parameters that a `stranger` wrote are values only.
     """
-    owner, factory = _found(name, host or default_catalog())
+    owner, factory = _found(name, catalog or default_catalog())
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
@@ -185,15 +185,15 @@ def make_format(
     return made
 
 
-def _found(name: str, host: Catalog) -> tuple[str, Callable[..., Format]]:
+def _found(name: str, catalog: Catalog) -> tuple[str, Callable[..., Format]]:
     if name not in BUILT_IN:
         try:
-            component = host.find("format", name)
+            component = catalog.find("format", name)
         except UnknownComponentError as error:
             near = near_matches(name, [*BUILT_IN, *error.near])
             raise UnknownComponentError("format", name, near) if near else error from None
         return component.plugin, component.load()
-    rivals = [c.plugin for c in host.components("format") if c.name == name and c.plugin != _OWN]
+    rivals = [c.plugin for c in catalog.components("format") if c.name == name and c.plugin != _OWN]
     if rivals:
         raise DuplicateNameError("format", name, [_OWN, *rivals])
     return _OWN, BUILT_IN[name]

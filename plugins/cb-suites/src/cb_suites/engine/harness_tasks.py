@@ -117,7 +117,7 @@ class HarnessMaker:
         return [Scorer.of(Part(one)) for one in own]
 
     def _runs_code_safely(self) -> bool:
-        offered = self.setup.host.components("evaluator")
+        offered = self.setup.catalog.components("evaluator")
         return any(component.name == "code_execution" for component in offered)
 
 

@@ -45,13 +45,13 @@ class SuiteManager:
     def __init__(
         self,
         include_paths: Iterable[str | Path] = (),
-        host: Catalog | None = None,
+        catalog: Catalog | None = None,
         *,
         trust: Iterable[str | Path] = (),
     ) -> None:
         self.include_paths = _folders("include path", include_paths)
         self.trust = _folders("trusted folder", trust)
-        self.host = host
+        self.catalog = catalog
         self.problems: dict[str, CBError] = {}
         self._places: dict[str, Root] = {}
         self._reader = Reader()
@@ -82,8 +82,8 @@ class SuiteManager:
     def _shipped(self) -> list[Root]:
         """The suites of plugins. One that fails is set aside, with its error in `problems`."""
         self.problems, self._places = {}, {}
-        host = self.host or default_catalog()
-        for component in host.components("suite"):
+        catalog = self.catalog or default_catalog()
+        for component in catalog.components("suite"):
             try:
                 self._places[component.name] = Root(shipped_path(component), component.plugin)
             except CBError as error:

@@ -19,7 +19,7 @@ from cbcore.plugins import Catalog
 def select(
     wanted: Sequence[Any],
     include_paths: Sequence[str | Path] = (),
-    host: Catalog | None = None,
+    catalog: Catalog | None = None,
     num_fewshot: int | None = None,
     *,
     trust: Sequence[str | Path] = (),
@@ -29,7 +29,7 @@ def select(
 
     Without `execute`, functions are named and not loaded.
     """
-    manager = SuiteManager(include_paths, host, trust=trust)
+    manager = SuiteManager(include_paths, catalog, trust=trust)
     load = manager.load if execute else manager.outline
     roots: list[Node] = []
     notes: tuple[str, ...] = ()

@@ -117,11 +117,11 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
 
 def _digest(wanted: list[Path], manager: SuiteManager) -> str:
     """A name for all that a report depends on."""
-    host = manager.host or default_catalog()
+    catalog = manager.catalog or default_catalog()
     offered = [
         f"{kind}:{component.qualified_name}"
         for kind in ("dataset", "evaluator", "metric", "format", "suite")
-        for component in host.components(kind)
+        for component in catalog.components(kind)
     ]
     folders = [path if path.is_dir() else path.parent for path in wanted]
     return digest_of([*folders, *manager.include_paths], *map(str, wanted), *sorted(offered))
@@ -131,7 +131,7 @@ def _validated(wanted: list[Path], manager: SuiteManager) -> Report:
     index = manager.index(*wanted)
     chosen = [entry for entry in index.entries if _is_within(entry.path, wanted)]
     report = Report(n_files=len({entry.path for entry in chosen}))
-    catalogue = Catalogue(manager.host)
+    catalogue = Catalogue(manager.catalog)
     for path, reason in index.unreadable.items():
         if _is_within(path, wanted):
             place, _, message = reason.partition(": ")
@@ -234,7 +234,7 @@ def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
     from cb_suites.engine.formats import make_format
 
     for name, params in leaf.config.formats.items():
-        make_format(name, params, catalogue.host, leaf.config.stranger("formats"))
+        make_format(name, params, catalogue.catalog, leaf.config.stranger("formats"))
 
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:

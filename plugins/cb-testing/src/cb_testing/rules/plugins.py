@@ -48,7 +48,7 @@ def core_supported(subject: Subject) -> Iterator[str]:
 @rule("hooks-match", "plugin")
 def hooks_match(subject: Subject) -> Iterator[str]:
     """Every hook exists, takes the arguments of its spec, and returns what it should."""
-    subject.host.load_hook_modules()
+    subject.catalog.load_hook_modules()
     plugin = subject.plugin
     if not plugin.is_usable:
         yield f"{plugin.reason}: {plugin.remedy}"
