@@ -138,7 +138,7 @@ def _check_locks(settings: Settings) -> None:
     """Refuse to run with other plugins than those locked."""
     from cbcore.exceptions import UsageError
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     locks: list[Any] = [component.load() for component in catalog.components("lock")]
     if not locks:
         raise UsageError("--locked needs a plugin that reads locks, and none is installed.")

@@ -45,7 +45,7 @@ def command(
     from cb_manage.health import describe_environment, diagnose
     from cb_manage.trials import try_plugins
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     trials = try_plugins(catalog)
     findings = diagnose(catalog, trials, [Path(cache_dir)])
     is_healthy = not any(finding.severity == "error" for finding in findings)
@@ -70,11 +70,8 @@ def command(
 
 
 def _describe_plugin(plugin: Plugin, trials: Mapping[str, Trial]) -> dict[str, Any]:
-    from cbcore.names import plural
+    from cbcore.cli.list_plugins import list_by_kind
 
-    components: dict[str, list[str]] = {}
-    for component in plugin.components:
-        components.setdefault(plural(component.kind), []).append(component.name)
     return {
         "name": plugin.name,
         "version": plugin.version,
@@ -82,7 +79,7 @@ def _describe_plugin(plugin: Plugin, trials: Mapping[str, Trial]) -> dict[str, A
         "state": plugin.state,
         "reason": plugin.reason,
         "import_ms": trials[plugin.name].import_ms if plugin.name in trials else None,
-        "components": {kind: sorted(names) for kind, names in sorted(components.items())},
+        "components": list_by_kind(plugin),
     }
 
 

@@ -6,6 +6,7 @@ The lock names neither a host nor a folder, so it can be committed and restored 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import ConfigError
-from cbcore.names import canonical, is_valid
+from cbcore.names import canonical
 from cbcore.plugins import Plugin, State
 
 FILE_NAME = "cb-plugins.lock"
 FORMAT = 1
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 _HEADER = """\
 # The plugins this project uses. Written by `cb plugins lock`, restored by `cb plugins sync`,
 # checked by `cb run --locked`.
@@ -112,11 +114,11 @@ def _check_versions(path: Path, plugins: Any) -> dict[str, str]:
     if not isinstance(plugins, dict):
         raise ConfigError(str(path), f"[plugins] must be a table of versions, not {plugins!r}")
     for name, version in plugins.items():
-        # Both become arguments of an installer, which must not read them as anything else.
-        if not is_valid(canonical(name)) or not isinstance(version, str) or not _is_plain(version):
+        if not _is_plain(name) or not _is_plain(version):
             raise ConfigError(str(path), f"[plugins] {name} = {version!r} is no name and version")
     return {canonical(name): version for name, version in plugins.items()}
 
 
-def _is_plain(version: str) -> bool:
-    return bool(version) and all(c.isascii() and (c.isalnum() or c in ".+!-_") for c in version)
+def _is_plain(value: Any) -> bool:
+    """Whether an installer reads a value as a name or version, and as nothing else."""
+    return isinstance(value, str) and _PLAIN.fullmatch(value) is not None

@@ -31,7 +31,7 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
 
     The plugin is imported.
     """
-    catalog = settings.host()
+    catalog = settings.catalog()
     plugin = _find_plugin(catalog, name)
     catalog.describe_all([plugin])
     record = _describe_plugin(catalog, plugin)
@@ -113,7 +113,7 @@ def search(settings: Settings, words: tuple[str, ...], as_json: bool) -> None:
     from cb_manage.directory import search_directory
     from cbcore.names import canonical
 
-    installed = {canonical(plugin.name) for plugin in settings.host().plugins}
+    installed = {canonical(plugin.name) for plugin in settings.catalog().plugins}
     entries = search_directory(" ".join(words))
     if as_json:
         echo_json(
@@ -152,7 +152,7 @@ def why(settings: Settings, name: str, as_json: bool) -> None:
     """
     from cb_manage.explanation import explain
 
-    catalog = settings.host()
+    catalog = settings.catalog()
     catalog.describe_all()
     explanation = explain(catalog, name)
     if as_json:

@@ -67,12 +67,9 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
 def _read_config(run: str, cache_dir: str) -> RunConfig:
     """The configuration in a result, from a file or from the store."""
     from cbcore.exceptions import ResultError
-    from cbcore.kept import find_kept, is_file, open_run
+    from cbcore.kept import open_run
 
-    if is_file(run):
-        config = open_run(run, cache_dir).config
-    else:
-        config = find_kept(run, cache_dir).record.manifest["config"]
+    config = open_run(run, cache_dir).config
     if not isinstance(config.get("cbcore"), str):
         raise ResultError(f"{run} does not say what made it", hint="was it written by `cb run`?")
     return config
