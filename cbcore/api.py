@@ -82,7 +82,7 @@ def evaluate(
     Raises `RunStoppedError` if the run cannot be finished, and `RunInterruptedError` if the user
     stops it; both carry the finished rows in `.result`.
     """
-    host = default_catalog()
+    catalog = default_catalog()
     given: dict[str, Any] = {
         "systems": systems,
         "datasets": _datasets(dataset),
@@ -94,7 +94,7 @@ def evaluate(
         "concurrency": max_workers,
         "cache_dir": cache_dir,
     }
-    return execute(RunSettings(**given | _name_settings(settings, host)), host)
+    return execute(RunSettings(**given | _name_settings(settings, catalog)), catalog)
 
 
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
@@ -104,9 +104,9 @@ async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
     return await asyncio.to_thread(evaluate, *arguments, **keywords)
 
 
-def execute(settings: RunSettings, host: Catalog | None = None) -> EvalResult:
+def execute(settings: RunSettings, catalog: Catalog | None = None) -> EvalResult:
     """Compose a run and execute it, with a live display if there is a terminal to show it on."""
-    return compose(settings, host).execute()
+    return compose(settings, catalog).execute()
 
 
 def rescore(
@@ -114,7 +114,7 @@ def rescore(
     evaluators: Sequence[Any],
     *,
     cache_dir: str | Path,
-    host: Catalog,
+    catalog: Catalog,
     argv: list[str] | None = None,
 ) -> EvalResult:
     """Score a recorded run's stored outputs with other evaluators. No system is called.
@@ -168,10 +168,10 @@ def rescore(
         rescored_from=record.run_id,
         **{name: before[name] for name in kept if name in before},
     )
-    return execute(settings, host)
+    return execute(settings, catalog)
 
 
-def _name_settings(given: Mapping[str, Any], host: Catalog) -> dict[str, Any]:
+def _name_settings(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     """Keywords by the names of fields, plugins' options apart. Raises TypeError for others."""
     options = {name: o for name, o in options_of(RunSettings).items() if o.keyword}
     known = {word: name for name, o in options.items() for word in (name, *o.words)}
@@ -183,7 +183,7 @@ def _name_settings(given: Mapping[str, Any], host: Catalog) -> dict[str, Any]:
         return named
     from cbcore._build.extending import by_word, plugin_options
 
-    of_plugins = by_word(plugin_options(host.plugins))
+    of_plugins = by_word(plugin_options(catalog.plugins))
     for name in unknown:
         if name not in of_plugins:
             taken = [*inspect.signature(evaluate).parameters, *of_plugins]

@@ -228,7 +228,7 @@ def run_files_page() -> str:
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
         table.append(f"| `{key}` | {option.describe_type()} | {flags} | {meaning} |")
-    table += [_plugin_key(option) for option in plugin_options(repository_host().plugins)]
+    table += [_plugin_key(option) for option in plugin_options(repository_catalog().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
 

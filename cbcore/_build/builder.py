@@ -334,9 +334,9 @@ class Builder:
     def score_of_task(self, tasks: Sequence[str]) -> str | None:
         """The first score of the only installed evaluator that names the main task."""
         declared = []
-        for component in self.host.components("evaluator"):
+        for component in self.catalog.components("evaluator"):
             with contextlib.suppress(PluginError):  # reported where evaluators are chosen
-                described = self.host.describe(component)
+                described = self.catalog.describe(component)
                 declared.append((described.applies_to, described.emits))
         scores = scores_of_task(tasks, declared)
         return scores[0] if len(scores) == 1 else None

@@ -81,13 +81,13 @@ def by_word(options: Iterable[PluginOption]) -> dict[str, PluginOption]:
     return {word: option for option in options for word in option.words}
 
 
-def read_plugin_options(given: Mapping[str, Any], host: Catalog) -> dict[PluginOption, Any]:
+def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[PluginOption, Any]:
     """The values that plugins' options were given, checked; of extensions, lists of them.
 
     Raises `UsageError` for a word that no plugin knows, and the reason if a plugin may not be used.
     """
     notice_parameters(given)
-    known = by_word(plugin_options(host.plugins)) if given else {}
+    known = by_word(plugin_options(catalog.plugins)) if given else {}
     found: dict[PluginOption, Any] = {}
     for word, value in given.items():
         if word not in known:
@@ -100,7 +100,7 @@ def read_plugin_options(given: Mapping[str, Any], host: Catalog) -> dict[PluginO
         if not values or value is None:
             continue
         # By its qualified name, so that the error gives the reason if it may not be used.
-        host.find(option.component.kind, option.component.qualified_name)
+        catalog.find(option.component.kind, option.component.qualified_name)
         found[option] = values if option.is_extension else option.load().read(values, option.flag)
     return found
 
@@ -158,7 +158,7 @@ class _NoParameters:
 
 
 def extensions_of(
-    given: Mapping[PluginOption, Any], ready: Sequence[Any], host: Catalog
+    given: Mapping[PluginOption, Any], ready: Sequence[Any], catalog: Catalog
 ) -> list[Extending]:
     """The extensions that options ask for, and those that came ready made."""
     made = [
@@ -166,7 +166,7 @@ def extensions_of(
         for extension, values in given.items()
         if extension.is_extension
     ]
-    _check_owned(given, plugin_options(host.plugins) if given else ())
+    _check_owned(given, plugin_options(catalog.plugins) if given else ())
     made += [
         Extending(_checked(one).name, (one,), {}, one, owner=owner_of(one, catalog))
         for one in ready
@@ -183,7 +183,7 @@ def remade_extension(
     Raises `UsageError` where that does not offer it, and what a `stranger` may not set is refused.
     """
     name, plugin = record.get("component"), record.get("plugin")
-    for option in plugin_options(host.plugins):
+    for option in plugin_options(catalog.plugins):
         component = option.component
         if option.is_extension and (component.name, component.plugin) == (name, plugin):
             break

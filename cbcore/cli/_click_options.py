@@ -88,13 +88,13 @@ def _described(component: Component, settings: Settings) -> Component:
     """What is remembered of a component, or found by looking at its plugin in another process."""
     from cbcore.exceptions import PluginError
 
-    host = settings.host()
+    catalog = settings.catalog()
     try:
-        return host.describe(component)
+        return catalog.describe(component)
     except PluginError:
         return component
     finally:
-        host.descriptions.save()
+        catalog.descriptions.save()
 
 
 def plugin_flags(ctx: click.Context, arguments: Iterable[str]) -> list[click.Parameter]:
@@ -105,5 +105,5 @@ def plugin_flags(ctx: click.Context, arguments: Iterable[str]) -> list[click.Par
     used = {argument.partition("=")[0] for argument in arguments}
     return [
         PluginFlag(option, settings, used=option.flag in used)
-        for option in plugin_options(settings.host().plugins)
+        for option in plugin_options(settings.catalog().plugins)
     ]

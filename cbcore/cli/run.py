@@ -111,17 +111,17 @@ def _run(
     _import_modules(asked.imports)
     if asked.dry_run:
         ready()
-        _dry_run(asked, settings.host())
+        _dry_run(asked, settings.catalog())
         return
     reporters = (("reporter", output) for output in asked.outputs)
-    require_offered(settings.host(), [*asked.components(), *reporters])
+    require_offered(settings.catalog(), [*asked.components(), *reporters])
     outputs = make_outputs(settings, asked.outputs)
     stop_on_signals()
 
     def execute() -> EvalResult:
         from cbcore.settings.compose import compose
 
-        run = compose(asked, settings.host())
+        run = compose(asked, settings.catalog())
         ready()
         return run.execute()
 
@@ -176,7 +176,7 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
     from cbcore._build.extending import by_word, plugin_options
 
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
-    of_plugins = by_word(plugin_options(settings.host().plugins))
+    of_plugins = by_word(plugin_options(settings.catalog().plugins))
     given: dict[str, Any] = {}
     if run_file is not None:
         from cbcore.settings.run_file import read_run_file
@@ -243,12 +243,12 @@ def _warn(message: str) -> None:
     echo(redact(message), err=True)
 
 
-def _dry_run(asked: RunSettings, host: Catalog) -> None:
+def _dry_run(asked: RunSettings, catalog: Catalog) -> None:
     from cbcore._run.plan import plan
     from cbcore.cli._text import echo_columns
     from cbcore.settings.compose import compose
 
-    planned = plan(compose(asked, host, warn=_warn))
+    planned = plan(compose(asked, catalog, warn=_warn))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [

@@ -94,5 +94,5 @@ def _setup(
         seed=seed,
         dry_run=stranger is not None,
     )
-    builder = Builder(host, offered={} if seed is None else {"seed": seed})
+    builder = Builder(catalog, offered={} if seed is None else {"seed": seed})
     return Setup(builder, settings, [], stranger)

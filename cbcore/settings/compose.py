@@ -72,7 +72,7 @@ class Data(NamedTuple):
 
 def compose(
     settings: RunSettings,
-    host: Catalog | None = None,
+    catalog: Catalog | None = None,
     *,
     warn: Callable[[str], None] | None = None,
 ) -> Run:
@@ -83,15 +83,15 @@ def compose(
     """
     notice_environment()
     warn = _once(warn or _log_warning)
-    host = host or default_catalog()
+    catalog = catalog or default_catalog()
     settings = settings.copy()
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
-    options = read_plugin_options(settings.plugin_options, host)
+    options = read_plugin_options(settings.plugin_options, catalog)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     record = settings.record()  # before plugins change the settings
-    extending, filled = configure(settings, options, host)
-    require_offered(host, settings.components())
-    builder = Builder(host, offered=filled, warn=warn)
+    extending, filled = configure(settings, options, catalog)
+    require_offered(catalog, settings.components())
+    builder = Builder(catalog, offered=filled, warn=warn)
     sharding = _make_sharding(settings)
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
@@ -105,7 +105,7 @@ def compose(
     check_score_fields([metric.value for metric in metrics], data.evaluators)
     asked = [] if settings.executor is None else [settings.executor]
     executors = [builder.build("executor", executor) for executor in asked]
-    host.descriptions.save()
+    catalog.descriptions.save()
     config = describe_run(
         settings,
         data,
@@ -137,27 +137,27 @@ def compose(
             sharding=sharding,
         ),
         config=config,
-        hooks=host.new_hooks(),
+        hooks=catalog.new_hooks(),
         show_progress=settings.progress,
-        record=None if folder is None else _make_record(settings, config, host),
+        record=None if folder is None else _make_record(settings, config, catalog),
         search=_make_search(settings, score),
     )
 
 
 def configure(
-    settings: RunSettings, options: Mapping[PluginOption, Any], host: Catalog
+    settings: RunSettings, options: Mapping[PluginOption, Any], catalog: Catalog
 ) -> tuple[Sequence[Extending], Mapping[str, Any]]:
     """Apply what plugins make of their options to the settings, then freeze the settings.
 
     Returns the extensions that options ask for, and the values that fill parameters of components.
     """
-    expand_shorthands(settings, host)
+    expand_shorthands(settings, catalog)
     _check_turns(settings)
     settings.freeze()
     declared = options_of(RunSettings).items()
     own = {name: getattr(settings, name) for name, option in declared if option.fill}
     filled = {name: value for name, value in own.items() if value is not None}
-    return extensions_of(options, settings.extensions, host), filled | values_to_fill(options)
+    return extensions_of(options, settings.extensions, catalog), filled | values_to_fill(options)
 
 
 def build_systems(settings: RunSettings, builder: Builder) -> list[Part]:
@@ -184,8 +184,8 @@ def build_data(
     if not datasets and not extending:
         raise _no_data(
             option.flag
-            for option in plugin_options(builder.host.plugins)
-            if option.is_extension and not _is_tested(builder.host, option.component.name)
+            for option in plugin_options(builder.catalog.plugins)
+            if option.is_extension and not _is_tested(builder.catalog, option.component.name)
         )
     evaluators: list[Part] = []
     sources = [
@@ -369,9 +369,9 @@ def _of_main_scores(contributed: Contributed, known: Sequence[Part]) -> list[Par
     return found
 
 
-def _is_tested(host: Catalog, name: str) -> bool:
+def _is_tested(catalog: Catalog, name: str) -> bool:
     """Whether an extension is called like a kind that runs test: it brings no data."""
-    return name in host.kinds and host.kind(name).is_tested
+    return name in catalog.kinds and catalog.kind(name).is_tested
 
 
 def _no_data(others: Iterable[str] = ()) -> UsageError:
@@ -419,7 +419,7 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _make_record(settings: RunSettings, config: RunConfig, host: Catalog) -> RunRecord:
+def _make_record(settings: RunSettings, config: RunConfig, catalog: Catalog) -> RunRecord:
     """What the store writes down of a run before it begins."""
     asked = [
         dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
@@ -430,7 +430,7 @@ def _make_record(settings: RunSettings, config: RunConfig, host: Catalog) -> Run
         "config": config,
         "argv": None if settings.argv is None else [redact_assignments(a) for a in settings.argv],
         "datasets": ([redact_assignments(str(dataset)) for dataset in asked] if by_spec else None),
-        **describe_environment({p.name: p.version for p in host.plugins if p.is_usable}),
+        **describe_environment({p.name: p.version for p in catalog.plugins if p.is_usable}),
     }
     return RunRecord(config["run_id"], config["started"], manifest)
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-def expand_shorthands(settings: RunSettings, host: Catalog) -> None:
+def expand_shorthands(settings: RunSettings, catalog: Catalog) -> None:
     """Add the components that short forms stand for to the settings.
 
     Systems and proxies keep the order in which they were given.
     """
-    given = {"systems": iter(settings.systems), "proxy": iter(_make_proxies(settings, host))}
+    given = {"systems": iter(settings.systems), "proxy": iter(_make_proxies(settings, catalog))}
     in_order = [next(given[name]) for name in settings.order]
     settings.systems = [*in_order, *given["systems"], *given["proxy"]]
     _add_judges(settings)
@@ -29,7 +29,7 @@ def expand_shorthands(settings: RunSettings, host: Catalog) -> None:
         settings.added_metrics.append(parse(f"net_cost:{settings.cache_model}"))
 
 
-def _make_proxies(settings: RunSettings, host: Catalog) -> list[Spec]:
+def _make_proxies(settings: RunSettings, catalog: Catalog) -> list[Spec]:
     """The systems that `--proxy`, `--name` and `--model` stand for."""
     urls, names, models = settings.proxy, settings.name, settings.model
     for flag, values, is_unclear in (
@@ -46,7 +46,7 @@ def _make_proxies(settings: RunSettings, host: Catalog) -> list[Spec]:
     if not urls:
         return []
     try:
-        host.find("system", "openai")
+        catalog.find("system", "openai")
     except UnknownComponentError as error:
         raise UsageError(
             "--proxy needs the plugin 'cb-openai', which is not installed",

@@ -79,9 +79,9 @@ def catalog_of(site: Path, *first_party: str) -> Catalog:
     return Catalog([*read_distributions([str(site)]), *installed], PluginPolicy())
 
 
-def chosen(host: Catalog, *datasets: Any, warn: Any = None, **asked: Any) -> str:
+def chosen(catalog: Catalog, *datasets: Any, warn: Any = None, **asked: Any) -> str:
     request = RunSettings(systems=[Says()], datasets=list(datasets), **asked)
-    field: str = compose(request, host, warn=warn or (lambda text: None)).config["score_field"]
+    field: str = compose(request, catalog, warn=warn or (lambda text: None)).config["score_field"]
     return field
 
 
@@ -130,9 +130,9 @@ def test_a_suite_keeps_its_main_score_too(workplace: Workplace) -> None:
 def test_a_score_name_belongs_to_who_declares_it(site):
     """One that emits `f1` without saying so is not taken for it, though it comes first."""
     install(site, "aardvark", ("*",), score="f1", declared=False)
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     request = RunSettings(systems=[Says()], datasets=[Data()], metrics=[])
-    rows = compose(request, host).execute().rows
+    rows = compose(request, catalog).execute().rows
     assert [row.scores["f1"] for row in rows] == [1.0, 0.0]
     assert [row.scores["aardvark.f1"] for row in rows] == [0.25, 0.25]
 
@@ -142,9 +142,9 @@ def test_two_that_declare_the_same_main_score_are_an_error(site):
     install(site, "aardvark", ("*",), score="f1")
     catalog = catalog_of(site, "cb-answerquality")
     with pytest.raises(UsageError, match="'f1' is emitted by aardvark and answer_quality"):
-        chosen(host, Data())
-    assert chosen(host, Data(), score="exact_match") == "exact_match"
-    assert chosen(host, Data(), evaluators=["answer_quality"]) == "f1"
+        chosen(catalog, Data())
+    assert chosen(catalog, Data(), score="exact_match") == "exact_match"
+    assert chosen(catalog, Data(), evaluators=["answer_quality"]) == "f1"
 
 
 # -- choosing ----------------------------------------------------------------------------------
@@ -155,11 +155,11 @@ def test_a_dataset_names_its_main_score(site):
     install(site, "own")
     catalog = catalog_of(site, "cb-answerquality")
     data = Data(tasks=("qa",), main_score="own")
-    assert chosen(host, data) == "own"
-    assert chosen(host, data, Data(name="other", tasks=("qa",), main_score="own")) == "own"
-    assert chosen(host, data, Data(name="other", tasks=("qa",))) == "f1"
-    assert chosen(host, data, score="recall") == "recall"
-    assert chosen(host, data, evaluators=["answer_quality", "own"]) == "f1"
+    assert chosen(catalog, data) == "own"
+    assert chosen(catalog, data, Data(name="other", tasks=("qa",), main_score="own")) == "own"
+    assert chosen(catalog, data, Data(name="other", tasks=("qa",))) == "f1"
+    assert chosen(catalog, data, score="recall") == "recall"
+    assert chosen(catalog, data, evaluators=["answer_quality", "own"]) == "f1"
 
 
 def test_a_described_dataset_names_its_main_score(site):
@@ -209,20 +209,20 @@ def cb_datasets():
 def test_a_main_score_that_nobody_emits_is_told_before_the_run(site, facts, reason):
     """Quality is F1 then; installing the evaluator would change it, so it is said."""
     told: list[str] = []
-    host = host_of(site, "cb-answerquality")
-    assert chosen(host, Data(**facts), warn=told.append) == "f1"
+    catalog = catalog_of(site, "cb-answerquality")
+    assert chosen(catalog, Data(**facts), warn=told.append) == "f1"
     assert told == [f"{reason}: quality means f1 instead"]
 
 
 def test_the_only_evaluator_that_names_the_task_gives_the_main_score(site):
     """One that scores every task does not count; two that name it leave F1, with a note."""
     install(site, "solver", ("riddles",))
-    host = host_of(site, "cb-answerquality")
-    assert chosen(host, Data(tasks=("riddles",))) == "solver"
+    catalog = catalog_of(site, "cb-answerquality")
+    assert chosen(catalog, Data(tasks=("riddles",))) == "solver"
     install(site, "guesser", ("riddles",))
-    host = host_of(site, "cb-answerquality")
+    catalog = catalog_of(site, "cb-answerquality")
     told: list[str] = []
-    assert chosen(host, Data(tasks=("riddles",)), warn=told.append) == "f1"
+    assert chosen(catalog, Data(tasks=("riddles",)), warn=told.append) == "f1"
     (note,) = told
     assert "several scores (guesser, solver) for the task 'riddles' of data" in note
 
@@ -237,10 +237,10 @@ def test_the_only_evaluator_there_is_says_what_quality_means(site):
     install(site, "coyote")
     catalog = catalog_of(site)
     with pytest.raises(UsageError, match="2 installed evaluators apply, and none emits f1") as e:
-        chosen(host, Data(tasks=("qa",)))
+        chosen(catalog, Data(tasks=("qa",)))
     assert "--score, with one of beaver, coyote" in (e.value.hint or "")
-    assert chosen(host, Data(tasks=("qa",)), score="coyote") == "coyote"
-    assert chosen(host, Data(tasks=("qa",)), evaluators=["coyote", "beaver"]) == "coyote"
+    assert chosen(catalog, Data(tasks=("qa",)), score="coyote") == "coyote"
+    assert chosen(catalog, Data(tasks=("qa",)), evaluators=["coyote", "beaver"]) == "coyote"
 
 
 def test_where_nothing_applies_the_user_is_told(site):

@@ -51,7 +51,7 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
 
     check_free(folder)
     interactive = not no_input and sys.stdin.isatty()
-    catalog = settings.host()
+    catalog = settings.catalog()
     catalog.check_required()
     for system in given["systems"]:
         _check_system(system, catalog)

@@ -33,7 +33,7 @@ def lock(settings: Settings, lock_file: Path) -> None:
     from cb_manage.lockfile import list_versions, write_lock
     from cbcore.plugins.origins import origin_of
 
-    plugins = settings.host().plugins
+    plugins = settings.catalog().plugins
     versions = list_versions(plugins)
     write_lock(lock_file, versions)
     echo(f"{len(versions)} plugins locked in {lock_file}")
@@ -57,7 +57,7 @@ def sync(settings: Settings, /, arguments: tuple[str, ...], exact: bool, lock_fi
     from cb_manage.installer import install, uninstall
     from cb_manage.lockfile import find_differences, read_lock
 
-    differences = find_differences(read_lock(lock_file), settings.host().plugins)
+    differences = find_differences(read_lock(lock_file), settings.catalog().plugins)
     wanted = [f"{d.name}=={d.locked}" for d in differences if d.locked is not None]
     others = [d.name for d in differences if d.locked is None]
     changes = install([*arguments, *wanted], verbosity=settings.verbosity)[0] if wanted else []

@@ -36,7 +36,7 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
 
     config = _read_config(run, cache_dir)
     components = list_components(config)
-    changes = find_changes(config, settings.host().plugins)
+    changes = find_changes(config, settings.catalog().plugins)
     if as_json:
         echo_json(
             {
