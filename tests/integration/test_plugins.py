@@ -597,17 +597,14 @@ def test_registered_name_that_a_plugin_has(workplace: Workplace) -> None:
 def test_third_party_plugin(workplace: Workplace, run: Run) -> None:
     """A wrapper hook, an observer that is called first, a flag with an option, and a command."""
     workplace.install("cb-third-party")
-    write_hooks(
-        workplace.site,
-        "cb-another",
-        "import sys\ndef cb_row_finished(row): print('another row', file=sys.stderr)\n",
-    )
     check_third_party(workplace, run)
 
 
 def check_third_party(workplace: Workplace, run: Run) -> None:
+    source = "import sys\ndef cb_row_finished(row): print('another row', file=sys.stderr)\n"
+    write_hooks(workplace.site, "cb-another", source)
     flags = ("--third-note", "hello", "--third-note-times", "2")
-    done = run("--evaluator", "answer_quality", *flags)
+    done = run("--evaluator", "cb-answerquality/answer_quality", *flags)
     assert done.returncode == 0, done.stderr
     sections = json.loads(done.stdout)["sections"]
     assert list(sections)[-2:] == ["third-party", "after-1-sections"]
@@ -681,6 +678,7 @@ def test_installed_for_real(workplace: Workplace, run: Run) -> None:
             assert cause in failed.stderr
     assert n_calls(workplace) == 1
     assert "good-greet" in workplace.cb("--help").stdout
+    check_third_party(workplace, run)
 
 
 def test_write_system_makes_a_plugin_that_runs(workplace: Workplace, run: Run) -> None:

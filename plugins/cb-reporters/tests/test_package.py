@@ -18,7 +18,6 @@ ENTRIES = {
 EXTENSIONS = {
     "table": "txt",
     "markdown": "md",
-    "json": "json",
     "jsonl": "jsonl",
     "csv": "csv",
     "html": "html",

@@ -194,9 +194,13 @@ def _judges(flags: argparse.Namespace) -> list[Any]:
 
 
 def _reporter(output: str) -> Any:
-    from cb_reporters import Html, Json, Markdown
+    if output == "json":
+        from cbcore.plugins import default_catalog
 
-    return {"table": Markdown, "json": Json, "html": Html}[output]()
+        return default_catalog().find("reporter", output).load()()
+    from cb_reporters import Html, Markdown
+
+    return {"table": Markdown, "html": Html}[output]()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from cbcore.exceptions import UsageError
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
-from tests.fake_distributions import write_hooks
+from tests.fake_distributions import write_distribution, write_hooks
 
 PLUGIN = '''
 from cbcore import Component
@@ -44,11 +44,18 @@ def cb_evaluators():
     ]
 '''
 
+DIRECTORY = """
+def find(kind, name):
+    return ["cb-hotpotqa"] if name.startswith("hotpot") else []
+"""
+
 
 @pytest.fixture
 def checked(suites, site):
-    """Validate the folder, with a plugin that offers a dataset and two evaluators."""
+    """Validate the folder, with a dataset, two evaluators and a directory of packages."""
     write_hooks(site, "cb-small", PLUGIN)
+    entries = {"cb.directories": {"known": "known_packages:find"}}
+    write_distribution(site, "cb-known", entries, {"known_packages.py": DIRECTORY})
     suites.catalog = Catalog(
         read_distributions([str(site)]), PluginPolicy(), kinds_from=read_distributions()
     )
