@@ -344,7 +344,8 @@ def _display(key: str, config: Mapping[str, Any]) -> Display:
     else:
         return Display(key, formats.general)
     own = dict(part.split("=", 1) for part in qualifier.split(",") if "=" in part)
-    known = {**config, **_parameters(config, display.metric), **own}
+    given = config.get("settings") or {}
+    known = {**config, **given, **_parameters(config, display.metric), **own}
     header = display.header
     used = {name for name in ("score_field", "threshold") if f"{{{name}}}" in display.precise}
     if used and all(known.get(name) is not None for name in used):

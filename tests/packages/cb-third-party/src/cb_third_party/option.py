@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cbcore.extensions import INTEGER, Contribution, Option, Setup
+from cbcore.extensions import Contribution, Setup
+from cbcore.settings import Option
 
-TIMES = Option(name="times", kind=INTEGER, metavar="N", help="Print each note N times.", least=1)
+TIMES = Option(name="times", type=int, metavar="N", help="Print each note N times.", at_least=1)
 
 
 class Note:
