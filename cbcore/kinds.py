@@ -15,7 +15,7 @@ import attrs
 from cbcore import names
 from cbcore.exceptions import UsageError
 
-__all__ = ("KINDS", "Kind", "kind_of")
+__all__ = ("KINDS", "Kind", "group_of", "kind_of")
 
 _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 

@@ -10,9 +10,8 @@ alone, where it came from is shown in its place.
 from cbcore.secrets._finding import found_in as found_in
 from cbcore.secrets._finding import notice as notice
 from cbcore.secrets._finding import notice_arguments as notice_arguments
-from cbcore.secrets._finding import notice_environment as notice_environment
+from cbcore.secrets._finding import notice_environment, redact, remember, secret_values
 from cbcore.secrets._finding import notice_parameters as notice_parameters
-from cbcore.secrets._finding import redact, remember, secret_values
 from cbcore.secrets._finding import redact_assignments as redact_assignments
 from cbcore.secrets._finding import without_credentials as without_credentials
 from cbcore.secrets._known import HIDDEN, Secret
@@ -27,4 +26,12 @@ from cbcore.secrets._names import is_telling as is_telling
 from cbcore.secrets._names import names_secret as names_secret
 from cbcore.secrets._showing import visible as visible
 
-__all__ = ("HIDDEN", "Secret", "is_secret_name", "redact", "remember", "secret_values")
+__all__ = (
+    "HIDDEN",
+    "Secret",
+    "is_secret_name",
+    "notice_environment",
+    "redact",
+    "remember",
+    "secret_values",
+)
