@@ -139,7 +139,7 @@ def test_a_plugin_is_installed_and_listed(environment: Environment) -> None:
     assert printed.startswith("installed cb-good-static 1.0 (")
     assert "good_length" in printed
     listed = json.loads(environment.ok("list-plugins", "--json"))
-    assert {p["name"]: p["status"] for p in listed}["cb-good-static"] == "not loaded yet"
+    assert {p["name"]: p["status"] for p in listed}["cb-good-static"] == "ok"
     assert environment.ok("install", "cb-good-static") == "everything was installed already\n"
 
 
