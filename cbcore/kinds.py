@@ -190,7 +190,15 @@ KINDS: dict[str, Kind] = {
             name="directory",
             offer="directories of packages, for the hint behind an unknown name",
             target="It is a function that returns the packages which offer a component, called as "
-            "`target(kind, name)`.",
+            "`target(kind, name)`. For the kind `plugin`, it returns the package of that name.",
+            is_value=True,
+            is_named=False,
+        ),
+        Kind(
+            name="lock",
+            offer="checks for `cb run --locked`",
+            target="It is a function that raises `ConfigError` if the plugins in use are not those "
+            "locked, called as `target(plugins)`.",
             is_value=True,
             is_named=False,
         ),

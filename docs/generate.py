@@ -24,6 +24,7 @@ from typing import Any, get_type_hints
 
 import click
 
+from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
 from cbcore._build.extending import Setting, settings_of
 from cbcore._store import database
@@ -32,7 +33,6 @@ from cbcore.cli._settings import Settings
 from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
 from cbcore.plugins import installed
-from cbcore.plugins._directory import directory
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.request._options import described
@@ -260,7 +260,7 @@ _DIRECTORY = (
     "searches the same list, and `cb install NAME` installs one."
 )
 _BE_LISTED = (
-    "The list is `cbcore/plugins/directory.json` in the repository: one object per plugin, with "
+    "The list is `plugins/cb-manage/src/cb_manage/directory.json` in the repository: one object per plugin, with "
     "the `name` of its package, `what` it is for in one line, and a `link` to read more. Add yours "
     "in a pull request, in the place its name has in the alphabet. It is taken when it can be "
     "installed, when `cb plugins check NAME` passes in a fresh environment, and when its licence "
@@ -275,7 +275,7 @@ def plugins_page() -> str:
         _DIRECTORY,
         *("", "| plugin | what it is for | offers |", "|---|---|---|"),
     ]
-    for one in directory():
+    for one in read_directory():
         name = f"[{one.name}]({one.link})" if one.link.startswith("https://") else one.name
         kinds: dict[str, list[str]] = {}
         for kind, offered in one.offers:

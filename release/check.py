@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from release.projects import CORE, META, ROOT, inconsistencies, projects
 
+DIRECTORY = "plugins/cb-manage/src/cb_manage/directory.json"
+
 
 def missing() -> Iterator[str]:
     """Everything that still has to be done, as sentences."""
@@ -44,15 +46,13 @@ def _changelog(version: str) -> Iterator[str]:
 
 def _named_everywhere(plugins: list[str]) -> Iterator[str]:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    directory = json.loads(
-        (ROOT / "cbcore" / "plugins" / "directory.json").read_text(encoding="utf-8")
-    )
+    directory = json.loads((ROOT / DIRECTORY).read_text(encoding="utf-8"))
     listed = {entry["name"] for entry in directory}
     for name in plugins:
         if f"plugins/{name}/README.md" not in readme:
             yield f"README.md does not name {name}"
         if name not in listed:
-            yield f"cbcore/plugins/directory.json does not list {name}"
+            yield f"{DIRECTORY} does not list {name}"
 
 
 def _git(*arguments: str) -> str:

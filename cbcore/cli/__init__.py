@@ -26,13 +26,7 @@ _COMMANDS = {
     "resume": "cbcore.cli.resume",
     "rescore": "cbcore.cli.rescore",
     "merge": "cbcore.cli.merge",
-    "init": "cbcore.cli.init",
-    "provenance": "cbcore.cli.provenance",
-    "plugins": "cbcore.cli.plugins",
-    "install": "cbcore.cli.install",
-    "uninstall": "cbcore.cli.uninstall",
     "hooks": "cbcore.cli.hooks",
-    "doctor": "cbcore.cli.doctor",
 }
 
 

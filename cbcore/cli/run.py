@@ -95,9 +95,7 @@ def _run(
     settings.configure_logging()
     begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
     if flags["locked"]:
-        from cbcore._manage.lockfile import FILE_NAME, require_locked
-
-        require_locked(settings.catalog().plugins, Path(FILE_NAME))
+        _check_locks(settings)
     brought = brought_words(settings)
     said = _merge(settings, run_file, flags, brought)
     invocation = Invocation(**_of(Invocation, said))
@@ -126,6 +124,18 @@ def _run(
             resume = _resuming(stopped.result.config["run_id"], str(request.cache_dir))
             stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
         raise
+
+
+def _check_locks(settings: Settings) -> None:
+    """Refuse to run with other plugins than those locked."""
+    from cbcore.exceptions import UsageError
+
+    catalog = settings.catalog()
+    locks: list[Any] = [component.load() for component in catalog.components("lock")]
+    if not locks:
+        raise UsageError("--locked needs a plugin that reads locks, and none is installed.")
+    for check in locks:
+        check(catalog.plugins)
 
 
 def _resuming(run_id: str, folder: str) -> str:

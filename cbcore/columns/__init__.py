@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cbcore.columns._guesses import propose_fields
 from cbcore.columns._paths import Side
 from cbcore.columns._predictions import RecordedPredictions
 from cbcore.columns._reader import SUFFIX, Column, ColumnReader
@@ -46,6 +47,7 @@ __all__ = [
     "Side",
     "bound_to_system",
     "mapped",
+    "propose_fields",
 ]
 
 OUTPUT_FIELDS = frozenset({"response", "context", "contexts", "turn_responses"})

@@ -9,7 +9,7 @@ from itertools import islice
 from operator import length_hint
 from typing import Any
 
-from cbcore.columns._guesses import as_flags, proposed_fields
+from cbcore.columns._guesses import as_flags, propose_fields
 from cbcore.columns._paths import ColumnPath, NoSuchError, shown
 from cbcore.columns._reader import SUFFIX, Column, Row, resolved
 from cbcore.columns._tables import TableRecords
@@ -191,7 +191,7 @@ _DOUBTFUL_GOLDS: tuple[tuple[Callable[[str], Any], str], ...] = (
 
 def proposal(example: Mapping[str, Any]) -> str:
     """How the columns of an example could be given as fields."""
-    fields = proposed_fields(example) or {"context": "COLUMN", "question": "COLUMN"}
+    fields = propose_fields(example) or {"context": "COLUMN", "question": "COLUMN"}
     return f"say where they stand: {as_flags(fields)}"
 
 

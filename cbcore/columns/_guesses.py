@@ -38,7 +38,7 @@ def likely_column(field: str, columns: Iterable[Any]) -> str | None:
     return next(iter(near_matches(field, there, limit=1)), None)
 
 
-def proposed_fields(example: Mapping[str, Any]) -> dict[str, str]:
+def propose_fields(example: Mapping[str, Any]) -> dict[str, str]:
     """A mapping that may fit an example whose columns have other names, each column once."""
     left = [str(column) for column, value in example.items() if value is not None]
     found: dict[str, str] = {}

@@ -134,11 +134,13 @@ class Catalog:
     def components(self, kind: str | None = None) -> list[Component]:
         """Registered components, then those of all usable plugins by the plugins' names.
 
-        Raises `PluginError` for a plugin that the policy requires and that does not work.
+        Raises `PluginError` for a plugin that the policy requires and that does not work, but for
+        commands.
         """
         if kind is None or kind in OFFERING.values():
             self.load_hook_modules()
-        self.check_required()
+        if kind != "command":  # commands can repair what the policy finds missing
+            self.check_required()
         usable = (plugin.components for plugin in self.plugins if plugin.is_usable)
         return [
             component
@@ -324,6 +326,9 @@ class Catalog:
         """Load the plugins that the policy requires, once. Raises if one of them does not work."""
         if not (self.policy.require or self.policy.strict):
             return
+        if absent := self.policy.require - {names.canonical(p.name) for p in self.plugins}:
+            name = min(absent)
+            raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
         if not self._is_checked:
             self._is_checked = True
             self.load_all([plugin for plugin in self.plugins if self._is_required(plugin)])

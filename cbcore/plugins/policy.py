@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
+from cbcore.exceptions import ConfigError, UsageError
 from cbcore.names import canonical, hint
 from cbcore.plugins.installed import CORE
 
@@ -81,8 +81,6 @@ def check_names(policy: PluginPolicy, installed: Mapping[str, Iterable[str]]) ->
                 f"Cannot {verb} the plugin {name!r}: it is not installed.",
                 hint=hint(name, known.values(), "`cb list-plugins` shows them"),
             )
-    for name in sorted(policy.require - known.keys()):
-        raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
 
 
 def check_evaluators(policy: PluginPolicy, installed: Iterable[Component]) -> None:

@@ -42,7 +42,7 @@ from tests.fake_distributions import Workplace
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOT = ROOT / "tests" / "api.json"
 JSON_KEYS = ROOT / "tests" / "json_keys.json"
-KNOWN = ROOT / "cbcore" / "plugins" / "known_plugins.json"
+KNOWN = ROOT / "plugins" / "cb-manage" / "src" / "cb_manage" / "known_plugins.json"
 SHARED = {
     "--help",
     *(name for option in _OPTIONS for name in option(lambda: 0).__click_params__[0].opts),
@@ -428,9 +428,9 @@ def test_key_paths_stop_where_others_name_things() -> None:
 def known_plugins(place: Workplace) -> dict[str, dict[str, list[str]]]:
     """What the plugins of this repository offer: package → kind → names."""
     return {
-        package: {singular(kind): names for kind, names in record["components"].items()}
-        for package, record in sorted(place.plugins().items())
-        if (ROOT / "plugins" / package).is_dir()
+        plugin["name"]: {singular(kind): names for kind, names in plugin["components"].items()}
+        for plugin in place.json("doctor")["plugins"]
+        if (ROOT / "plugins" / plugin["name"]).is_dir()
     }
 
 

@@ -33,8 +33,7 @@ MAY_IMPORT = {
     "builtin": "contract toolbox plugins _store",
     "_build": "contract toolbox plugins asking _run",
     "root": "contract toolbox plugins asking _store _run _build",
-    "_manage": "contract toolbox plugins",
-    "cli": "contract toolbox plugins asking _store _run _build root _manage",
+    "cli": "contract toolbox plugins asking _store _run _build root",
 }
 """What each room may import besides itself. `docs/explanation/architecture.md` says why."""
 

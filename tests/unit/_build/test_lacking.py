@@ -13,8 +13,8 @@ from cbcore.request import Request
 
 @pytest.fixture
 def bare() -> Catalog:
-    """Only the core is installed, with its directory of packages."""
-    return Catalog([one for one in read_distributions() if one.name == "cbcore"])
+    """Only the core is installed, and the directory of packages."""
+    return Catalog([one for one in read_distributions() if one.name in ("cbcore", "cb-manage")])
 
 
 def asked(request: Request, *outputs: str):

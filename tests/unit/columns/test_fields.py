@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.columns._fields import Fielded, check_own_data, with_fields
-from cbcore.columns._guesses import likely_column, proposed_fields
+from cbcore.columns._guesses import likely_column, propose_fields
 from cbcore.exceptions import DataError, UsageError
 
 ROW = {"no": 7, "Passage Text": "p", "meta": {"q": "why?"}, "docs": [{"t": "a"}, {"t": "b"}]}
@@ -135,7 +135,7 @@ def test_which_column_is_most_likely_meant(field, columns, found):
 
 def test_a_proposal_takes_every_column_once():
     """And names only what is called something else."""
-    assert proposed_fields({"text": "x", "question": "y", "gold": "z", "gone": None}) == {
+    assert propose_fields({"text": "x", "question": "y", "gold": "z", "gone": None}) == {
         "context": "text",
         "answer": "gold",
     }

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
+from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import PluginPolicy, check_names, read_policy, tool_table
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9._-]{0,10}[a-z0-9])?", fullmatch=True)
@@ -200,9 +201,11 @@ def test_a_plugin_or_one_part_of_it_can_be_disabled(name):
 
 
 def test_required_name_that_is_not_installed() -> None:
-    """That is a missing plugin, with the way to get it."""
+    """That is a missing plugin, with the way to get it. Commands are found without it."""
+    catalog = Catalog([], PluginPolicy(require=frozenset({"cb-absent"})))
+    assert catalog.components("command") == []
     with pytest.raises(PluginLoadError, match="required but not installed") as caught:
-        check_names(PluginPolicy(require=frozenset({"cb-absent"})), INSTALLED)
+        catalog.components("lock")
 
     assert caught.value.exit_code == 3
     assert caught.value.hint == "pip install cb-absent"

@@ -97,7 +97,7 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in groups:
             fix = hint(group, groups, f"groups: {', '.join(groups)}")
-            problem = f"the entry-point group {group!r} is not one cb reads"
+            problem = f"the entry-point group {group!r} is not one that cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
     for entry in distribution.declared:
         if entry.group not in groups:

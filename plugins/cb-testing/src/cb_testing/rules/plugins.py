@@ -79,7 +79,7 @@ def described(case: Case) -> Iterator[str]:
 def made(case: Case) -> Iterator[str]:
     """It can be made from its default parameters, or from those given."""
     name = case.component.name
-    lacking = case.lacking()
+    lacking = () if case.kind.is_value else case.lacking()
     if lacking:
         given = "{" + ", ".join(f"{name!r}: …" for name in lacking) + "}"
         yield Unchecked(f"give it parameters: examples={{{name!r}: {{'params': {given}}}}}")

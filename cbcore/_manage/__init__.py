@@ -1,1 +1,0 @@
-"""Installing, locking, checking, diagnosing and starting plugins."""

@@ -1,0 +1,1 @@
+"""Commands that start a benchmark and manage plugins: install, lock, find, explain and check them."""
