@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import overload
 
-__all__ = ("asking", "canonical", "hint", "is_valid", "near_matches", "plural", "with_article")
+__all__ = ("asking", "canonical", "hint", "is_valid", "near_matches")
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")

@@ -219,4 +219,4 @@ def test_a_check_tells_of_names_that_others_have_too(workplace: Workplace) -> No
         )
     done = workplace.cb("plugins", "check", "cb-one")
     assert done.returncode == 3
-    assert "both offer an evaluator called 'same'" in done.stdout + done.stderr
+    assert "both offer the evaluator 'same'" in done.stdout + done.stderr

@@ -241,7 +241,7 @@ def test_what_is_said_of_nothing_is_refused(examples, message, hint):
 
 def test_examples_for_a_kind_that_takes_none_are_refused():
     """They would not be used."""
-    with pytest.raises(UsageError, match="a dataset is not tried on examples"):
+    with pytest.raises(UsageError, match="the kit tries no dataset on examples"):
         check_plugin([component("dataset", Dataset)], examples={"subject": {"examples": [{}]}})
 
 

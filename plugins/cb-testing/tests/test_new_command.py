@@ -229,7 +229,7 @@ REFUSED = {
     "offered": (("metric", "mean-score"), "cb-metrics offers it"),
     "offered by the core": (("dataset", "file"), "cbcore offers it"),
     "kind": (("evaluater", "mine"), "did you mean evaluators?"),
-    "kind without template": (("option", "mine"), "no template for an option"),
+    "kind without template": (("option", "mine"), "no template for the kind 'option'"),
     "licence": (("evaluator", "mine", "--license", "GPL"), "'GPL' is not one of"),
     "description": (("evaluator", "mine", "--description", "{{ x }}"), "cannot be used"),
     "github user": (("evaluator", "mine", "--github-user", "a/b"), "not the name of a GitHub"),

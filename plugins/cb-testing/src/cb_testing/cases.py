@@ -20,7 +20,7 @@ from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
 from cbcore.introspection import parameters_of, signature_of
 from cbcore.kinds import Kind
-from cbcore.names import canonical, hint, with_article
+from cbcore.names import canonical, hint
 from cbcore.secrets import is_secret_name
 from cbcore.specs import Spec
 
@@ -269,7 +269,7 @@ def check_given(
                 raise _unknown(f"{where}: no rule is called {skipped!r}", skipped, rules)
         kinds = {c.kind for c in named}
         if "examples" in given and not kinds & set(_KINDS_WITH_EXAMPLES):
-            raise UsageError(f"{where}: {with_article(kinds.pop())} is not tried on examples")
+            raise UsageError(f"{where}: the kit tries no {kinds.pop()} on examples")
 
 
 def _unknown(message: str, word: str, known: Any) -> UsageError:

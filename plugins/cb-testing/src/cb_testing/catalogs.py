@@ -10,8 +10,8 @@ from typing import Any
 
 import attrs
 
-from cbcore import names
 from cbcore.components import Component, Owner
+from cbcore.names import canonical
 from cbcore.plugins.catalog import Catalog, Plugin
 from cbcore.plugins.installed import Distribution, read_distributions
 
@@ -48,7 +48,7 @@ def _make_plugin(plugin: Any, known: set[str]) -> Plugin:
         made.components = list(made.entries)
         return made
     name: str = getattr(plugin, "__name__", None) or type(plugin).__name__
-    name = _make_unique(names.canonical(name).strip("-"), known)
+    name = _make_unique(canonical(name).strip("-"), known)
     return Plugin(name, VERSION, hook_modules={"hooks": plugin})
 
 

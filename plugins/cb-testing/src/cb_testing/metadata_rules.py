@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import attrs
 
 import cbcore
-from cbcore import names
 from cbcore.kinds import KINDS, group_of
+from cbcore.names import canonical, hint, is_valid
 from cbcore.plugins.catalog import Plugin, find_conflicts
 from cbcore.plugins.installed import (
     CORE,
@@ -67,7 +67,7 @@ def check_distribution(
 
 def is_core(name: str) -> bool:
     """Whether a name is the core's."""
-    return names.canonical(name) == CORE
+    return canonical(name) == CORE
 
 
 def _core_range(distribution: Distribution) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
     groups = _read_groups()
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in groups:
-            fix = names.hint(group, groups, f"groups: {', '.join(groups)}")
+            fix = hint(group, groups, f"groups: {', '.join(groups)}")
             problem = f"the entry-point group {group!r} is not one that cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
     for entry in distribution.declared:
@@ -108,7 +108,7 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
         if target is None or not (is_hook or target["attribute"]):
             fix = "write package.module" if is_hook else "write package.module:attribute"
             yield Finding("entry-point-target", "error", distribution.name, where, fix)
-        if not is_hook and not names.is_valid(entry.name):
+        if not is_hook and not is_valid(entry.name):
             fix = "use lower-case letters, digits, - and _"
             yield Finding("component-name", "error", distribution.name, where, fix)
 
@@ -148,7 +148,7 @@ def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> I
     for name, specifier in distribution.requirements:
         if is_core(name):
             continue
-        version = installed.get(names.canonical(name))
+        version = installed.get(canonical(name))
         wanted = f"{name}{specifier}"
         if version is None:
             problem = f"it requires {wanted}, which is not installed"
@@ -167,7 +167,7 @@ def find_name_conflicts(plugins: Iterable[Plugin]) -> Iterator[Finding]:
             "name-conflict",
             "error",
             ", ".join(owners),
-            f"both offer {names.with_article(kind)} called {name!r}",
+            f"both offer the {kind} {name!r}",
             f"write {choices}, or disable one of them with --no-plugin",
         )
 
@@ -175,7 +175,7 @@ def find_name_conflicts(plugins: Iterable[Plugin]) -> Iterator[Finding]:
 def unmet_requirements() -> set[tuple[str, str]]:
     """What the core and the installed plugins require and do not find: name and problem."""
     distributions = list(iter_distributions())
-    versions = {names.canonical(m.name): m.version for m in reversed(distributions)}
+    versions = {canonical(m.name): m.version for m in reversed(distributions)}
     ours = [distribution for distribution in distributions if distribution.is_plugin]
     return {
         (f.subject, f.problem)

@@ -86,7 +86,6 @@ def _to_look_at(project: scaffold.Project) -> str:
 def _kind(catalog: Catalog, word: str) -> dict[str, Any]:
     """The kind that a word means, and for one that a plugin brings, what that has for a start."""
     from cbcore.kinds import KINDS, kind_of
-    from cbcore.names import with_article
 
     known = scaffold.known_kinds()
     kind = kind_of(word, dict.fromkeys([*known, *catalog.kinds]))
@@ -95,7 +94,7 @@ def _kind(catalog: Catalog, word: str) -> dict[str, Any]:
     template = None if kind in KINDS else catalog.kind(kind).template
     if template is None:
         raise UsageError(
-            f"there is no template for {with_article(kind)}",
+            f"there is no template for the kind {kind!r}",
             hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
     bringers = (

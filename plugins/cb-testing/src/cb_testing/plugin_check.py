@@ -11,7 +11,7 @@ import attrs
 from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
 from cb_testing.probe import Probe, findings, probe, try_kit
 from cb_testing.projects import staged
-from cbcore import names
+from cbcore.names import canonical
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import CORE, Distribution, iter_distributions
 
@@ -51,14 +51,14 @@ def check_installed(catalog: Catalog, plugins: Sequence[str] = ()) -> list[Check
     """Check the named plugins, or all that are not switched off. The core is no plugin."""
     distributions: dict[str, Distribution] = {}
     for distribution in iter_distributions():
-        distributions.setdefault(names.canonical(distribution.name), distribution)
+        distributions.setdefault(canonical(distribution.name), distribution)
     chosen = plugins or [
         plugin.name
         for plugin in catalog.plugins
         if plugin.status != "disabled" and plugin.name != CORE
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
-    found = [_check(distributions[names.canonical(n)], versions, (), n) for n in chosen]
+    found = [_check(distributions[canonical(n)], versions, (), n) for n in chosen]
     for clash in find_name_conflicts(catalog.plugins):
         for checked in found:
             if checked.plugin in clash.subject.split(", "):
@@ -70,7 +70,7 @@ def check_project(folder: Path) -> Checked:
     """Check a project that need not be installed."""
     installed: dict[str, str] = {}
     for distribution in iter_distributions():
-        installed.setdefault(names.canonical(distribution.name), distribution.version)
+        installed.setdefault(canonical(distribution.name), distribution.version)
     with staged(folder) as project:
         return _check(project.distribution, installed, project.path, str(folder.resolve()))
 

@@ -15,8 +15,9 @@ from typing import Any
 import attrs
 
 import cbcore
-from cbcore import names
 from cbcore.exceptions import UsageError
+from cbcore.kinds import group_of
+from cbcore.names import canonical
 from cbcore.plugins import Catalog
 from cbcore.plugins.installed import installed_version
 
@@ -71,7 +72,7 @@ class Project:
 
 
 def _described(kind: str) -> str:
-    return f"{names.with_article(kind).capitalize()} for cb"
+    return f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} for cb"
 
 
 def component_name(name: str) -> str:
@@ -91,7 +92,7 @@ def component_name(name: str) -> str:
         raise UsageError(
             f"{name!r} has {len(stem)} characters", hint=f"use at most {MAX_LENGTH} of them"
         )
-    return names.canonical(stem)
+    return canonical(stem)
 
 
 def check_possible(project: Project, output_dir: Path, catalog: Catalog) -> None:
@@ -104,7 +105,7 @@ def check_possible(project: Project, output_dir: Path, catalog: Catalog) -> None
         plugin.name
         for plugin in catalog.plugins
         for component in plugin.components
-        if component.kind == project.kind and names.canonical(component.name) == project.name
+        if component.kind == project.kind and canonical(component.name) == project.name
     ]
     owners += catalog.packages_offering(project.kind, project.name)
     if owners:
@@ -139,7 +140,7 @@ def write(project: Project, output_dir: Path) -> Path:
     project.check_texts()
     folder = _new_folder(project, output_dir)
     answers = {**attrs.asdict(project, filter=_is_asked), "__cbcore": core_range()}
-    answers["__plural"] = names.plural(project.kind)
+    answers["__plural"] = group_of(project.kind).removeprefix("cb.")
     if project.brought_by:
         answers["__also"] = project.brought_by
     parts = {project.kind: project.template} if project.template is not None else {}
