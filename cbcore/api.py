@@ -130,13 +130,13 @@ def rescore(
             f"run {record.run_id} came from a file, and the data that it names is not read unseen",
             hint="`cb runs import --trust` vouches for a file",
         )
-    if extensions := config.get("extensions"):
+    specs = record.manifest.get("datasets")
+    if specs is None and (options := config.get("options")):
+        flags = ", ".join(f"--{option['name'].replace('_', '-')}" for option in options)
         raise UsageError(
-            f"run {record.run_id} was extended by {', '.join(extensions)}, which says itself how "
-            "its rows are scored",
+            f"run {record.run_id} got its data from {flags}, which decides how it is scored",
             hint="run its command again with --evaluator: what is stored is not asked again",
         )
-    specs = record.manifest.get("datasets")
     if specs is None:
         raise UsageError(
             f"run {record.run_id} was given its data from Python, which cannot be read again here",
@@ -176,12 +176,11 @@ def _name_settings(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]
     options = {name: o for name, o in options_of(RunSettings).items() if o.keyword}
     known = {word: name for name, o in options.items() for word in (name, *o.words)}
     del known["datasets"]
-    known["extensions"] = "extensions"
     named = {known[name]: value for name, value in given.items() if name in known}
     unknown = [name for name in given if name not in known]
     if not unknown:
         return named
-    from cbcore._build.extending import by_word, plugin_options
+    from cbcore.settings.plugin_options import by_word, plugin_options
 
     of_plugins = by_word(plugin_options(catalog.plugins))
     for name in unknown:

@@ -14,7 +14,7 @@ that raised it is not called again in this run. The other implementations are st
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.protocols import Run
     from cbcore.results import EvalResult, EvalRow, Section
+    from cbcore.settings import RunSettings
 
 PROJECT = "cb"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -91,6 +92,22 @@ def cb_reporters() -> Iterable[Component]:
 
 
 @hookspec
+def cb_configure(settings: RunSettings, builder: Any) -> None:
+    """Change the settings of a run before anything is built.
+
+    Called once per run. Append or replace items of `settings.systems`, `.datasets`,
+    `.added_evaluators` and `.added_metrics`: specs, objects, or what `cbcore.assembly` has, such
+    as a `Benchmark`. Read the options of your plugin with `settings.get("my-flag")`, and build
+    components with `builder.build(kind, spec)`. To keep state for this run, register an object
+    with hooks of its own: `builder.hooks.register(MyRun())`.
+
+    A `CBError` refuses the run, and so does any other exception if one of your options was given;
+    else your plugin is left out here, with a warning. The settings are frozen afterwards. The
+    record of the run keeps the settings from before, so that `cb resume` applies your changes once.
+    """
+
+
+@hookspec
 def cb_run_started(run: Run) -> None:
     """Observe the start of a run.
 
@@ -111,7 +128,8 @@ def cb_row_finished(run: Run, row: EvalRow) -> None:
 def cb_summarize(run: Run, result: EvalResult) -> Section | Iterable[Section] | None:
     """Return sections for the result and every report.
 
-    Called once, after metrics and verdicts, also if the run ended early. Contained.
+    Called once, after metrics and verdicts, also if the run ended early, and again when shards are
+    merged. What the reader has to know beside them is appended to `result.problems`. Contained.
     """
 
 

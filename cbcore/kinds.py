@@ -165,16 +165,8 @@ KINDS: dict[str, Kind] = {
             example="cb {spec} --help",
         ),
         Kind(
-            name="extension",
-            offer="extensions of a run: data with its scorers, asked for by a flag of `cb run`",
-            target="It makes a `cbcore.extensions.RunExtension` of the values that the flag was "
-            "given.",
-            methods=("set_up",),
-            example="cb run --system identity --{spec} VALUE",
-        ),
-        Kind(
             name="option",
-            offer="further flags of `cb run`, for the extensions of the same plugin or for parameters",
+            offer="flags of `cb run`, which `cb_configure` or parameters of components read",
             target="It is a `cbcore.settings.Option`.",
             problem=_other_than("Option"),
             is_value=True,
@@ -193,14 +185,6 @@ KINDS: dict[str, Kind] = {
             offer="directories of packages, for the hint behind an unknown name",
             target="It is a function that returns the packages which offer a component, called as "
             "`target(kind, name)`. For the kind `plugin`, it returns the package of that name.",
-            is_value=True,
-            is_named=False,
-        ),
-        Kind(
-            name="lock",
-            offer="checks for `cb run --locked`",
-            target="It is a function that raises `ConfigError` if the plugins in use are not those "
-            "locked, called as `target(plugins)`.",
             is_value=True,
             is_named=False,
         ),

@@ -129,21 +129,6 @@ class Evaluator(Protocol):
 
 
 @runtime_checkable
-class BatchEvaluator(Protocol):
-    """An evaluator that scores many outputs faster together. Must equal `score` one by one.
-
-    Where `score` would raise, the list holds the exception in that place.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def score_batch(
-        self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Scores | Scored | Exception]: ...
-
-
-@runtime_checkable
 class AsyncEvaluator(Protocol):
     """An evaluator that waits for something, such as a judge model."""
 
@@ -264,8 +249,10 @@ class Run(Protocol):
 
     run_id: str
     config: RunConfig
-    hooks: pluggy.PluginManager
     show_progress: bool
+
+    @property
+    def hooks(self) -> pluggy.PluginManager: ...
 
     @property
     def system_names(self) -> Sequence[str]: ...

@@ -119,29 +119,6 @@ class HugeIsTooMuch(Evaluator):
         return super().score(original, processed)
 
 
-class BatchRaises(Evaluator):
-    def score_batch(self, originals, processed):
-        return [self.score(*pair) for pair in zip(originals, processed, strict=True)]
-
-
-class BatchForgets(Evaluator):
-    def score_batch(self, originals, processed):
-        return []
-
-
-class GoodBatch(Evaluator):
-    """Scores many at once."""
-
-    def score_batch(self, originals, processed):
-        scores = []
-        for pair in zip(originals, processed, strict=True):
-            try:
-                scores.append(self.score(*pair))
-            except MissingScoreError as error:
-                scores.append(error)
-        return scores
-
-
 class AsyncEvaluator(Evaluator):
     """An evaluator that is awaited, on one event loop."""
 
@@ -691,7 +668,6 @@ class AlwaysOne(Tokenizer):
 
 GOOD = [
     ("evaluator", Evaluator),
-    ("evaluator", GoodBatch),
     ("evaluator", AsyncEvaluator),
     ("evaluator", KeepsItsKey),
     ("evaluator", SaysWhatDoesNotCount),
@@ -722,8 +698,6 @@ WRONG = [
     ("evaluator-pure", "evaluator", ChangesDeeply, "copy the example before changing it"),
     ("evaluator-copes", "evaluator", NoneIsTooMuch, "whose 'answer' is missing: it raised KeyError"),
     ("evaluator-copes", "evaluator", HugeIsTooMuch, "whose 'response' is huge"),
-    ("evaluator-batch", "evaluator", BatchRaises, "it raised MissingScoreError"),
-    ("evaluator-batch", "evaluator", BatchForgets, "score_batch returned 0 results"),
     ("identity-distinguishes", "evaluator", Forgetful, "keep 'weight' in a public attribute"),
     ("identity-stable", "evaluator", Counting, "another after it was used"),
     ("identity-stable", "evaluator", Numbered, "two instances with the same parameters differ"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore._build.said import Said
-from cbcore._run import executors, process, wire
+from cbcore._run import executors, wire
 from cbcore._run.attempts import Attempt, AwaitedAttempt
 from cbcore._run.calls import AsyncCaller, SyncCaller, is_async
 from cbcore._run.pacing import LONGEST_BATCH_S
@@ -60,7 +60,7 @@ class WorkBench:
         else:
             self._called = SyncCaller(system, timeout_s)
             self._watchdog = _Watchdog(timeout_s)
-        with self._said.heard(), process.surviving_exits():
+        with self._said.heard():
             self._warm_up()
 
     @property
@@ -76,7 +76,7 @@ class WorkBench:
         started = self._clock()
         work = self._awaited_results if self._loop is not None else self._results
         scoring = _Stopwatch()
-        with self._said.heard(), process.surviving_exits():
+        with self._said.heard():
             results = list(work(self._begun(batch, started), scoring))
         answer = wire.Answer(
             results,

@@ -14,7 +14,7 @@ import attrs
 from cbcore import binding, columns, names, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout
-from cbcore._build.main_score import scores_of_task
+from cbcore._build.main_score import named_score, scores_of_task
 from cbcore._build.making import Making
 from cbcore._run.parts import Part, StoredData, StoredSystem
 from cbcore.boundary import at_boundary, contained
@@ -34,6 +34,7 @@ from cbcore.introspection import function_name, public_attributes, signature_of
 from cbcore.kinds import KINDS, Kind, lacking
 from cbcore.plain import json_safe
 from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import check_evaluators
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
@@ -43,8 +44,9 @@ from cbcore.trust import Stranger
 class Builder:
     """Looks names up, makes components, and checks what it made.
 
-    `offered` holds values passed to every component that has a parameter of that name; `warn`
-    is told at once what the user should know.
+    `offered` holds values passed to every component that has a parameter of that name. `hooks`
+    are those of the run that is built. `warn` gets each warning at once. `evaluators` are those
+    that benchmarks of the run share. `stranger` wrote the specs of which nobody else did.
     """
 
     def __init__(
@@ -52,11 +54,17 @@ class Builder:
         catalog: Catalog,
         *,
         offered: Mapping[str, Any] | None = None,
+        hooks: HookManager | None = None,
         warn: Callable[[str], None] = lambda message: None,
+        stranger: Stranger | None = None,
     ) -> None:
         self.catalog = catalog
+        self.stranger = stranger
         self.offered = dict(offered or {})
+        self.hooks = hooks or HookManager()
         self.warn = warn
+        self.evaluators: list[Part] = []
+        self._found: dict[tuple[str, str], Component] = {}
 
     # -- one component -------------------------------------------------------------------------
 
@@ -69,14 +77,18 @@ class Builder:
     ) -> Part:
         """A component from a spec string, a Spec, or an object that already is one.
 
+        `extra` are values for parameters of these names, if it has them.
         A spec that a `stranger` wrote gives values, and is refused where it names a program.
         """
+        if isinstance(wanted, Part):
+            return wanted
         if kind == "dataset" and isinstance(wanted, os.PathLike):
             wanted = Spec(name="file", config=os.fspath(wanted))
         elif isinstance(wanted, str):
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
             return self._given(kind, wanted)
+        stranger = stranger or self.stranger
         extra = {**self.offered, **(extra or {})}
         self._notice_secrets(wanted)
         if wanted.name == "py":
@@ -91,7 +103,22 @@ class Builder:
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        component = self.catalog.find(kind, wanted.name)
+        return self._build_named(kind, wanted, self.find(kind, wanted.name), extra, stranger)
+
+    def find(self, kind: str, name: str) -> Component:
+        """The component of that name, looked up once. Raises as `Catalog.find`."""
+        if (kind, name) not in self._found:
+            self._found[kind, name] = self.catalog.find(kind, name)
+        return self._found[kind, name]
+
+    def _build_named(
+        self,
+        kind: str,
+        wanted: Spec,
+        component: Component,
+        extra: Mapping[str, Any],
+        stranger: Stranger | None = None,
+    ) -> Part:
         target = self.catalog.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
         plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
@@ -305,13 +332,21 @@ class Builder:
         layout.check(part.value, part.record["name"], self.warn)
         return part
 
-    def automatic_evaluators(
-        self, tasks: Sequence[str], *, main_score: str | None = None, plugin: str | None = None
-    ) -> list[Part]:
-        """Installed evaluators that join runs on data of these tasks; see `Component.joins`.
+    def share(self, evaluator: Part) -> Part:
+        """The evaluator of this run that equals this one; if there is none, this one joins them."""
+        for known in self.evaluators:
+            if _is_same(known, evaluator):
+                return known
+        self.evaluators.append(evaluator)
+        return evaluator
 
-        A broken one is only reported.
+    def automatic_evaluators(self, tasks: Sequence[str], dataset: Part | None = None) -> list[Part]:
+        """Installed evaluators that join runs on data of these tasks, or on this dataset.
+
+        A broken one is only reported. See `Component.joins`.
         """
+        main_score = (dataset and named_score(dataset)) or self.score_of_task(tasks)
+        plugin = dataset.component.plugin if dataset and dataset.component else None
         enabled = self.catalog.policy.automatic
         joins = functools.partial(
             Component.joins, tasks=tasks, main_score=main_score, plugin=plugin, enabled=enabled
@@ -353,7 +388,8 @@ class Builder:
         self, kind: str, component: Component, extra: Mapping[str, Any] | None = None
     ) -> Part:
         """A component that nobody asked for by name: its record has no spec."""
-        part = self.build(kind, Spec(component.qualified_name), extra)
+        extra = {**self.offered, **(extra or {})}
+        part = self._build_named(kind, Spec(component.qualified_name), component, extra)
         part.record.pop("spec", None)
         return part
 
@@ -378,6 +414,13 @@ class Builder:
             self.warn(f"left out: {error.message}")
             return False
         return True
+
+
+def _is_same(known: Part, part: Part) -> bool:
+    """Whether two parts were made alike by name, or are the same object."""
+    if known.component is None or part.component is None:
+        return known.value is part.value
+    return bool(known.record["digest"] == part.record["digest"])
 
 
 def owner_of(value: Any, catalog: Catalog) -> Owner | None:

@@ -64,14 +64,14 @@ def choose_score_field(
     scorers: Sequence[Sequence[Scorer]],
     *,
     automatic: bool,
-    main_of_extensions: str | None = None,
+    main_of_benchmarks: str | None = None,
     warn: Callable[[str], None],
 ) -> str:
     """The score that quality means: the one wanted, or that of the data, or F1.
 
     Where evaluators were chosen automatically, each dataset has its own: the one it names, or
-    the first of the only evaluator that names its main task. Where they agree, it is theirs. Extensions alone say what they are
-    judged by. `scorers` are those of each dataset.
+    the first of the only evaluator that names its main task. Where they agree, it is theirs. A
+    run of benchmarks alone is judged by theirs. `scorers` are those of each dataset.
     """
     emitted = Emitted.by(evaluators)
     if wanted is not None:
@@ -80,7 +80,7 @@ def choose_score_field(
     if not automatic:
         return _default_or_first(emitted)
     if not datasets:
-        main = main_of_extensions
+        main = main_of_benchmarks
         return main if main is not None and emitted.may_have(main) else _default_or_first(emitted)
     own = [_main_score(dataset, evaluators, emitted, warn) for dataset in datasets]
     chosen = own[0]

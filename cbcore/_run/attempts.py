@@ -10,7 +10,6 @@ from time import perf_counter
 
 import attrs
 
-from cbcore._run import process
 from cbcore._run.calls import AsyncCaller, NoThreadError, SyncCaller
 from cbcore._run.cancelling import is_cancelled
 from cbcore._run.memo import Memo
@@ -44,7 +43,6 @@ class Attempt:
     _scores_quickly: bool = attrs.field(default=False, init=False)
 
     def __call__(self, work: Work) -> Outcome:
-        here = process.current
         try:
             outcome = self.called(work)
         except (KeyboardInterrupt, NoThreadError):
@@ -65,8 +63,6 @@ class Attempt:
             score(outcome, self.scorers)
             quick = perf_counter() - started < WORTH_SAVING_S
             self._scores_quickly = outcome.was_quick = quick
-        if process.current != here:
-            process.leave_copy("a system or an evaluator")
         return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome
 
 
@@ -78,7 +74,6 @@ class AwaitedAttempt:
     memo: Memo | None = None
 
     async def __call__(self, work: Work) -> Outcome:
-        here = process.current
         try:
             outcome = await self.called(work)
         except KeyboardInterrupt:
@@ -87,8 +82,6 @@ class AwaitedAttempt:
             if is_cancelled(error):
                 raise
             outcome = _failed(work, error)
-        if process.current != here:
-            process.leave_copy("a system")
         if self.memo is not None:
             self.memo.keep_output(outcome)
         return outcome
@@ -102,10 +95,7 @@ class Scoring:
     memo: Memo | None = None
 
     def __call__(self, outcome: Outcome) -> Outcome:
-        here = process.current
         score(outcome, self.scorers)
-        if process.current != here:
-            process.leave_copy("an evaluator")
         return outcome if self.memo is None else self.memo.keep(outcome)
 
 
@@ -117,10 +107,7 @@ class Judging:
     memo: Memo | None = None
 
     async def __call__(self, outcome: Outcome) -> Outcome:
-        here = process.current
         await ascore(outcome, self.scorers)
-        if process.current != here:
-            process.leave_copy("an evaluator")
         return outcome if self.memo is None else self.memo.keep(outcome)
 
 

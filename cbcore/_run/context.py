@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.budget import Budget
 from cbcore._run.ids import SeenIds
 from cbcore._run.keeping import Keeping
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
-from cbcore._run.sources import Source
 from cbcore._run.work import Work, number
 from cbcore._store.store import Store
 from cbcore.boundary import contained
@@ -46,7 +46,7 @@ class RunContext:
     keeping: Keeping | None = attrs.field(default=None, init=False)
     idle: set[int] = attrs.field(factory=set, init=False)
     _loop: LoopThread | None = attrs.field(default=None, init=False)
-    # Systems that were warmed up; one runs on several sources, and is warmed up by the first
+    # Systems that were warmed up; one runs on several benchmarks, and is warmed up by the first
     # that has to call it, which none has when everything is stored.
     _warm: set[Part] = attrs.field(factory=set, init=False)
     _told: set[str] = attrs.field(factory=set, init=False)
@@ -59,43 +59,43 @@ class RunContext:
 
     # -- the way into a lane -------------------------------------------------------------------
 
-    def repeats(self, source: Source) -> int:
-        """How often each example of a source is processed."""
-        return source.repeats or self.settings.repeats
+    def repeats(self, benchmark: Benchmark) -> int:
+        """How often each example of a benchmark is processed."""
+        return benchmark.repeats or self.settings.repeats
 
-    def memo(self, system: Part, source: Source) -> Memo | None:
-        """What the store can do for one system on one source; None without a store."""
+    def memo(self, system: Part, benchmark: Benchmark) -> Memo | None:
+        """What the store can do for one system on one benchmark; None without a store."""
         if self.store is None or self.keeping is None:
             return None
         identity = self.identity(system)
         scorers = [
             (scorer, known)
-            for scorer in source.scorers
+            for scorer in benchmark.scorers
             if (known := self.identity(scorer.part)) is not None
         ]
-        places = self.keeping.places(system.name, identity, source.tag)
+        places = self.keeping.places(system.name, identity, benchmark.name)
         repriced = getattr(system.value, "repriced", None)
         return Memo(self.store, places, scorers, warn=self.warn, repriced=repriced)
 
     def works(
         self,
-        source: Source,
+        benchmark: Benchmark,
         memo: Memo | None,
         *,
         seen: SeenIds | None = None,
         scoring: bool = True,
     ) -> Iterator[Work]:
-        """The examples of a source as work, with what is stored of it. See `number`, `recall`."""
+        """The examples of a benchmark as work, with what is stored of it. See `number`, `recall`."""
         works = number(
-            source.examples,
-            source.tag,
-            repeats=self.repeats(source),
+            benchmark.examples,
+            benchmark.name,
+            repeats=self.repeats(benchmark),
             seen=seen,
-            ids_may_repeat=source.contained,
+            ids_may_repeat=not benchmark.required,
             warn=self.warn,
         )
         if self.sharding is not None:
-            works = self.sharding.own(works, source)
+            works = self.sharding.own(works, benchmark)
         return works if memo is None else memo.recall(works, scoring=scoring)
 
     def identity(self, part: Part) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Every system on every source, into rows; and what is known of them when that ends early.
+"""Every system on every benchmark, into rows; and what is known of them when that ends early.
 
 Components are handed in ready to use; nothing here looks a name up.
 """
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cbcore._run.benchmark import Benchmark, replayed
 from cbcore._run.context import RunContext
 from cbcore._run.ids import SeenIds, are_unique, check_ids
 from cbcore._run.lane import Lane
 from cbcore._run.limits import ErrorLimit
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer, is_awaited
-from cbcore._run.sources import Source, replayed
 from cbcore._run.work import Replayable
 from cbcore._store.rows import GrowingRows
 from cbcore.boundary import contained
@@ -39,15 +39,15 @@ _ANY_TEXT = "warm"
 
 @attrs.define(eq=False, repr=False)
 class Execution:
-    """Systems × sources, scored row by row.
+    """Systems × benchmarks, scored row by row.
 
     What came of it is in its fields, also when `collect` raised: the `rows` of each system, the
-    `timing` of each, how many rows of each were `recalled` from the store, why sources were left
+    `timing` of each, how many rows of each were `recalled` from the store, why benchmarks were left
     out (`failures`), the `fingerprints` of those that were read, and whom a search `skipped`.
     """
 
     systems: Sequence[Part]
-    sources: Sequence[Source]
+    benchmarks: Sequence[Benchmark]
     context: RunContext
     finish_row: Callable[[EvalRow], object]
     search: Search | None = None
@@ -57,9 +57,9 @@ class Execution:
     failures: dict[str, str] = attrs.Factory(dict)
     fingerprints: dict[str, str] = attrs.Factory(dict)
     skipped: frozenset[str] = frozenset()
-    # Each system with the sources as they score its rows. Made once: a scorer that is bound to a
+    # Each system with the benchmarks as they score its rows. Made once: a scorer that is bound to a
     # system is another part, with an identity and columns of its own to be told of at the end.
-    bound: list[tuple[Part, list[Source]]] = attrs.field(init=False)
+    bound: list[tuple[Part, list[Benchmark]]] = attrs.field(init=False)
     expected: int | None = attrs.field(init=False)
     _errors: ErrorLimit = attrs.field(init=False)
     _ids_are_unique: bool = False
@@ -69,23 +69,23 @@ class Execution:
         self.expected = self._expected_rows()
         self._errors = ErrorLimit(settings.max_errors, settings.fail_fast, self.expected)
         self.bound = [
-            (system, [source.for_system(system.name) for source in self.sources])
+            (system, [benchmark.for_system(system.name) for benchmark in self.benchmarks])
             for system in self.systems
         ]
         self.context.idle.update(scorer.key for scorer in self.scorers())
         if self.context.crews is not None:
             self.context.crews.prepare(
                 {
-                    system: [one for s in sources for one in s.scorers if not is_awaited(one)]
-                    for system, sources in self.bound
+                    system: [one for s in benchmarks for one in s.scorers if not is_awaited(one)]
+                    for system, benchmarks in self.bound
                 }
             )
 
     def scorers(self) -> Iterator[Scorer]:
         """What scores the rows of any system, as it is bound to it."""
-        for _, sources in self.bound:
-            for source in sources:
-                yield from (*source.scorers, *source.pooled)
+        for _, benchmarks in self.bound:
+            for benchmark in benchmarks:
+                yield from (*benchmark.scorers, *benchmark.pooled)
 
     def collect(self) -> None:
         """Make all rows. Whatever ends it early is raised, once finished rows are kept."""
@@ -97,19 +97,19 @@ class Execution:
             if self.context.settings.interleave:
                 self._collect_interleaved(opened)
                 return
-            sources_of = dict(opened)
+            benchmarks_of = dict(opened)
             for system, *others in self._in_turn():
-                sources = sources_of[system]
+                benchmarks = benchmarks_of[system]
                 if others:
-                    self._collect_interleaved([(s, sources_of[s]) for s in (system, *others)])
+                    self._collect_interleaved([(s, benchmarks_of[s]) for s in (system, *others)])
                     continue
                 started = time.perf_counter()
-                # Across sources: two datasets may have the same tag.
+                # Across benchmarks: two datasets may have the same name.
                 seen = SeenIds(are_unique=self._ids_are_unique)
                 try:
-                    for source in sources:
-                        if source.tag not in self.failures:
-                            self._collect_contained(system, source, seen)
+                    for benchmark in benchmarks:
+                        if benchmark.name not in self.failures:
+                            self._collect_benchmark(system, benchmark, seen)
                 finally:
                     self.timing[system.name] = time.perf_counter() - started
 
@@ -141,30 +141,33 @@ class Execution:
         """Find ids that come twice among the examples at hand, before the first call."""
         limit = self.context.settings.max_examples
         at_hand = [
-            (s.tag, s.examples) for s in self.sources if isinstance(s.examples, list | tuple)
+            (b.name, b.examples) for b in self.benchmarks if isinstance(b.examples, list | tuple)
         ]
-        if len(self.sources) == len(at_hand) == 1 and are_unique(at_hand[0][1]):
+        if len(self.benchmarks) == len(at_hand) == 1 and are_unique(at_hand[0][1]):
             self._ids_are_unique = True
         else:
             check_ids((tag, islice(examples, limit)) for tag, examples in at_hand)
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[list[tuple[Part, list[Source]]]]:
-        """Every system with its sources, whose examples are pulled only once for all of them."""
+    def opened(self) -> Iterator[list[tuple[Part, list[Benchmark]]]]:
+        """Every system with its benchmarks, whose examples are pulled only once for all of them."""
         limit, passes = self.context.settings.max_examples, len(self.systems)
-        with replayed(self.sources, limit=limit, passes=passes) as examples:
-            yield [(system, [*map(_reading, sources, examples)]) for system, sources in self.bound]
+        with replayed(self.benchmarks, limit=limit, passes=passes) as examples:
+            yield [
+                (system, [*map(_reading, benchmarks, examples)])
+                for system, benchmarks in self.bound
+            ]
 
-    def _collect_contained(self, system: Part, source: Source, seen: SeenIds) -> None:
+    def _collect_benchmark(self, system: Part, benchmark: Benchmark, seen: SeenIds) -> None:
         try:
-            self._collect(system, source, seen)
+            self._collect(system, benchmark, seen)
         except (DataError, UsageError) as error:
-            if not source.contained:
+            if benchmark.required:
                 raise
-            self.failures[source.tag] = redact(error.message)
+            self.failures[benchmark.name] = redact(error.message)
 
-    def _collect(self, system: Part, source: Source, seen: SeenIds) -> None:
-        lane = Lane(self.context, system, source, seen)
+    def _collect(self, system: Part, benchmark: Benchmark, seen: SeenIds) -> None:
+        lane = Lane(self.context, system, benchmark, seen)
         limited = self._errors.limited
         try:
             for row in lane.rows():
@@ -180,24 +183,24 @@ class Execution:
         finally:
             self.recalled[system.name] += lane.n_recalled
         if lane.fingerprint:
-            self.fingerprints[source.tag] = lane.fingerprint
+            self.fingerprints[benchmark.name] = lane.fingerprint
         self._stop_if_exhausted()
 
     def _stop_if_exhausted(self) -> None:
         if exhausted := self.context.budget.exhausted:
             raise RunError(f"stopped: {exhausted}", hint=self.context.budget.hint)
 
-    def _collect_interleaved(self, opened: Sequence[tuple[Part, list[Source]]]) -> None:
+    def _collect_interleaved(self, opened: Sequence[tuple[Part, list[Benchmark]]]) -> None:
         from cbcore._run.interleaving import interleaved
 
         seen = {part: SeenIds(are_unique=self._ids_are_unique) for part, _ in opened}
-        for sources in zip(*(sources for _, sources in opened), strict=True):
+        for benchmarks in zip(*(benchmarks for _, benchmarks in opened), strict=True):
             # Pulled once and held, as all systems read them at the same time.
-            examples = list(sources[0].examples)
-            held = [attrs.evolve(source, examples=examples) for source in sources]
+            examples = list(benchmarks[0].examples)
+            held = [attrs.evolve(benchmark, examples=examples) for benchmark in benchmarks]
             lanes = {
-                part.name: Lane(self.context, part, source, seen[part], beside=True)
-                for (part, _), source in zip(opened, held, strict=True)
+                part.name: Lane(self.context, part, benchmark, seen[part], beside=True)
+                for (part, _), benchmark in zip(opened, held, strict=True)
             }
             try:
                 for row in interleaved(lanes, self.timing):
@@ -215,7 +218,7 @@ class Execution:
                 for name, lane in lanes.items():
                     self.recalled[name] += lane.n_recalled
             if fingerprint := next(iter(lanes.values())).fingerprint:
-                self.fingerprints[sources[0].tag] = fingerprint
+                self.fingerprints[benchmarks[0].name] = fingerprint
             self._stop_if_exhausted()
 
     def _keep(self, row: EvalRow) -> None:
@@ -239,12 +242,14 @@ class Execution:
         if self.context.sharding is not None:
             return None  # whose examples are, is known when they are read
         limit, total = self.context.settings.max_examples, 0
-        for source in self.sources:
-            known = _length(source.examples)
+        for benchmark in self.benchmarks:
+            known = _length(benchmark.examples)
             known = limit if known is None else known
             if known is None:
                 return None
-            total += (known if limit is None else min(known, limit)) * self.context.repeats(source)
+            total += (known if limit is None else min(known, limit)) * self.context.repeats(
+                benchmark
+            )
         return total * len(self.systems)
 
 
@@ -256,5 +261,5 @@ def _length(examples: Iterable[Any]) -> int | None:
     return None
 
 
-def _reading(source: Source, examples: Replayable) -> Source:
-    return attrs.evolve(source, examples=examples)
+def _reading(benchmark: Benchmark, examples: Replayable) -> Benchmark:
+    return attrs.evolve(benchmark, examples=examples)

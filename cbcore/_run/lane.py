@@ -14,6 +14,7 @@ import attrs
 
 from cbcore._run import executors
 from cbcore._run.attempts import Attempt, AwaitedAttempt, Judging, Scoring
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.budget import Account, Admission
 from cbcore._run.calls import AsyncCaller, SyncCaller, calls_at_once, is_async
 from cbcore._run.context import RunContext
@@ -23,7 +24,6 @@ from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
 from cbcore._run.scorers import Outcome, asked_for_scores, is_awaited, score
-from cbcore._run.sources import Source
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work
 from cbcore.boundary import contained
@@ -44,7 +44,7 @@ class Lane:
         self,
         context: RunContext,
         part: Part,
-        source: Source,
+        benchmark: Benchmark,
         seen: SeenIds | None = None,
         *,
         beside: bool = False,
@@ -52,21 +52,21 @@ class Lane:
         """With `beside`, other lanes run at the same time: it begins when its rows are asked for."""
         self._context = context
         self._part = part
-        self._source = source
+        self._source = benchmark
         self._seen = seen
         self._beside = beside
-        self._memo = context.memo(part, source)
+        self._memo = context.memo(part, benchmark)
         self._budget = context.budget.account(part) if context.budget.limited else None
         self._row_maker = RowMaker(
             *(part.name, context.counter),
-            scorers=source.scorers,
-            score_field=source.expected_score(context.score_field),
+            scorers=benchmark.scorers,
+            score_field=benchmark.expected_score(context.score_field),
             cluster_column=context.settings.cluster_column,
             idle=context.idle,
         )
         self._make_row = self._row_maker.row if context.sharding is None else self._placed
-        self._waiting = [scorer for scorer in source.scorers if is_awaited(scorer)]
-        self._direct = [scorer for scorer in source.scorers if not is_awaited(scorer)]
+        self._waiting = [scorer for scorer in benchmark.scorers if is_awaited(scorer)]
+        self._direct = [scorer for scorer in benchmark.scorers if not is_awaited(scorer)]
         self._judges = self._paid_judges() if self._budget is not None else NOBODY
         self._gate: Admission | None = None
         self._scoring_takes_long = False

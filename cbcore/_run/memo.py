@@ -22,7 +22,6 @@ from cbcore._store.row_shelf import FULL
 from cbcore._store.rows import Beside
 from cbcore._store.shelf import Shelf
 from cbcore._store.store import Store
-from cbcore.boundary import contained
 from cbcore.components import describe_exception
 from cbcore.identity import content_key, content_keys
 from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
@@ -84,7 +83,6 @@ class Memo:
         self._is_known = keeps_texts and not self._outputs.is_empty
         if self._is_known:
             store.read_anew()
-        self._in_batches = [s for s, _ in scorers if hasattr(s.evaluator, "score_batch")]
         self._fingerprint = blake2b(digest_size=16)
         self._warn = warn
         self._told = False
@@ -93,8 +91,8 @@ class Memo:
         """Attach to each piece of work what is stored for it.
 
         Looks ahead in strides that grow only while examples come at once, so that finished
-        work is read back quickly and a slow dataset is not waited for. With `scoring`,
-        evaluators that can score many outputs at once are asked to.
+        work is read back quickly and a slow dataset is not waited for. Without `scoring`, examples
+        are not stored.
         """
         return chain.from_iterable(self._recalled(iter(works), scoring=scoring))
 
@@ -106,8 +104,6 @@ class Memo:
             waited = time.monotonic() - started
             stride = min(stride * 2, _LARGEST_LOOKAHEAD) if waited < _LONGEST_WAIT_S else 1
             self._attach(batch, self._examples if scoring else None)
-            for scorer in self._in_batches if scoring else ():
-                self._score_together(scorer, batch)
             yield batch
             started = time.monotonic()
         if failures:
@@ -157,33 +153,6 @@ class Memo:
             if name in given and None not in given[name].values():  # which were no numbers
                 scores[scorer] = given[name]
         return StoredOutput(own, handed_back, latency, work.example, scores, self._repriced)
-
-    def _score_together(self, scorer: Scorer, works: Sequence[Work]) -> None:
-        """Let an evaluator score stored outputs that it has not seen, many at once.
-
-        What it cannot score, or when it fails, is left to be asked one by one.
-        """
-        unseen, examples, outputs = [], [], []
-        for work in works:
-            stored = work.recalled
-            if stored is None or scorer.key in stored.scores:
-                continue
-            output = stored.output()
-            if scorer.can_score(work.example, output):
-                unseen.append((work, stored))
-                examples.append(work.private_example())
-                outputs.append(output)
-        if not unseen:
-            return
-        pairs: list[Any] = []
-        with contained():
-            scored = scorer.evaluator.score_batch(examples, outputs)
-            pairs = list(zip(unseen, scored, strict=True))
-        for (work, stored), scores in pairs:
-            if type(scores) is dict or type(scores) is Scored:
-                content = content_key(work.key + stored.payload)
-                self._keep_scores(self._scorers[scorer.key], content, scores)
-                stored.scores[scorer.key] = scores
 
     @property
     def fingerprint(self) -> str:

@@ -7,11 +7,11 @@ from collections import Counter
 
 import attrs
 
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.context import RunContext
 from cbcore._run.parts import Part
 from cbcore._run.run import Run
 from cbcore._run.scorers import Scorer
-from cbcore._run.sources import Source
 from cbcore._run.work import Work
 from cbcore.boundary import contained
 from cbcore.exceptions import ColumnError, UsageError
@@ -41,20 +41,20 @@ def plan(run: Run) -> list[PlannedWork]:
         if context.store is not None:
             stack.callback(context.store.close)
         return [
-            _planned(context, system, source)
-            for system, sources in stack.enter_context(run.execution.opened())
-            for source in sources
+            _planned(context, system, benchmark)
+            for system, benchmarks in stack.enter_context(run.execution.opened())
+            for benchmark in benchmarks
         ]
 
 
-def _planned(context: RunContext, system: Part, source: Source) -> PlannedWork:
-    work = context.works(source, context.memo(system, source), scoring=False)
+def _planned(context: RunContext, system: Part, benchmark: Benchmark) -> PlannedWork:
+    work = context.works(benchmark, context.memo(system, benchmark), scoring=False)
     examples = stored = unusable = tokens = 0
-    judged = {s.key: (s.part, Counter[str]()) for s in source.scorers if _is_paid(s)}
+    judged = {s.key: (s.part, Counter[str]()) for s in benchmark.scorers if _is_paid(s)}
     for item in work:
         # Columns are tried on the first example that can be used: others are alike, or errored.
         if not examples - unusable and item.problem is None:
-            _check_columns(context, source, item)
+            _check_columns(context, benchmark, item)
         examples += 1
         if item.problem is not None:
             unusable += 1
@@ -74,7 +74,7 @@ def _planned(context: RunContext, system: Part, source: Source) -> PlannedWork:
     ]
     known = [cost for cost in judging if cost is not None]
     return PlannedWork(
-        *(system.name, source.tag, examples, stored, calls, unusable, tokens, usd),
+        *(system.name, benchmark.name, examples, stored, calls, unusable, tokens, usd),
         judging_usd=sum(known) if known else None,
     )
 
@@ -83,10 +83,10 @@ def _is_paid(scorer: Scorer) -> bool:
     return hasattr(scorer.evaluator, "ascore") and hasattr(scorer.evaluator, "estimate_usd")
 
 
-def _check_columns(context: RunContext, source: Source, work: Work) -> None:
+def _check_columns(context: RunContext, benchmark: Benchmark, work: Work) -> None:
     """Try column mappings on an example, and on its output where that is stored already."""
     processed = None if work.recalled is None else work.recalled.output()
-    for scorer in (*source.scorers, *source.pooled):
+    for scorer in (*benchmark.scorers, *benchmark.pooled):
         check = getattr(scorer.evaluator, "check_columns", None)
         if check is None or not scorer.can_score(work.example, processed or {}):
             continue

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore._logging import log_info
-from cbcore._run import process
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.context import RunContext
 from cbcore._run.execution import Execution
 from cbcore._run.executors import MORE_ROOM
 from cbcore._run.parts import Part
-from cbcore._run.sections import hook_sections, made_sections
-from cbcore._run.sources import Source
+from cbcore._run.sections import add_hook_sections, make_sections
 from cbcore._store.reading import KeptTexts, Reader, kept_rows, row_shelves
 from cbcore._store.records import RunRecord
 from cbcore._store.rows import GrowingRows, JoinedRows, StoredRows
@@ -39,41 +38,36 @@ from cbcore.stats import CLUSTER
 if TYPE_CHECKING:
     from cbcore._run.searching import Search
 
-__all__ = ("Run", "Source")
+__all__ = ("Run",)
 
 
 @attrs.define(eq=False, repr=False)
 class Run:
-    """One benchmark run: systems × sources, scored and summed up.
+    """One benchmark run: systems × benchmarks, scored and summed up.
 
     Where evaluators do not declare their scores, `metrics_for` makes the metrics of a score.
     """
 
     run_id: str
     systems: Sequence[Part]
-    sources: Sequence[Source]
+    benchmarks: Sequence[Benchmark]
     metrics: Sequence[Any]
     context: RunContext
     config: RunConfig
     hooks: HookManager = attrs.Factory(HookManager)
     show_progress: bool = False
     record: RunRecord | None = None
-    contributions: Mapping[str, Any] = attrs.Factory(dict)
     search: Search | None = None
     metrics_for: Callable[[str], Sequence[Part]] | None = None
     execution: Execution = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.execution = Execution(
-            self.systems, self.sources, self.context, self._finish_row, self.search
+            self.systems, self.benchmarks, self.context, self._finish_row, self.search
         )
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
-        with process.surviving_exits():
-            return self._execute()
-
-    def _execute(self) -> EvalResult:
         failure: BaseException | None = None
         # Identities first: they are of components as they were before their first call.
         self._tell_ahead()
@@ -100,10 +94,10 @@ class Run:
 
     def _identify(self) -> None:
         """Find all identities before the first call: what cannot be stored is told in time."""
-        for system, sources in self.execution.bound:
+        for system, benchmarks in self.execution.bound:
             self.context.identity(system)
-            for source in sources:
-                for scorer in source.scorers:
+            for benchmark in benchmarks:
+                for scorer in benchmark.scorers:
                     self.context.identity(scorer.part)
 
     def _tell_ahead(self) -> None:
@@ -221,7 +215,7 @@ class Run:
         }
         manifest["places"] = keeping.recorded(
             identities,
-            [source.tag for source in self.sources],
+            [benchmark.name for benchmark in self.benchmarks],
             earlier[0].manifest.get("places") if earlier else None,
         )
         store.save_run(self.record)
@@ -295,12 +289,9 @@ class Run:
 
     def _result(self, failure: BaseException | None) -> EvalResult:
         self._learn_score()
-        here = process.current
         found = sum_up(
             self.execution.rows, self.metrics, self.context.score_field, config=self.config
         )
-        if process.current != here:
-            process.leave_copy("a metric")
         config: RunConfig = {**self.config, **_ending(failure)}
         lost: list[str] = []
         if (crews := self.context.crews) is not None:
@@ -309,13 +300,7 @@ class Run:
         parts = [
             p.settled() if isinstance(p, GrowingRows) else p for p in self.execution.rows.values()
         ]
-        sections, remarks = made_sections(
-            self.execution.rows,
-            metrics=self.metrics,
-            contributions=self.contributions,
-            failures=self.execution.failures,
-            config=self.config,
-        )
+        sections, remarks = make_sections(self.execution.rows, self.metrics, self.config)
         if self.context.sharding is not None:
             remarks.append(self.context.sharding.remark)
         rows: Sequence[EvalRow] = JoinedRows(parts)
@@ -341,7 +326,7 @@ class Run:
             verdicts=found.verdicts,
             texts=self._texts(),
         )
-        result.sections.update(hook_sections(self, result))
+        add_hook_sections(self.hooks, self, result)
         return result
 
     def _cached_latencies(self, summary: Summary) -> list[str]:

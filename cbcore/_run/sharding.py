@@ -20,12 +20,12 @@ from cbcore.plain import canonical_bytes
 from cbcore.results import EvalRow
 
 if TYPE_CHECKING:
-    from cbcore._run.sources import Source
+    from cbcore._run.benchmark import Benchmark
     from cbcore._run.work import Work
 
 SOURCE = "shard_source"
 POSITION = "shard_position"
-"""In the metadata of a shard's rows: which source of the run their example is of, and where in it
+"""In the metadata of a shard's rows: which benchmark of the run their example is of, and where in it
 it stands. `cb merge` orders rows by these, and takes them out."""
 
 _WRITTEN = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
@@ -62,7 +62,7 @@ class Shard:
 class Sharding:
     """The shard that a run is, while it goes on.
 
-    Of every source that was read to its end it notes how many examples all shards together have,
+    Of every benchmark that was read to its end it notes how many examples all shards together have,
     and a digest of them: shards of other data are not joined.
     """
 
@@ -70,8 +70,8 @@ class Sharding:
         self.shard = shard
         self._data: dict[int, dict[str, Any]] = {}
 
-    def own(self, works: Iterable[Work], source: Source) -> Iterator[Work]:
-        """Of the work on a source, what falls to this shard; repeats go with their example."""
+    def own(self, works: Iterable[Work], benchmark: Benchmark) -> Iterator[Work]:
+        """Of the work on a benchmark, what falls to this shard; repeats go with their example."""
         digest, n_examples, is_own = blake2b(digest_size=16), 0, False
         for work in works:
             if not work.repeat:
@@ -81,18 +81,18 @@ class Sharding:
                 is_own = self.shard.holds(decisive)
             if is_own:
                 yield work
-        told = {"dataset": source.tag, "examples": n_examples, "digest": digest.hexdigest()}
-        self._data[source.place] = told
+        told = {"dataset": benchmark.name, "examples": n_examples, "digest": digest.hexdigest()}
+        self._data[benchmark.place] = told
 
-    def place(self, row: EvalRow, source: Source, index: int) -> EvalRow:
+    def place(self, row: EvalRow, benchmark: Benchmark, index: int) -> EvalRow:
         """The row, with where its example stands."""
-        row.metadata[SOURCE] = source.place
+        row.metadata[SOURCE] = benchmark.place
         row.metadata[POSITION] = index
         return row
 
     @property
     def data(self) -> list[dict[str, Any]]:
-        """What was read of each source, in their order; those not read to their end are not there."""
+        """What was read of each benchmark, in their order; those not read to their end are not there."""
         return [{"source": place, **told} for place, told in sorted(self._data.items())]
 
     @property

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cbcore._run import process
 from cbcore._run.ids import SeenIds
 from cbcore.columns._guesses import as_flags, propose_fields
 from cbcore.components import describe_exception
@@ -97,7 +96,6 @@ def number(
     take = None if seen.are_unique else seen.take
     iterator = _iterator(examples, tag)
     index = 0
-    here = process.current
     while True:
         try:
             raw = next(iterator)
@@ -110,8 +108,6 @@ def number(
             raise DataError(
                 f"{where} failed after {index} examples: {describe_exception(error)}"
             ) from error
-        if process.current != here:
-            process.leave_copy("a dataset")
         work = _prepare(raw, index, tag, seen, take)
         if work.problem is not None and warn is not None:
             of = f" of {tag}" if tag else ""

@@ -6,23 +6,15 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
-from typing import Any
-from zlib import crc32
 
-from cbcore._store.batches import KEY_BYTES, Pair, packed
-from cbcore._store.shelf import OWNER_BYTES, SORTS
 from cbcore.exceptions import StoreError
 
 SCHEMA_VERSION = 3
-"""1 had no checksums, 2 a row of a table for each value."""
 FILE_NAME = "store.sqlite3"
 
 _LOCK_WAIT_S = 60.0
 _LOCK_RETRY_S = 0.005
-_CHECKSUM_BYTES = 4
-_CONVERTED_AT_ONCE = 4096
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY, shelf BLOB NOT NULL,
@@ -86,22 +78,21 @@ def prepare(database: sqlite3.Connection, path: Path) -> None:
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version > SCHEMA_VERSION:
+    if version not in (0, SCHEMA_VERSION):
         raise StoreError(
-            f"the store {path} was written by a newer version of cb "
+            f"the store {path} was written by another version of cb "
             f"(schema {version}, this one reads {SCHEMA_VERSION})",
-            hint="update cbcore, or name another folder with --cache-dir",
+            hint="name another folder with --cache-dir",
         )
     if version == 0:
         database.execute("PRAGMA auto_vacuum=INCREMENTAL")  # so that space can be given back
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=FULL")
     database.execute("PRAGMA wal_autocheckpoint=16000")
-    if version < SCHEMA_VERSION:  # an up-to-date store opens without a write: disks are full
+    if version == 0:  # an up-to-date store opens without a write: disks are full
         with transaction(database):
             for statement in _TABLES.split(";"):
                 database.execute(statement)
-            _take_over(database)
             database.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 
@@ -127,52 +118,3 @@ def failure(path: Path, verb: str, error: Exception) -> StoreError:
     elif "not a database" in text or "malformed" in text:
         hint = f"move {path} away, or {hint}"
     return StoreError(f"the store {path} cannot be {verb}: {text}", hint=hint)
-
-
-# -- stores of older versions -----------------------------------------------------------------
-
-
-def _take_over(database: sqlite3.Connection) -> None:
-    """Bring what older versions stored, a row for each value, into batches."""
-    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-    columns = [name for _, name, *_ in database.execute("PRAGMA table_info(runs)")]
-    if "checksum" not in columns:
-        database.execute("ALTER TABLE runs ADD COLUMN checksum INTEGER")
-    unchecked: dict[str, int] = {}
-    if "unchecked" in tables:
-        unchecked.update(database.execute("SELECT name, last FROM unchecked"))
-        database.execute("DROP TABLE unchecked")
-    for table in tables & {"outputs", "scores"}:
-        # Without that table, nothing has a checksum.
-        last = unchecked.get(table) if unchecked else None
-        for shelf, pairs in _old_values(database, table, last):
-            database.executemany(INSERT_BATCH, packed(shelf, pairs))
-        database.execute(f"DROP TABLE {table}")
-
-
-def _old_values(
-    database: sqlite3.Connection, table: str, unchecked: int | None
-) -> Iterator[tuple[bytes, list[Pair]]]:
-    """What an older store holds, by its shelf. Values up to a row have no checksum."""
-    query = f"SELECT rowid, key, value FROM {table} ORDER BY rowid"  # noqa: S608 - one of two
-    reading = database.execute(query)
-    while rows := reading.fetchmany(_CONVERTED_AT_ONCE):
-        sound = []
-        for rowid, key, stored in rows:
-            checked = unchecked is not None and rowid > unchecked
-            value = _old_value(key, stored, checked=checked)
-            if value is not None and len(key) == OWNER_BYTES + KEY_BYTES:
-                sound.append((key, value))
-        sound.sort(key=lambda pair: pair[0][:OWNER_BYTES])  # stable: otherwise in their order
-        for owner, of_owner in groupby(sound, lambda pair: pair[0][:OWNER_BYTES]):
-            yield SORTS[table] + owner, [(key[OWNER_BYTES:], value) for key, value in of_owner]
-
-
-def _old_value(key: Any, stored: Any, *, checked: bool) -> bytes | None:
-    if type(key) is not bytes or type(stored) is not bytes:
-        return None
-    if not checked:
-        return stored
-    value = stored[_CHECKSUM_BYTES:]
-    checksum = crc32(value, crc32(key)).to_bytes(_CHECKSUM_BYTES, "little")
-    return value if stored[:_CHECKSUM_BYTES] == checksum else None

@@ -127,7 +127,7 @@ class _Sweep:
         names = [EXAMPLES + bytes.fromhex(owner) for owner in places["examples"]]
         config = record.manifest["config"]
         repeats = config.get("settings", {}).get("repeats", 1)
-        repeated = repeats != 1 or bool(config.get("extensions"))
+        repeated = repeats != 1 or bool(config.get("options"))
         for system, rows in kept_rows(reader, record).items():
             keys = {key for many in rows.written.all_keys() for key in _split(many)}
             for name in names:

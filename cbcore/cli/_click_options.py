@@ -12,8 +12,8 @@ from cbcore.cli._text import clean
 from cbcore.settings.options import Option
 
 if TYPE_CHECKING:
-    from cbcore._build.extending import PluginOption
     from cbcore.components import Component
+    from cbcore.settings.plugin_options import PluginOption
 
 
 class SettingFlag(click.Option):
@@ -69,9 +69,8 @@ class PluginFlag(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         described = _described(self._plugin_option.component, self._settings)
-        metavar = described.metavar or ("SPEC" if self._plugin_option.is_extension else "")
-        about = described.summary or f"An {described.kind} of its plugin."
-        flag = f"{self._plugin_option.flag} {metavar}".rstrip()
+        about = described.summary or "An option of its plugin."
+        flag = f"{self._plugin_option.flag} {described.metavar or ''}".rstrip()
         return clean(flag), clean(f"{about} ({described.plugin})")
 
 
@@ -80,7 +79,7 @@ def _is_switch(option: PluginOption) -> bool:
     from cbcore.boundary import contained
 
     with contained():
-        return not option.is_extension and option.load().type is bool
+        return option.load().type is bool
     return False
 
 
@@ -99,7 +98,7 @@ def _described(component: Component, settings: Settings) -> Component:
 
 def plugin_flags(ctx: click.Context, arguments: Iterable[str]) -> list[click.Parameter]:
     """The flags that installed plugins declare; those among the arguments are used."""
-    from cbcore._build.extending import plugin_options
+    from cbcore.settings.plugin_options import plugin_options
 
     settings = ctx.ensure_object(Settings)
     used = {argument.partition("=")[0] for argument in arguments}

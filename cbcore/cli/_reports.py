@@ -148,12 +148,10 @@ def report(result: EvalResult, outputs: Sequence[Output]) -> None:
 def _failure(result: EvalResult, output: Output) -> BaseException | None:
     """Write one report. What went wrong is told, and returned."""
     from cbcore._logging import get_logger
-    from cbcore._run import process
     from cbcore.components import describe_exception
 
     try:
-        with process.surviving_exits():
-            _write(result, output)
+        _write(result, output)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - the plugin boundary
@@ -174,11 +172,9 @@ def _failure(result: EvalResult, output: Output) -> BaseException | None:
 
 
 def _write(result: EvalResult, output: Output) -> None:
-    from cbcore._run import process
     from cbcore.cli._written import replacing
 
     reporter, path = output.reporter, output.path
-    here = process.current
     if path is None:
         click.echo(_rendered(reporter, result).rstrip("\n"))
         return
@@ -186,20 +182,14 @@ def _write(result: EvalResult, output: Output) -> None:
     with replacing(path) as place:
         if hasattr(reporter, "write"):
             reporter.write(result, place)
-            if process.current != here:
-                process.leave_copy("a reporter")
         else:
             place.write_text(_rendered(reporter, result), encoding="utf-8")
 
 
 def _rendered(reporter: Any, result: EvalResult) -> str:
     """A document without known secrets: a reporter has parameters of its own."""
-    from cbcore._run import process
 
-    here = process.current
     document: str = reporter.render(result)
-    if process.current != here:
-        process.leave_copy("a reporter")
     # Text of models may hold code points that no file can: they become question marks.
     return blot(document).encode("utf-8", "replace").decode()
 

@@ -147,7 +147,7 @@ def _example(
     own = getattr(component.load(), "example", None)
     if isinstance(own, str):
         spec = shlex.quote(own)
-    elif parameters and parameters[0].required and not kind.is_value and kind.name != "extension":
+    elif parameters and parameters[0].required and not kind.is_value:
         spec += f":{parameters[0].name.upper()}"
     elif kind.name == "dataset" and "sample" in component.configs:
         spec += ":sample"

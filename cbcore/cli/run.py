@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult
 
 
-_ORDER = "cbcore.order_of_systems"
-_GIVING_SYSTEMS = ("systems", "proxy")
+_ORDER = "cbcore.order_of_flags"
 _AFTER = "datasets"
 """Where `--help` shows the flags of plugins: behind the others that name what is run."""
 _READY = "cbcore.ready"
@@ -44,7 +43,10 @@ class RunCommand(click.Command):
         ctx.meta[_ARGUMENTS] = list(args)
         with ExitStack() as unless_parsed:
             unless_parsed.callback(ctx.close)  # which click does only for a context that it made
-            left = super().parse_args(ctx, args)
+            try:
+                left = super().parse_args(ctx, args)
+            except click.NoSuchOption as error:
+                raise _name_package(error, ctx) from error
             unless_parsed.pop_all()
         return left
 
@@ -55,7 +57,7 @@ class RunCommand(click.Command):
 
         def parse_and_note(args: list[str]) -> Any:
             values, left, order = parse(args)
-            ctx.meta[_ORDER] = [p.name for p in order if p.name in _GIVING_SYSTEMS]
+            ctx.meta[_ORDER] = [p.name for p in order]
             return values, left, order
 
         parser.parse_args = parse_and_note  # type: ignore[method-assign]
@@ -68,15 +70,22 @@ class RunCommand(click.Command):
         return [*params[:place], *added, *params[place:]]
 
 
+def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
+    """The same error, with the package to install if one has an option of that name."""
+    catalog = ctx.ensure_object(Settings).catalog()
+    packages = catalog.packages_offering("option", error.option_name.lstrip("-"))
+    if not packages:
+        return error
+    hint = f"{packages[0]} offers it: cb install {packages[0]}"
+    return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
+
+
 @click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
 @click.argument("run_file", required=False, type=click.Path())
 @setting_flags(options_of(RunSettings).values())
 @click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
 @click.option(
     "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
-)
-@click.option(
-    "--locked", is_flag=True, help="Refuse to run with other plugins than cb-plugins.lock names."
 )
 @shared_options
 @pass_settings
@@ -99,23 +108,22 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
 def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
-    from cbcore._build.lacking import require_offered
-    from cbcore.exceptions import RunStoppedError
+    from cbcore.exceptions import RunStoppedError, UnknownComponentError
     from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
     begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
-    if flags.pop("locked"):
-        _check_locks(settings)
     asked = _read_settings(settings, run_file, flags)
     _import_modules(asked.imports)
     if asked.dry_run:
         ready()
         _dry_run(asked, settings.catalog())
         return
-    reporters = (("reporter", output) for output in asked.outputs)
-    require_offered(settings.catalog(), [*asked.components(), *reporters])
-    outputs = make_outputs(settings, asked.outputs)
+    try:
+        outputs = make_outputs(settings, asked.outputs)
+    except UnknownComponentError:
+        _name_all_missing(asked, settings.catalog())
+        raise
     stop_on_signals()
 
     def execute() -> EvalResult:
@@ -134,16 +142,20 @@ def _run(
         raise
 
 
-def _check_locks(settings: Settings) -> None:
-    """Refuse to run with other plugins than those locked."""
-    from cbcore.exceptions import UsageError
+def _name_all_missing(asked: RunSettings, catalog: Catalog) -> None:
+    """Raise one error if more is missing than one report."""
+    from cbcore._build.builder import Builder
+    from cbcore._build.lacking import require_all
+    from cbcore.exceptions import SpecError
+    from cbcore.settings.compose import parse_specs
+    from cbcore.specs import parse_output
 
-    catalog = settings.catalog()
-    locks: list[Any] = [component.load() for component in catalog.components("lock")]
-    if not locks:
-        raise UsageError("--locked needs a plugin that reads locks, and none is installed.")
-    for check in locks:
-        check(catalog.plugins)
+    parse_specs(asked)
+    reporters = []
+    for text in asked.outputs:
+        with suppress(SpecError):  # the file of a report
+            reporters.append(("reporter", parse_output(text)[0]))
+    require_all(Builder(catalog), [*asked.components(), *reporters])
 
 
 def _resuming(run_id: str, folder: str) -> str:
@@ -173,7 +185,7 @@ def stop_on_signals() -> None:
 
 def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
     """The settings of the run file, replaced by the flags that were given."""
-    from cbcore._build.extending import by_word, plugin_options
+    from cbcore.settings.plugin_options import by_word, plugin_options
 
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
     of_plugins = by_word(plugin_options(settings.catalog().plugins))
@@ -186,7 +198,7 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
             given[of_plugins[name].key if name in of_plugins else name] = value
     given |= {name: value for name, value in flags.items() if value not in (None, (), [])}
     typed = click.get_current_context().meta.get(_ORDER, [])
-    written = [name for name in given if name in _GIVING_SYSTEMS and name not in typed]
+    written = [name for name in given if name not in typed]
     keys = {option.key for option in of_plugins.values()}
     run_id, argv = settings._resumed or (None, sys.argv[1:])
     asked = RunSettings(
@@ -200,7 +212,8 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
     )
     if no_cache:
         asked.cache_dir = None
-    asked.order = [*(name for name in written for _ in getattr(asked, name)), *typed]
+    listed = {name: value for name, value in given.items() if isinstance(value, list | tuple)}
+    asked.order = [*(name for name in written for _ in listed.get(name, "?")), *typed]
     return asked
 
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 import attrs
 
 from cbcore._build.sameness import MAY_DIFFER
+from cbcore._run.sections import add_hook_sections
 from cbcore._store.carrying import import_run, removal
 from cbcore._store.database import FILE_NAME
 from cbcore._store.joining import check_still_there, new_shelves, put_rows, shared_places
@@ -35,7 +36,7 @@ from cbcore.merging._shards import (
     missing_from,
     with_siblings,
 )
-from cbcore.merging._tables import Tables, tables_of
+from cbcore.merging._tables import MergedRun, Tables, configure_again, tables_of
 from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, RunConfig, Texts
 from cbcore.results._document import document_of
@@ -213,17 +214,7 @@ class _Joining:
     # -- either way ----------------------------------------------------------------------------
 
     def _tables(self, rows: Any) -> Tables:
-        failures: dict[str, str] = {}
-        for given in self._shards:
-            failures = {**given.told.get("failures", {}), **failures}
-        return tables_of(
-            rows,
-            self._config,
-            sharding=self._shards[0].told,
-            failures=failures,
-            catalog=self._catalog,
-            trusted=self._trusted,
-        )
+        return tables_of(rows, self._config, self._catalog, trusted=self._trusted)
 
     def _check_whole(self) -> None:
         """Every shard says how many examples all have together: none may be lost on the way."""
@@ -250,7 +241,7 @@ class _Joining:
             problems.append(self._config["state_reason"])
         if self._config["settings"].get("no_examples"):
             problems.append(_NUMBERS_ONLY)
-        return EvalResult(
+        result = EvalResult(
             rows=rows,
             summary=found.summary,
             timing=timing,
@@ -262,6 +253,21 @@ class _Joining:
             undecided=found.undecided,
             verdicts=found.verdicts,
         )
+        self._add_sections(result)
+        return result
+
+    def _add_sections(self, result: EvalResult) -> None:
+        """Add the sections of the plugins whose options the run was given."""
+        failures: dict[str, str] = {}
+        for given in self._shards:
+            failures = {**given.told.get("failures", {}), **failures}
+        hooks, problems = configure_again(
+            self._config, self._shards[0].told, self._catalog, trusted=self._trusted
+        )
+        result.problems += problems
+        run_id = self._config["run_id"]
+        run = MergedRun(run_id, self._config, hooks, failures, self._systems)
+        add_hook_sections(hooks, run, result)
 
 
 def _texts_by_row(result: EvalResult) -> dict[tuple[str, int], Texts]:

@@ -191,7 +191,7 @@ def _is_whole(config: Mapping[str, Any]) -> bool:
         )
         and isinstance(systems, list)
         and all(isinstance(part, dict) and type(part.get("name")) is str for part in systems)
-        and all(map(_are_records, map(config.get, ("metrics", "executors", "extension_plugins"))))
+        and all(map(_are_records, map(config.get, ("metrics", "executors", "options"))))
     )
 
 

@@ -1,4 +1,4 @@
-"""What metrics and extensions make of joined rows: made again from what the shards record."""
+"""Metrics and sections of joined rows, made again from what the shards record."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import pluggy
 
 from cbcore._build.builder import Builder
-from cbcore._build.extending import remade_extension
 from cbcore._build.remaking import metrics_of
-from cbcore._run.sections import made_sections
+from cbcore._run.sections import make_sections
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError
-from cbcore.extensions import Contribution, Setup
 from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalRow, RunConfig, Section, sum_up
 from cbcore.results._summary import SummedUp
 from cbcore.secrets import hide
 from cbcore.settings import RunSettings
-from cbcore.trust import Stranger
+from cbcore.settings.compose import configure
+from cbcore.settings.plugin_options import PluginOption, read_plugin_options
+from cbcore.trust import Stranger, may_set
 
 _HINT = "with --trust the shards may name what only their user could"
 
@@ -35,64 +37,68 @@ class Tables:
     metrics: list[Any]
 
 
-def tables_of(
-    rows: Mapping[str, Sequence[EvalRow]],
-    config: RunConfig,
-    *,
-    sharding: Mapping[str, Any],
-    failures: Mapping[str, str],
-    catalog: Catalog,
-    trusted: bool,
-) -> Tables:
-    """Sum rows up as the run itself would have done.
+@attrs.define
+class MergedRun:
+    """The run that shards are parts of, as `cb_summarize` gets it."""
 
-    What the shards were made with is made again: metrics, and extensions for their sections. A
-    stranger's gives values only.
-    """
+    run_id: str
+    config: RunConfig
+    hooks: pluggy.PluginManager
+    failures: Mapping[str, str]
+    system_names: Sequence[str]
+    total: int | None = None
+    show_progress: bool = False
+
+
+def tables_of(
+    rows: Mapping[str, Sequence[EvalRow]], config: RunConfig, catalog: Catalog, *, trusted: bool
+) -> Tables:
+    """Sum rows up as the run itself would have done, with its metrics made again."""
     metrics, problems = metrics_of(config, catalog, trusted=trusted)
     found = sum_up(rows, metrics, config.get("score_field"), config=config)
     found.summary = hide(found.summary)
-    contributions, lost = _contributions(config, sharding, catalog, trusted=trusted)
-    sections, remarks = made_sections(
-        rows, metrics=metrics, contributions=contributions, failures=failures, config=config
-    )
-    told = [*problems, *found.problems, *lost, *remarks]
-    return Tables(found, sections, told, metrics)
+    sections, remarks = make_sections(rows, metrics, config)
+    return Tables(found, sections, [*problems, *found.problems, *remarks], metrics)
 
 
-def _contributions(
+def configure_again(
     config: RunConfig, sharding: Mapping[str, Any], catalog: Catalog, *, trusted: bool
-) -> tuple[dict[str, Contribution], list[str]]:
-    """What each extension of the run had added to it, by its key; and what could not be made."""
-    made: dict[str, Contribution] = {}
-    problems: list[str] = []
-    records: Sequence[Any] = config.get("extension_plugins") or ()
-    if not records:
-        return made, problems
-    stranger = None if trusted else Stranger("these shards", (Path.cwd(),), hint=_HINT)
-    for record in records:
-        with contained() as tried:
-            asked = remade_extension(record, catalog, stranger)
-            setup = _setup(config, sharding, catalog, stranger)
-            made[asked.key] = asked.extension.set_up(setup)
-        if tried.error is not None:
-            hint = tried.error.hint if isinstance(tried.error, CBError) else None
-            reason = f"{tried.reason} ({hint})" if hint else tried.reason
-            problems.append(f"the section of {record.get('name')!r} is left out: {reason}")
-    return made, problems
+) -> tuple[HookManager, list[str]]:
+    """The hooks of the run that was cut into shards, and what could not be made of them.
 
-
-def _setup(
-    config: RunConfig, sharding: Mapping[str, Any], catalog: Catalog, stranger: Stranger | None
-) -> Setup:
-    """As when the run was composed, but that a stranger's files run no code."""
+    Plugins get the options that the shards record. If these come from somebody else, they give
+    values only and run no code.
+    """
     before = config.get("settings", {})
-    seed = before.get("seed")
-    settings = RunSettings(
-        evaluators=sharding.get("asked"),
-        repeats=before.get("repeats", 1),
-        seed=seed,
-        dry_run=stranger is not None,
-    )
-    builder = Builder(catalog, offered={} if seed is None else {"seed": seed})
-    return Setup(builder, settings, [], stranger)
+    names = [record["name"] for record in config.get("options") or ()]
+    given = {name: before[name] for name in names if name in before}
+    if not given:
+        return HookManager(), []
+    stranger = None if trusted else Stranger("these shards", (Path.cwd(),), hint=_HINT)
+    with contained() as attempt:
+        options = read_plugin_options(given, catalog)
+        if stranger is not None:
+            _check_values(options, stranger)
+        settings = RunSettings(
+            evaluators=sharding.get("asked"),
+            repeats=before.get("repeats", 1),
+            seed=before.get("seed"),
+            dry_run=stranger is not None,
+        )
+        hooks = catalog.new_hooks()
+        configure(settings, options, Builder(catalog, hooks=hooks, stranger=stranger))
+        return hooks, []
+    hint = attempt.error.hint if isinstance(attempt.error, CBError) else None
+    reason = f"{attempt.reason} ({hint})" if hint else attempt.reason
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    return HookManager(), [f"sections of {flags} are left out: {reason}"]
+
+
+def _check_values(options: Mapping[PluginOption, Any], stranger: Stranger) -> None:
+    """Refuse values that only the user may set."""
+    for option, value in options.items():
+        declared = option.load()
+        if declared.trusted:
+            raise stranger.error(f"{option.flag} is for the user to set")
+        annotation = Any if declared.type is object else declared.type
+        may_set(stranger, option.flag, declared.name or option.key, value, annotation)

@@ -18,7 +18,7 @@ from cbcore import hookspecs, names
 from cbcore._logging import get_logger, log_info
 from cbcore.boundary import at_boundary, contained
 from cbcore.components import Component, Owner, import_target
-from cbcore.exceptions import PluginContractError, PluginError
+from cbcore.exceptions import CBError, PluginContractError, PluginError
 from cbcore.secrets import redact
 from cbcore.texts import visible
 
@@ -30,10 +30,12 @@ class HookManager(pluggy.PluginManager):
 
     Every function named `cb_…` of a registered object is an implementation. An implementation of
     a contained hook that raises, wrappers included, is reported once and then left out.
+    `failed` has the reason of each plugin whose `cb_configure` raised anything but a `CBError`.
     """
 
     def __init__(self) -> None:
         super().__init__(hookspecs.PROJECT)
+        self.failed: dict[str, str] = {}
         self.add_hookspecs(hookspecs)
         if os.environ.get("CB_TRACE", "").strip().lower() not in _OFF:
             self._trace_calls()
@@ -65,7 +67,25 @@ class HookManager(pluggy.PluginManager):
             for impl in caller.get_hookimpls():
                 if impl.plugin is plugin and caller.name in hookspecs.CONTAINED:
                     _contain(impl, f"{caller.name} of {registered}")
+                elif impl.plugin is plugin and caller.name == "cb_configure":
+                    self._contain_configure(impl)
         return registered
+
+    def _contain_configure(self, impl: pluggy.HookImpl) -> None:
+        """Let `cb_configure` note why it failed, so that those of other plugins are called."""
+        function = impl.function
+
+        @functools.wraps(function)
+        def call(*arguments: Any) -> Any:
+            with contained() as attempt:
+                return function(*arguments)
+            if isinstance(attempt.error, CBError):
+                raise attempt.error
+            self.failed[impl.plugin_name.partition(":")[0]] = attempt.reason
+            return None
+
+        if not (impl.wrapper or impl.hookwrapper):
+            impl.function = call  # type: ignore[misc]
 
     def _trace_calls(self) -> None:
         """Print every call of a hook on standard error: implementations, duration, outcome."""

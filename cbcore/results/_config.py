@@ -1,7 +1,6 @@
 """What a result says of how it came about: every key of `EvalResult.config`, declared.
 
-Each is annotated with its meaning, from which the reference is made. A run writes no other, but
-for `<kind>_plugins`, the components of kinds that its extensions have of their own.
+Each is annotated with its meaning, from which the reference is made. A run writes no other.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ class RunConfig(TypedDict, total=False):
     metrics: Annotated[_Records, "component records"]
     tokenizers: Annotated[_Records, "component records"]
     executors: Annotated[_Records, "component records"]
-    extensions: Annotated[list[str], "what extended the run; each has keys of its own beside"]
-    extension_plugins: Annotated[_Records, "component records of them; only then"]
+    options: Annotated[_Records, "component records of plugins' options that were given; only then"]
     score_field: Annotated[str, "the score that quality means"]
     tokenizer: Annotated[str, "the tokenizer's name"]
     settings: Annotated[dict[str, Any], "the settings as they were given; below"]

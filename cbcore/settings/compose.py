@@ -5,48 +5,40 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
 import cbcore
-from cbcore import provenance
+from cbcore import provenance, specs
 from cbcore._build.builder import Builder
-from cbcore._build.extending import (
-    Extending,
-    PluginOption,
-    extensions_of,
-    plugin_options,
-    read_plugin_options,
-    values_to_fill,
-)
-from cbcore._build.lacking import require_offered
+from cbcore._build.lacking import require_all
 from cbcore._build.layout import Layout
-from cbcore._build.main_score import (
-    Emitted,
-    check_score_fields,
-    choose_score_field,
-    is_guess,
-    tasks_of,
-)
+from cbcore._build.main_score import check_score_fields, choose_score_field, is_guess, tasks_of
 from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.budget import check_dollars
 from cbcore._run.context import RunContext
 from cbcore._run.parts import Part, StoredData
-from cbcore._run.run import Run, Source
+from cbcore._run.run import Run
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
-from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.results import RunConfig
 from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.settings.options import options_of
+from cbcore.settings.plugin_options import (
+    PluginOption,
+    find_values_to_fill,
+    read_plugin_options,
+    record_options,
+)
 from cbcore.settings.run_settings import RunSettings
-from cbcore.settings.shorthands import expand_shorthands
 from cbcore.specs import Spec
 from cbcore.tokens import TokenCounter
 
@@ -54,20 +46,20 @@ if TYPE_CHECKING:
     from cbcore._run.crews import Crews
     from cbcore._run.searching import Search
     from cbcore._run.sharding import Sharding
-    from cbcore.extensions import Contribution, Setup
 
 __all__ = ()
 
-Contributed = Sequence[tuple[Extending, "Contribution"]]
-
 
 class Data(NamedTuple):
-    """The data of a run with the evaluators that score it, and what extensions contribute."""
+    """The data of a run: datasets, and all benchmarks with the evaluators that are recorded.
+
+    `wired` are the benchmarks of `datasets`, `added` those that came as benchmarks.
+    """
 
     datasets: Sequence[Part]
-    sources: Sequence[Source]
+    wired: Sequence[Benchmark]
+    added: Sequence[Benchmark]
     evaluators: Sequence[Part]
-    contributed: Contributed
 
 
 def compose(
@@ -85,19 +77,17 @@ def compose(
     warn = _once(warn or _log_warning)
     catalog = catalog or default_catalog()
     settings = settings.copy()
-    settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
     options = read_plugin_options(settings.plugin_options, catalog)
-    settings.plugin_options = {option.key: value for option, value in options.items()}
-    record = settings.record()  # before plugins change the settings
-    extending, filled = configure(settings, options, catalog)
-    require_offered(catalog, settings.components())
-    builder = Builder(catalog, offered=filled, warn=warn)
+    record = settings.record() | record_options(options)  # before plugins change the settings
+    datasets = list(settings.datasets)
+    parse_specs(settings)
+    builder = Builder(catalog, hooks=catalog.new_hooks(), warn=warn)
+    configure(settings, options, builder)
+    require_all(builder, settings.components())
     sharding = _make_sharding(settings)
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
-    data = build_data(settings, builder, tokenizer, extending)
-    systems = [*systems, *(system for _, added in data.contributed for system in added.systems)]
-    _check_systems(systems)
+    data = build_data(settings, builder, tokenizer)
     check_budget(settings, systems, data)
     score = choose_score(settings, data, warn)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
@@ -108,6 +98,7 @@ def compose(
     catalog.descriptions.save()
     config = describe_run(
         settings,
+        options,
         data,
         {
             "systems": systems,
@@ -120,11 +111,11 @@ def compose(
     )
     is_open = settings.score is None and settings.evaluators is not None
     folder = settings.cache_dir
+    benchmarks = [*data.wired, *data.added]
     return Run(
         run_id=config["run_id"],
         systems=systems,
-        sources=[attrs.evolve(source, place=n) for n, source in enumerate(data.sources)],
-        contributions={asked.key: added for asked, added in data.contributed},
+        benchmarks=[attrs.evolve(benchmark, place=n) for n, benchmark in enumerate(benchmarks)],
         metrics=[part.value for part in metrics],
         metrics_for=metrics_for if is_open and is_guess(score, data.evaluators) else None,
         context=RunContext(
@@ -137,86 +128,97 @@ def compose(
             sharding=sharding,
         ),
         config=config,
-        hooks=catalog.new_hooks(),
+        hooks=builder.hooks,
         show_progress=settings.progress,
-        record=None if folder is None else _make_record(settings, config, catalog),
+        record=None if folder is None else _make_record(settings, datasets, config, catalog),
         search=_make_search(settings, score),
     )
 
 
-def configure(
-    settings: RunSettings, options: Mapping[PluginOption, Any], catalog: Catalog
-) -> tuple[Sequence[Extending], Mapping[str, Any]]:
-    """Apply what plugins make of their options to the settings, then freeze the settings.
+def parse_specs(settings: RunSettings) -> None:
+    """Replace texts that name components by specs; a system becomes a list of its stages."""
+    settings.systems = [_parse(specs.parse_chain, one) for one in settings.systems]
+    settings.datasets = [_parse(specs.parse_dataset, one) for one in settings.datasets]
+    for name in ("evaluators", "added_evaluators", "metrics", "added_metrics"):
+        if (wanted := getattr(settings, name)) is not None:
+            setattr(settings, name, [_parse(specs.parse, one) for one in wanted])
+    settings.tokenizer = _parse(specs.parse, settings.tokenizer)
+    settings.executor = _parse(specs.parse, settings.executor)
 
-    Returns the extensions that options ask for, and the values that fill parameters of components.
+
+def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
+    return parse(wanted) if isinstance(wanted, str) else wanted
+
+
+def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builder: Builder) -> None:
+    """Let plugins change the settings, then freeze them.
+
+    A plugin that fails refuses the run if one of its options was given; else it is left out.
     """
-    expand_shorthands(settings, catalog)
+    settings.plugin_options = {option.key: value for option, value in options.items()}
+    builder.offered = _fill(settings, options)
+    builder.hooks.hook.cb_configure(settings=settings, builder=builder)
+    for plugin, reason in builder.hooks.failed.items():
+        if any(option.component.plugin == plugin for option in options):
+            raise PluginContractError(plugin, f"cb_configure failed: {reason}")
+        builder.warn(f"cb_configure of {plugin} failed and is left out: {reason}")
+    parse_specs(settings)  # what plugins added as texts
+    builder.offered = _fill(settings, options)
+    settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
     _check_turns(settings)
     settings.freeze()
+
+
+def _fill(settings: RunSettings, options: Mapping[PluginOption, Any]) -> dict[str, Any]:
+    """The values that fill parameters of components, by the names of the parameters."""
     declared = options_of(RunSettings).items()
     own = {name: getattr(settings, name) for name, option in declared if option.fill}
     filled = {name: value for name, value in own.items() if value is not None}
-    return extensions_of(options, settings.extensions, catalog), filled | values_to_fill(options)
+    return filled | find_values_to_fill(options)
 
 
 def build_systems(settings: RunSettings, builder: Builder) -> list[Part]:
-    """The systems that are asked for by name or object; extensions may bring more."""
+    """The systems of the run. Raises `UsageError` if there are none, or two of one name."""
     systems = swept_systems(builder, settings.systems)
     if settings.repeats == 1 and any("family" in part.record for part in systems):
         from cbcore._build.sharing import sharing_stages
 
         systems = sharing_stages(systems)
-    if systems or not (settings.plugin_options or settings.extensions):
-        _check_systems(systems)  # before anything else is made
+    _check_systems(systems)
     return systems
 
 
-def build_data(
-    settings: RunSettings, builder: Builder, tokenizer: Part, extending: Sequence[Extending]
-) -> Data:
-    """Every dataset, wired to the evaluators that score it, and what extensions contribute."""
+def build_data(settings: RunSettings, builder: Builder, tokenizer: Part) -> Data:
+    """Every dataset, wired to the evaluators that score it, and every benchmark."""
+    added = [one for one in settings.datasets if isinstance(one, Benchmark)]
+    asked = [one for one in settings.datasets if not isinstance(one, Benchmark)]
     filled = {"tokenizer": tokenizer.value}
     if settings.max_examples is not None:
         filled["n"] = settings.max_examples
     layout = Layout(settings.fields or {}, settings.unique_ids)
-    datasets = swept_datasets(builder, settings.datasets, filled, layout)
-    if not datasets and not extending:
-        raise _no_data(
-            option.flag
-            for option in plugin_options(builder.catalog.plugins)
-            if option.is_extension and not _is_tested(builder.catalog, option.component.name)
+    datasets = swept_datasets(builder, asked, filled, layout)
+    if not datasets and not added:
+        raise UsageError(
+            "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
         )
-    evaluators: list[Part] = []
-    sources = [
-        wire(
-            *(dataset, builder, evaluators),
-            asked=settings.evaluators,
-            added=settings.added_evaluators,
-            warn=builder.warn,
-        )
-        for dataset in datasets
-    ]
-    contributed = _set_up(extending, builder, settings, evaluators)
-    _check_executor(settings, contributed)
-    sources += (source for _, added in contributed for source in added.sources)
-    evaluators += _of_main_scores(contributed, evaluators)
-    if not sources and all(added.systems for _, added in contributed):
-        raise _no_data()
-    _check_tags(sources, len(datasets))
-    return Data(datasets, sources, evaluators, contributed)
+    named = [*(settings.evaluators or ()), *settings.added_evaluators] if datasets else []
+    evaluators = [builder.build("evaluator", wanted) for wanted in named]
+    is_automatic = settings.evaluators is None
+    wired = [wire(one, builder, evaluators, automatic=is_automatic) for one in datasets]
+    _check_names(wired, added)
+    return Data(datasets, wired, added, [*builder.evaluators, *_find_scoring(added, builder)])
 
 
 def choose_score(settings: RunSettings, data: Data, warn: Callable[[str], None]) -> str:
     """The score that quality means in this run."""
-    mains = [added.main_score for _, added in data.contributed if added.main_score]
+    named = Counter(benchmark.main_score for benchmark in data.added if benchmark.main_score)
     return choose_score_field(
-        settings.score or _main_of_systems(settings, data),
+        settings.score,
         data.datasets,
         data.evaluators,
-        [source.scorers for source in data.sources[: len(data.datasets)]],
+        [benchmark.scorers for benchmark in data.wired],
         automatic=settings.evaluators is None,
-        main_of_extensions=next(iter(mains), None),
+        main_of_benchmarks=max(named, key=named.__getitem__, default=None),
         warn=warn,
     )
 
@@ -254,11 +256,12 @@ def check_budget(settings: RunSettings, systems: Sequence[Part], data: Data) -> 
 
 def describe_run(
     settings: RunSettings,
+    options: Mapping[PluginOption, Any],
     data: Data,
     components: Mapping[str, Sequence[Part]],
     facts: Mapping[str, Any],
 ) -> RunConfig:
-    """How the run is made, for its result: its settings, components and extensions."""
+    """How the run is made, for its result: its settings, components and plugins' options."""
     config: dict[str, Any] = {
         "run_id": settings.run_id or _new_run_id(),
         "cbcore": cbcore.__version__,
@@ -266,12 +269,15 @@ def describe_run(
         **{kind: [part.record for part in parts] for kind, parts in components.items()},
         "datasets": [
             *(part.record for part in data.datasets),
-            *(record for extended in data.contributed for record in _data_recorded(*extended)),
+            *({"name": benchmark.name, **benchmark.record} for benchmark in data.added),
         ],
-        "extensions": [asked.extension.name for asked, _ in data.contributed],
-        **_extensions_recorded(data.contributed),
         **facts,
     }
+    if options:
+        config["options"] = [
+            provenance.describe(object(), name=option.key, component=option.component)
+            for option in options
+        ]
     if settings.rescored_from is not None:
         config["rescored_from"] = settings.rescored_from
     described = cast("RunConfig", hide(config))
@@ -284,23 +290,6 @@ def describe_run(
             "asked": None if asked is None else [redact_assignments(str(one)) for one in asked],
         }
     return described
-
-
-def _data_recorded(asked: Extending, added: Contribution) -> Iterator[dict[str, Any]]:
-    """What the result says of an extension's data; what does not say whose it is, is its own."""
-    for record in added.datasets:
-        yield dict(record) if "plugin" in record else {**asked.provenance(), **record}
-
-
-def _extensions_recorded(contributed: Contributed) -> dict[str, Any]:
-    """The records of extensions, and of the components that only they know."""
-    records: dict[str, list[dict[str, Any]]] = {}
-    for asked, added in contributed:
-        records.setdefault("extension_plugins", []).append(asked.provenance())
-        for component in added.used:
-            record = provenance.describe(object(), name=component.name, component=component)
-            records.setdefault(f"{component.kind}_plugins", []).append(record)
-    return records
 
 
 def _make_search(settings: RunSettings, score_field: str) -> Search | None:
@@ -357,49 +346,15 @@ def _check_turns(settings: RunSettings) -> None:
             )
 
 
-def _of_main_scores(contributed: Contributed, known: Sequence[Part]) -> list[Part]:
-    """Evaluators that extensions are judged by and did not share with those of the run."""
+def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Part]:
+    """The evaluators that emit the main score of a benchmark and are not known to the builder."""
     found: list[Part] = []
-    for _, added in contributed:
-        for scorer in (scorer for source in added.sources for scorer in source.scorers):
-            part = scorer.part
-            is_told = bool(part.record) and part not in (*known, *found)
-            if is_told and added.main_score in scorer.emits:
-                found.append(part)
+    for benchmark in benchmarks:
+        for scorer in benchmark.scorers:
+            is_known = not scorer.part.record or scorer.part in (*builder.evaluators, *found)
+            if not is_known and benchmark.main_score in scorer.emits:
+                found.append(scorer.part)
     return found
-
-
-def _is_tested(catalog: Catalog, name: str) -> bool:
-    """Whether an extension is called like a kind that runs test: it brings no data."""
-    return name in catalog.kinds and catalog.kind(name).is_tested
-
-
-def _no_data(others: Iterable[str] = ()) -> UsageError:
-    """The error of a run without data; `others` are flags that bring some, beside `--dataset`."""
-    return UsageError(
-        f"a run needs data: {' or '.join(['--dataset', *others])}",
-        hint="`cb list datasets` shows what is installed",
-    )
-
-
-def _check_executor(settings: RunSettings, contributed: Contributed) -> None:
-    """What an extension makes of its own is asked where the run is: no spec tells a worker of it."""
-    for asked, added in contributed:
-        if settings.executor is not None and added.systems:
-            raise UsageError(
-                f"{asked.extension.name} and --executor do not go together: what is kept "
-                "between two examples would be in one worker, and missing in another",
-                hint="leave one of them out",
-            )
-
-
-def _main_of_systems(settings: RunSettings, data: Data) -> str | None:
-    """The score that extensions judge their own systems by, where the run has no others."""
-    if settings.systems or settings.evaluators is not None:
-        return None
-    own = [added for _, added in data.contributed if added.systems and added.main_score]
-    emitted = Emitted.by(data.evaluators).scores
-    return next((added.main_score for added in own if added.main_score in emitted), None)
 
 
 def _make_crews(
@@ -419,13 +374,16 @@ def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _make_record(settings: RunSettings, config: RunConfig, catalog: Catalog) -> RunRecord:
-    """What the store writes down of a run before it begins."""
+def _make_record(
+    settings: RunSettings, datasets: Sequence[Any], config: RunConfig, catalog: Catalog
+) -> RunRecord:
+    """The record of a run in the store before it begins; `datasets` are those asked for."""
     asked = [
         dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
-        for dataset in settings.datasets
+        for dataset in datasets
     ]
-    by_spec = all(isinstance(dataset, str | Spec) for dataset in asked)
+    has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
+    by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in asked)
     manifest: Manifest = {
         "config": config,
         "argv": None if settings.argv is None else [redact_assignments(a) for a in settings.argv],
@@ -452,46 +410,13 @@ def _check_systems(systems: Sequence[Part]) -> None:
         seen.add(part.name)
 
 
-def _set_up(
-    extending: Sequence[Extending],
-    builder: Builder,
-    settings: RunSettings,
-    evaluators: list[Part],
-) -> Contributed:
-    """Each extension that is asked for, with what it contributes to the run."""
-    if not extending:
-        return []
-    from cbcore.extensions import Setup
-
-    setup = Setup(builder, settings, evaluators)
-    return [(asked, _contribution(asked, setup)) for asked in extending]
-
-
-def _contribution(asked: Extending, setup: Setup) -> Contribution:
-    """What an extension adds to the run. What it does wrong is told as its own fault."""
-    from cbcore.extensions import Contribution
-
-    name = asked.extension.name
-    plugin = asked.owner.distribution if asked.owner else name
-    broken = functools.partial(PluginContractError, plugin)
-    with at_boundary(f"setting up the extension {name!r}", broken):
-        added = asked.extension.set_up(setup)
-    if not isinstance(added, Contribution):
-        raise broken(f"set_up() of {name!r} returned {added!r}, not a Contribution")
-    return added
-
-
-def _check_tags(sources: Sequence[Source], n_datasets: int) -> None:
-    """Rows are told apart by the tag of their source: none of an extension can share its own."""
-    seen = {source.tag for source in sources[:n_datasets]}
-    of_datasets = frozenset(seen)
-    for source in sources[n_datasets:]:
-        if source.tag in seen:
-            where = ": as a dataset, and by an extension" if source.tag in of_datasets else ""
-            raise UsageError(
-                f"{source.tag!r} is asked for twice{where}", hint="leave one of them out"
-            )
-        seen.add(source.tag)
+def _check_names(wired: Sequence[Benchmark], added: Sequence[Benchmark]) -> None:
+    """Refuse two benchmarks whose rows could not be told apart."""
+    seen = {benchmark.name for benchmark in wired}
+    for benchmark in added:
+        if benchmark.name in seen:
+            raise UsageError(f"{benchmark.name!r} is asked for twice", hint="leave one of them out")
+        seen.add(benchmark.name)
 
 
 def _log_warning(message: str) -> None:

@@ -67,7 +67,7 @@ class RunSettings:
     The lists of components take specs and ready-made objects. `evaluators` and `metrics` that are
     None are chosen automatically; those in `added_evaluators` and `added_metrics` join either way.
     `plugin_options` are the values of plugins' options, by their keys. `order` names the settings
-    that add systems in the order in which they were given, once for each value. `run_id` continues
+    in the order in which they were given, once for each value. `run_id` continues
     a recorded run, `rescored_from` is the run whose outputs are scored again, `argv` the command.
     """
 
@@ -77,30 +77,6 @@ class RunSettings:
         many=True,
         metavar="SPEC",
         help='System under test; chain with "a | b". Repeatable.',
-        default=(),
-        recorded=False,
-    )
-    proxy: list[str] = option(
-        "--proxy",
-        many=True,
-        metavar="URL",
-        help="Endpoint or proxy under test: short for --system openai:URL. Repeatable.",
-        default=(),
-        recorded=False,
-    )
-    name: list[str] = option(
-        "--name",
-        many=True,
-        metavar="NAME",
-        help="Name of the --proxy in the same place. Default: its host and port.",
-        default=(),
-        recorded=False,
-    )
-    model: list[str] = option(
-        "--model",
-        many=True,
-        metavar="NAME",
-        help="Model to ask each --proxy for; a single one counts for all.",
         default=(),
         recorded=False,
     )
@@ -143,43 +119,6 @@ class RunSettings:
         many=True,
         metavar="SPEC",
         help="Metric; without it, the automatic ones. Repeatable.",
-        recorded=False,
-    )
-    judge_url: str | None = option(
-        "--judge-url",
-        metavar="URL",
-        help="Endpoint of a model that also rates the answers.",
-        recorded=False,
-    )
-    judge_model: str | None = option(
-        "--judge-model",
-        metavar="NAME",
-        help="The judge's model; with --judge-url.",
-        recorded=False,
-    )
-    judge_api_key_env: str | None = option(
-        "--judge-api-key-env",
-        metavar="VARIABLE",
-        help="Environment variable with the judge's key. Default: OPENAI_API_KEY.",
-        recorded=False,
-    )
-    judge_rubric: str | None = option(
-        "--judge-rubric",
-        metavar="NAME|FILE",
-        help="What the judge looks at, by name or as a template. Default: correctness.",
-        recorded=False,
-    )
-    judge_pairwise: bool = option(
-        "--judge-pairwise",
-        type=bool,
-        help="Let the judge compare the systems two by two as well.",
-        default=False,
-        recorded=False,
-    )
-    cache_model: str | None = option(
-        "--cache-model",
-        metavar="NAME[,price_in=X,price_out=Y]",
-        help="Also report what a provider would bill with its prompt cache: openai, anthropic, …",
         recorded=False,
     )
     outputs: list[str] = option(
@@ -383,7 +322,6 @@ class RunSettings:
         recorded=False,
     )
     plugin_options: dict[str, Any] = attrs.Factory(dict)
-    extensions: list[Any] = attrs.Factory(list)
     added_evaluators: list[Any] = attrs.Factory(list)
     added_metrics: list[Any] = attrs.Factory(list)
     order: list[str] = attrs.Factory(list)
@@ -432,14 +370,12 @@ class RunSettings:
     def record(self) -> dict[str, Any]:
         """The settings as they were given, for the result. Secrets are replaced.
 
-        Components have records of their own; places of this machine are left out.
+        Components have records of their own; places of this machine are left out, and what
+        plugins declare is added by whoever knows their options.
         """
         options = options_of(RunSettings).items()
         given = {name: getattr(self, name) for name, declared in options if declared.recorded}
-        recorded = {
-            name: json_safe(visible(name, value))
-            for name, value in {**given, **self.plugin_options}.items()
-        }
+        recorded = {name: json_safe(visible(name, value)) for name, value in given.items()}
         if self.fields is not None:
             recorded["fields"] = {
                 field: f"py:{function_name(column)}" if callable(column) else str(column)

@@ -561,36 +561,6 @@ def test_every_component_is_recorded_with_its_origin():
     assert result.config["evaluators"][0]["version"] == "0.1.0"
 
 
-def test_stored_outputs_are_scored_in_batches_where_the_evaluator_can(tmp_path):
-    """A new evaluator with score_batch is asked once for many; what it leaves out, singly."""
-
-    batches, single = [], []
-
-    class Batched:
-        name = "batched"
-        emits = ("b",)
-        identity = "batched"
-
-        def score(self, original, processed):
-            single.append(original["id"])
-            raise MissingScoreError("not this one")
-
-        def score_batch(self, originals, processed):
-            batches.append(len(originals))
-            return [
-                MissingScoreError("no") if example["id"] == 3 else {"b": 1.0}
-                for example in originals
-            ]
-
-    evaluate([Constant()], examples(), [AnswerQuality()], [], cache_dir=tmp_path)
-    result = evaluate([Constant()], examples(), [Batched()], [], cache_dir=tmp_path)
-    assert sum(batches) == 20
-    assert len(batches) < 10
-    assert single == [3]
-    assert result.rows[3].missing == {"b": "not this one"}
-    assert sum("b" in row.scores for row in result.rows) == 19
-
-
 # -- warming up ------------------------------------------------------------------------------------
 
 

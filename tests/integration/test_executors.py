@@ -505,9 +505,6 @@ class Automatic(Sized):
     needs = ("answer",)
     identity = "automatic"
 
-    def score_batch(self, originals, outputs):
-        return [self.score(*pair) for pair in zip(originals, outputs, strict=True)]
-
 
 @pytest.mark.parametrize("system", [Converses(), AwaitedConverses()])
 def test_conversations_and_likelihoods_are_asked_for_as_without_workers(system, tmp_path):

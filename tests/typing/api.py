@@ -66,11 +66,6 @@ class Length:
             raise MissingScoreError("there is no response")
         return {"length": float(len(processed["response"]))}
 
-    def score_batch(
-        self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
-    ) -> list[Scores | Exception]:
-        return [self.score(o, p) for o, p in zip(originals, processed, strict=True)]
-
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         return self.score(original, processed)
 

@@ -18,8 +18,7 @@ FLAT = {
     "trust bounded_yaml files remote "
     "hf scoring _logging",
     "asking": "specs binding registry provenance",
-    "root": "settings.compose settings.run_file settings.shorthands settings.stored_data "
-    "extensions api kept merging",
+    "root": "settings.compose settings.run_file settings.stored_data assembly api kept merging settings.plugin_options",
 }
 """The rooms that are no package: what a plugin is written against, what its author has at hand,
 how things are asked for, and where all of it comes together. Any other room is a package. A module

@@ -160,28 +160,6 @@ def test_alternatives_are_at_least_as_good_as_each_alone(golds: list[str], respo
     assert together == {name: max(found[name] for found in alone) for name in together}
 
 
-@given(st.lists(st.tuples(ANSWERS, RESPONSES), max_size=8))
-def test_a_batch_equals_its_pairs_one_by_one(pairs: list[tuple[Any, Any]]) -> None:
-    """Same scores, same reasons, same order; a bad pair leaves the others alone."""
-    originals = [{"answer": answer} for answer, _ in pairs]
-    processed = [{"response": response} for _, response in pairs]
-    batch = AnswerQuality().score_batch(originals, processed)
-    assert len(batch) == len(pairs)
-    for (answer, response), found in zip(pairs, batch, strict=True):
-        if isinstance(found, MissingScoreError):
-            with pytest.raises(MissingScoreError) as raised:
-                score(answer, response)
-            assert str(raised.value) == str(found)
-        else:
-            assert found == score(answer, response)
-
-
-def test_a_batch_of_unequal_lengths_is_refused() -> None:
-    """An output without its example is a mistake of the caller."""
-    with pytest.raises(ValueError, match="shorter"):
-        AnswerQuality().score_batch([{"answer": "x"}], [])
-
-
 def test_inputs_are_left_as_they_are() -> None:
     """Scoring changes neither the example nor the output."""
     original, processed = {"answer": ["a", None, ""]}, {"response": " X "}

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore._build.lacking import require_offered
+from cbcore._build.builder import Builder
+from cbcore._build.lacking import require_all
 from cbcore.exceptions import UsageError
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.settings import RunSettings
+from cbcore.settings.compose import parse_specs
+from cbcore.specs import parse_output
 
 
 @pytest.fixture
-def bare() -> Catalog:
+def bare() -> Builder:
     """Only the core is installed, and the directory of packages."""
-    return Catalog([one for one in read_distributions() if one.name in ("cbcore", "cb-manage")])
+    installed = [one for one in read_distributions() if one.name in ("cbcore", "cb-manage")]
+    return Builder(Catalog(installed))
 
 
 def asked(request: RunSettings, *outputs: str):
-    return [*request.components(), *(("reporter", output) for output in outputs)]
+    parse_specs(request)
+    return [*request.components(), *(("reporter", parse_output(text)[0]) for text in outputs)]
 
 
 def test_everything_that_lacks_is_named_with_what_brings_it(bare):
@@ -29,7 +34,7 @@ def test_everything_that_lacks_is_named_with_what_brings_it(bare):
         tokenizer="py:./mine.py:Counter",
     )
     with pytest.raises(UsageError) as caught:
-        require_offered(bare, asked(request, "html=report.html"))
+        require_all(bare, asked(request, "html=report.html"))
     assert caught.value.message == (
         "not installed: system 'bm25', system 'extractive', system 'identity', "
         "dataset 'hotpotqa', reporter 'html'"
@@ -41,17 +46,17 @@ def test_what_no_package_is_known_to_offer_is_told_beside(bare):
     """A name may be misspelt."""
     request = RunSettings(systems=["nonsense"], datasets=["hotpotqa"], tokenizer="py:m:x")
     with pytest.raises(UsageError) as caught:
-        require_offered(bare, request.components())
+        require_all(bare, asked(request))
     assert "cb install cb-hotpotqa\nsystem 'nonsense': `cb list systems`" in str(caught.value.hint)
 
 
 def test_a_single_one_is_told_where_it_is_looked_up(bare):
     """With names like it, or the package that has it."""
     request = RunSettings(systems=[object()], datasets=[[{"id": 1}]], tokenizer="words")
-    require_offered(bare, request.components())
+    require_all(bare, asked(request))
 
 
 def test_own_code_and_objects_are_nobody_elses(bare):
     """Whatever they turn out to be."""
     request = RunSettings(systems=["py:m:x", object()], datasets=[[]], tokenizer="py:m:x")
-    require_offered(bare, asked(request, "py:m:R=out.txt"))
+    require_all(bare, asked(request, "py:m:R=out.txt"))

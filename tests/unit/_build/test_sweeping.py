@@ -136,7 +136,7 @@ def test_the_name_of_the_stage_that_is_swept_is_that_of_the_family():
 def test_datasets_are_swept_too():
     """Each has rows under a tag of its own."""
     request = RunSettings(systems=["identity"], datasets=["needle:length=500..1000/500"])
-    tags = [source.tag for source in compose(request).sources]
+    tags = [benchmark.name for benchmark in compose(request).benchmarks]
     assert tags == ["needle:niah_single_2 500", "needle:niah_single_2 1000"]
 
 
@@ -150,7 +150,7 @@ def test_run_files_hold_lists(tmp_path):
     )
     run = compose(RunSettings(**read_run_file(file)))
     assert [part.name for part in run.systems] == ["truncate 5", "truncate 6"]
-    assert len(run.sources) == 2
+    assert len(run.benchmarks) == 2
 
 
 @pytest.mark.parametrize("text", ["50..40/10", "50..100/0", "0..100*2", "10..100*1"])

@@ -6,7 +6,7 @@ import pytest
 
 from cb_testing import FakeDataset, FakeEvaluator
 from cbcore._build.builder import Builder
-from cbcore._build.wiring import shared, wire
+from cbcore._build.wiring import wire
 from cbcore._run.parts import Part
 from cbcore.components import Component, Owner
 from cbcore.plugins.catalog import Catalog
@@ -55,75 +55,63 @@ def given(evaluator, digest):
     return Part(evaluator, {"digest": digest})
 
 
-def test_parts_made_by_name_are_shared_when_their_records_are_the_same():
+def test_parts_made_by_name_are_shared_when_their_records_are_the_same(builder):
     """An object that was given stands for itself only."""
     evaluator = FakeEvaluator()
     first, own = made("a"), given(evaluator, "a")
-    among = [first, own]
-    assert shared(made("a"), among) is first
-    assert shared(given(evaluator, "b"), among) is own
+    assert [builder.share(part) for part in (first, own)] == [first, own]
+    assert builder.share(made("a")) is first
+    assert builder.share(given(evaluator, "b")) is own
     others = [made("b"), given(FakeEvaluator(), "a")]
-    assert [shared(other, among) for other in others] == others
-    assert among == [first, own, *others]
+    assert [builder.share(other) for other in others] == others
+    assert builder.evaluators == [first, own, *others]
 
 
 def dataset(name="d"):
     return Part(FakeDataset(name=name), {"name": name})
 
 
-def wired(builder, *, evaluators=None, asked=None, added=(), warn=pytest.fail, data=None):
-    evaluators = [] if evaluators is None else evaluators
-    return wire(data or dataset(), builder, evaluators, asked=asked, added=added, warn=warn)
+def build(builder, *specs):
+    return [builder.build("evaluator", spec) for spec in specs]
 
 
-def test_evaluators_that_apply_are_chosen_and_added_ones_join(builder, installed):
-    """What was chosen passes over rows it cannot score; what was added was asked for."""
+def test_evaluators_that_apply_are_chosen_and_named_ones_join(builder, installed):
+    """What was chosen passes over rows it cannot score; what was named was asked for."""
     installed("for-all", ForAll)
     installed("for-code", ForCode)
-    source = wired(builder, added=[FakeEvaluator()])
-    assert [(s.part.name, s.automatic) for s in source.scorers] == [
+    benchmark = wire(dataset(), builder, build(builder, FakeEvaluator()))
+    assert [(s.part.name, s.automatic) for s in benchmark.scorers] == [
         ("for-all", True),
         ("fake", False),
     ]
-    assert (source.tag, source.contained, source.pooled) == ("d", False, ())
+    assert (benchmark.name, benchmark.required, benchmark.pooled) == ("d", True, ())
 
 
-def test_where_no_evaluator_applies_that_is_told(builder):
+def test_a_warning_names_data_without_evaluator(builder):
     """Its rows will have no scores."""
-    told = []
-    assert wired(builder, warn=told.append).scorers == []
-    assert told == ["no installed evaluator applies to d: its rows will not be scored"]
+    warnings = []
+    builder.warn = warnings.append
+    assert wire(dataset(), builder).scorers == []
+    assert warnings == ["no installed evaluator applies to d: its rows will not be scored"]
 
 
-def test_only_those_asked_for_score_every_dataset(builder, installed):
-    """They are made once, whatever else is installed."""
+def test_only_those_named_score_every_dataset(builder, installed):
+    """Whatever else is installed."""
     installed("for-all", ForAll)
-    evaluators, made = [], []
-    installed("counted", lambda: made.append(1) or FakeEvaluator(name="counted"))
-    sources = [
-        wired(builder, evaluators=evaluators, asked=["counted"], data=dataset(name))
-        for name in ("d", "e")
-    ]
-    first, second = (source.scorers for source in sources)
-    assert [s.part for s in first] == [s.part for s in second] == evaluators
-    assert (len(made), first[0].automatic) == (1, False)
+    installed("other", lambda: FakeEvaluator(name="other"))
+    named = build(builder, "other")
+    first, second = (
+        wire(dataset(name), builder, named, automatic=False).scorers for name in ("d", "e")
+    )
+    assert [s.part for s in first] == [s.part for s in second] == builder.evaluators
+    assert not first[0].automatic
     assert first[0].key != second[0].key
 
 
 def test_equal_evaluators_of_two_datasets_are_one_part(builder, installed):
     """What holds connections or caches is there once; other parameters make another."""
     installed("for-all", ForAll)
-    evaluators = []
-    first = wired(builder, evaluators=evaluators)
-    second = wired(builder, evaluators=evaluators, added=["for-all:threshold=0.9"])
+    first = wire(dataset(), builder)
+    second = wire(dataset(), builder, build(builder, "for-all:threshold=0.9"))
     assert first.scorers[0].part is second.scorers[0].part
-    assert [part.value.threshold for part in evaluators] == [0.5, 0.9]
-
-
-def test_objects_are_shared_only_with_themselves():
-    """Two of one class may differ in what nobody can see."""
-    parts = [Part(FakeEvaluator(), {"digest": "same"}) for _ in range(2)]
-    among = []
-    assert [shared(part, among) for part in (*parts, *parts)] == [*parts, *parts]
-    assert shared(Part(parts[0].value), among) is parts[0]
-    assert among == parts
+    assert [part.value.threshold for part in builder.evaluators] == [0.5, 0.9]

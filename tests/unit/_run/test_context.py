@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import FakeDataset, FakeEvaluator, FakeSystem
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.context import RunContext
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
-from cbcore._run.sources import Source
 from cbcore._store.store import Store
 from cbcore.settings import RunSettings
 from cbcore.tokens import TokenCounter, Words
@@ -42,18 +42,18 @@ def test_a_part_without_identity_is_told_once_with_the_reason(store):
 
 def test_there_is_no_memo_without_a_store(store):
     """Then everything is called."""
-    source = Source("d", FakeDataset())
-    assert RunContext(COUNTER).memo(Part(FakeSystem()), source) is None
-    assert RunContext(COUNTER, store=store).memo(Part(FakeSystem()), source) is not None
+    benchmark = Benchmark("d", FakeDataset())
+    assert RunContext(COUNTER).memo(Part(FakeSystem()), benchmark) is None
+    assert RunContext(COUNTER, store=store).memo(Part(FakeSystem()), benchmark) is not None
 
 
 def test_what_has_no_identity_is_kept_and_not_found_again(store):
     """Its outputs can be looked at with their run, and no other run takes them for its own."""
-    source = Source("d", FakeDataset(2))
+    benchmark = Benchmark("d", FakeDataset(2))
     for _ in range(2):
         context = RunContext(COUNTER, store=store)
-        memo = context.memo(unidentifiable(), source)
-        for work in context.works(source, memo):
+        memo = context.memo(unidentifiable(), benchmark)
+        for work in context.works(benchmark, memo):
             assert work.recalled is None
             memo.remember(Outcome(work, {"response": "x"}, 0.1))
     store.commit()
@@ -61,11 +61,11 @@ def test_what_has_no_identity_is_kept_and_not_found_again(store):
 
 
 def test_work_comes_as_often_as_the_source_or_else_the_run_wants():
-    """A source's own repeats go first."""
+    """A benchmark's own repeats go first."""
     context = RunContext(COUNTER, RunSettings(repeats=2))
-    works = context.works(Source("d", FakeDataset(2)), None)
+    works = context.works(Benchmark("d", FakeDataset(2)), None)
     assert [(work.example_id, work.repeat) for work in works] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    assert len(list(context.works(Source("d", FakeDataset(2), repeats=3), None))) == 6
+    assert len(list(context.works(Benchmark("d", FakeDataset(2), repeats=3), None))) == 6
 
 
 def test_a_system_is_warmed_up_once_and_its_failure_is_told():

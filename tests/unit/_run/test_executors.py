@@ -115,16 +115,16 @@ def test_no_more_than_in_flight_calls_run_at_once(kind, loop):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_items_are_pulled_lazily(kind, loop):
-    """An endless source is read only a bounded window ahead of what was taken."""
+    """An endless benchmark is read only a bounded window ahead of what was taken."""
     pulled = 0
 
-    def source():
+    def benchmark():
         nonlocal pulled
         while True:
             pulled += 1
             yield pulled
 
-    results = _run(kind, lambda x: x, source(), 2, loop)
+    results = _run(kind, lambda x: x, benchmark(), 2, loop)
     assert [next(results) for _ in range(5)] == [1, 2, 3, 4, 5]
     assert pulled <= 5 + 2 * 4
     if hasattr(results, "close"):

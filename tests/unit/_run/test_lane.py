@@ -11,11 +11,11 @@ from cb_testing import (
     FakeSystem,
     FaultySystem,
 )
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.context import RunContext
 from cbcore._run.lane import Lane
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
-from cbcore._run.sources import Source
 from cbcore._store.store import Store
 from cbcore.exceptions import StoreError
 from cbcore.settings import RunSettings
@@ -59,7 +59,7 @@ def lane():
         context = RunContext(TokenCounter(Words()), RunSettings(**options), store=store)
         contexts.append(context)
         scorers, together = ([Scorer.of(Part(e)) for e in part] for part in (evaluators, pooled))
-        return Lane(context, Part(system), Source("d", FakeDataset(n), scorers, pooled=together))
+        return Lane(context, Part(system), Benchmark("d", FakeDataset(n), scorers, pooled=together))
 
     yield make
     for context in contexts:

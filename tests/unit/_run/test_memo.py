@@ -331,66 +331,6 @@ def test_a_slow_source_is_not_read_ahead(memo, monkeypatch):
         assert counted.pulled == taken
 
 
-# -- many at once ------------------------------------------------------------------------------
-
-
-class Together(Evaluator):
-    """Scores in batches, as told."""
-
-    def __init__(self, answer=None):
-        self.batches = []
-        self.answer = answer or (lambda outputs: [{"s": 1.0} for _ in outputs])
-
-    def score_batch(self, originals, outputs):
-        assert [o["context"] for o in originals] == [o["response"] for o in outputs]
-        self.batches.append(len(outputs))
-        return self.answer(outputs)
-
-
-CONTENTS = [str(i) for i in range(40)]
-
-
-def test_stored_outputs_are_scored_many_at_once_and_only_once(memo):
-    """By an evaluator that can; the scores are stored."""
-    learn(memo(), *CONTENTS)
-    scorer = Scorer.of(Part(Together()))
-    evaluators = [(scorer, b"scorer--")]
-    seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
-    assert all(work.recalled.scores == {scorer.key: {"s": 1.0}} for work in seen)
-    assert sum(scorer.evaluator.batches) == 40
-    assert max(scorer.evaluator.batches) >= 8
-    asked = list(scorer.evaluator.batches)
-    seen = list(memo(evaluators=evaluators).recall(works(*CONTENTS)))
-    assert all(work.recalled.scores for work in seen)
-    assert scorer.evaluator.batches == asked
-
-
-def test_no_evaluator_is_asked_when_nothing_is_to_be_scored(memo):
-    """As for a dry run."""
-    learn(memo(), *CONTENTS)
-    scorer = Scorer.of(Part(Together()))
-    seen = list(memo(evaluators=[(scorer, b"scorer--")]).recall(works(*CONTENTS), scoring=False))
-    assert all(work.recalled for work in seen)
-    assert scorer.evaluator.batches == []
-
-
-def _fail(outputs):
-    raise ValueError("batch failed")
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [_fail, lambda outputs: [], lambda outputs: [{"s": 1.0}] * (len(outputs) + 1), lambda _: None],
-    ids=["raises", "too-few", "too-many", "none"],
-)
-def test_a_batch_that_goes_wrong_is_left_to_be_asked_one_by_one(memo, answer):
-    """Nothing is scored by position that might be another's."""
-    learn(memo(), *CONTENTS)
-    scorer = Scorer.of(Part(Together(answer)))
-    seen = list(memo(evaluators=[(scorer, b"scorer--")]).recall(works(*CONTENTS)))
-    assert all(work.recalled.scores == {} for work in seen)
-
-
 # -- fingerprints ------------------------------------------------------------------------------
 
 

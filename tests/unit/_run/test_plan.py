@@ -45,25 +45,21 @@ class Judge:
         return {"judged": 1.0}
 
 
-class Together:
-    """An evaluator that scores many at once."""
+class Counting:
+    """An evaluator that counts its calls."""
 
-    name = "together"
-    emits = ("together",)
+    name = "counted"
+    emits = ("counted",)
     asked = 0
 
     def score(self, original, processed):
-        Together.asked += 1
-        return {"together": 1.0}
-
-    def score_batch(self, originals, processed):
-        Together.asked += len(originals)
-        return [{"together": 1.0} for _ in originals]
+        Counting.asked += 1
+        return {"counted": 1.0}
 
 
 @pytest.fixture(autouse=True)
 def _reset():
-    System.calls = Together.asked = 0
+    System.calls = Counting.asked = 0
 
 
 DATA = [{"id": i, "context": "three words here", "answer": "Paris"} for i in range(6)]
@@ -142,8 +138,8 @@ def test_no_evaluator_is_asked_and_nothing_is_written(tmp_path):
     store = Store(tmp_path)
     before = (store.count("scores"), len(store.runs()))
     store.close()
-    (work,) = planned([System()], DATA, cache_dir=tmp_path, evaluators=[Together()])
-    assert (work.stored, Together.asked) == (6, 0)
+    (work,) = planned([System()], DATA, cache_dir=tmp_path, evaluators=[Counting()])
+    assert (work.stored, Counting.asked) == (6, 0)
     store = Store(tmp_path)
     assert (store.count("scores"), len(store.runs())) == before
     store.close()
@@ -168,5 +164,5 @@ def test_judges_are_priced_for_what_they_have_not_scored(tmp_path):
     evaluate([System()], DATA[:2], [Judge()], cache_dir=tmp_path, progress=False)
     (one,) = planned([System()], DATA, evaluators=[Judge()], cache_dir=tmp_path)
     assert one.judging_usd == pytest.approx(4 + 12 * 0.01)
-    (one,) = planned([System()], DATA, evaluators=[Together()], cache_dir=tmp_path)
+    (one,) = planned([System()], DATA, evaluators=[Counting()], cache_dir=tmp_path)
     assert one.judging_usd is None

@@ -12,11 +12,11 @@ from cb_testing import (
     FakeSystem,
     FaultySystem,
 )
+from cbcore._run.benchmark import Benchmark
 from cbcore._run.context import RunContext
 from cbcore._run.parts import Part
 from cbcore._run.run import Run
 from cbcore._run.scorers import Scorer
-from cbcore._run.sources import Source
 from cbcore._store.records import RunRecord
 from cbcore._store.store import Store
 from cbcore.exceptions import DataError, RunInterruptedError, RunStoppedError
@@ -26,12 +26,12 @@ from cbcore.settings import RunSettings
 from cbcore.tokens import TokenCounter, Words
 
 
-def run_of(systems, sources, *, store=None, warn=lambda message: None, record=None, **options):
+def run_of(systems, benchmarks, *, store=None, warn=lambda message: None, record=None, **options):
     observer = options.pop("observer", None)
     return Run(
         run_id="r",
         systems=[Part(system) for system in systems],
-        sources=sources,
+        benchmarks=benchmarks,
         metrics=[],
         context=RunContext(TokenCounter(Words()), RunSettings(**options), store=store, warn=warn),
         config={},
@@ -46,9 +46,9 @@ def observe(observer):
     return hooks
 
 
-def source(examples, *evaluators, **fields):
+def benchmark(examples, *evaluators, **fields):
     scorers = [Scorer.of(Part(evaluator)) for evaluator in evaluators]
-    return Source(getattr(examples, "name", "d"), examples, scorers, **fields)
+    return Benchmark(getattr(examples, "name", "d"), examples, scorers, **fields)
 
 
 class Observer:
@@ -73,7 +73,7 @@ class Observer:
 
 def test_hooks_are_called_for_the_start_each_row_the_summary_and_the_end():
     observer = Observer()
-    result = run_of([FakeSystem()], [source(FakeDataset(2))], observer=observer).execute()
+    result = run_of([FakeSystem()], [benchmark(FakeDataset(2))], observer=observer).execute()
     assert observer.calls == [
         ("started", "r", ["fake"], None),
         ("row", 0),
@@ -92,7 +92,7 @@ def test_a_summary_that_is_not_a_section_is_reported(returned):
         def cb_summarize(self):
             return returned
 
-    result = run_of([FakeSystem()], [source(FakeDataset(1))], observer=Odd()).execute()
+    result = run_of([FakeSystem()], [benchmark(FakeDataset(1))], observer=Odd()).execute()
     (problem,) = [p for p in result.problems if "cb_summarize" in p]
     assert problem.startswith(f"cb_summarize returned a {type(returned).__name__}, not sections")
     assert list(result.sections) == (["good"] if isinstance(returned, list) else [])
@@ -100,7 +100,7 @@ def test_a_summary_that_is_not_a_section_is_reported(returned):
 
 def test_data_that_fails_ends_the_run_with_its_rows_kept():
     """The error carries them."""
-    run = run_of([FakeSystem()], [source(BrokenDataset(2)), source(FakeDataset(1))])
+    run = run_of([FakeSystem()], [benchmark(BrokenDataset(2)), benchmark(FakeDataset(1))])
     with pytest.raises(RunStoppedError, match="the data broke off") as stopped:
         run.execute()
     assert len(stopped.value.result.rows) == 2
@@ -112,7 +112,7 @@ def test_an_interrupt_keeps_what_was_finished():
     """The state says that it was not the run's own fault."""
     system = FaultySystem(ids=[2], error=KeyboardInterrupt())
     with pytest.raises(RunInterruptedError, match="2 finished rows are kept") as stopped:
-        run_of([system], [source(FakeDataset(4))]).execute()
+        run_of([system], [benchmark(FakeDataset(4))]).execute()
     assert stopped.value.result.config["state"] == "interrupted"
 
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_stored_is_told_before_the_first_call(tmp_path):
 
     typed = namespace["Typed"]()
     typed.score = lambda original, processed: {}
-    run_of([system], [source(FakeDataset(2), typed)], store=Store(tmp_path), warn=warn).execute()
+    run_of([system], [benchmark(FakeDataset(2), typed)], store=Store(tmp_path), warn=warn).execute()
     assert told == [("nothing is stored for 'typed'", 0)]
 
 
@@ -142,7 +142,7 @@ def test_the_record_has_identities_first_and_the_count_in_the_end(tmp_path):
 
     system = FakeSystem()
     record = RunRecord("r", "now", {})
-    run = run_of([system], [source(FakeDataset(2))], store=Watching(tmp_path), record=record)
+    run = run_of([system], [benchmark(FakeDataset(2))], store=Watching(tmp_path), record=record)
     run.execute()
     identities = {"fake": Part(system).identity.hex()}
     assert saved == [("running", identities), ("finished", identities)]
@@ -161,6 +161,6 @@ def test_an_evaluator_of_two_datasets_is_closed_once():
             Open.closed += 1
 
     part = Part(Open())
-    sources = [Source(tag, FakeDataset(1), [Scorer.of(part)]) for tag in "de"]
-    run_of([AsyncFakeSystem()], sources).execute()
+    benchmarks = [Benchmark(tag, FakeDataset(1), [Scorer.of(part)]) for tag in "de"]
+    run_of([AsyncFakeSystem()], benchmarks).execute()
     assert Open.closed == 1

@@ -51,15 +51,16 @@ def make_hooks(**plugins: Plugin) -> HookManager:
 # -- the specs ---------------------------------------------------------------------------------
 
 
-def test_every_hook_is_an_offering_or_a_contained_one() -> None:
-    assert set(HOOKS) == {*hookspecs.OFFERING, *hookspecs.CONTAINED}
+def test_every_hook_offers_configures_or_is_contained() -> None:
+    assert set(HOOKS) == {*hookspecs.OFFERING, "cb_configure", *hookspecs.CONTAINED}
 
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_documents_when_it_is_called_and_what_an_exception_does(hook: str) -> None:
     text = inspect.getdoc(HOOKS[hook]) or ""
     assert "Called once" in text
-    assert "Contained." in text if hook in hookspecs.CONTAINED else "exception disables" in text
+    outcome = "refuses the run" if hook == "cb_configure" else "exception disables"
+    assert ("Contained." if hook in hookspecs.CONTAINED else outcome) in text
     assert all(
         p.annotation is not p.empty for p in inspect.signature(HOOKS[hook]).parameters.values()
     )

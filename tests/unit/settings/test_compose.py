@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore import binding
+from cbcore import binding, specs
 from cbcore.exceptions import UsageError
+from cbcore.plugins.catalog import Catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 
@@ -50,10 +51,8 @@ def test_the_run_gets_frozen_settings():
 
 def test_the_record_has_the_settings_from_before_plugins_changed_them():
     """Or a run that is resumed would get its judge twice."""
-    given = RunSettings(
-        systems=[Says()], datasets=[DATA], metrics=[], judge_url="http://localhost:1"
-    )
-    given.judge_model = "m"
+    judge = {"judge_url": "http://localhost:1", "judge_model": "m"}
+    given = RunSettings(systems=[Says()], datasets=[DATA], metrics=[], plugin_options=judge)
     run = compose(given, warn=lambda text: None)
     assert [part["name"] for part in run.config["evaluators"]][-1] == "llm_judge"
     assert (given.added_evaluators, given.added_metrics) == ([], [])
@@ -63,9 +62,11 @@ def test_systems_and_proxies_keep_the_order_in_which_they_were_given():
     """As the command line or the run file has them."""
     run = composed(
         systems=[Says("first"), Says("third")],
-        proxy=["http://localhost:1", "http://localhost:2"],
-        name=["second", "fourth"],
-        model=["m"],
+        plugin_options={
+            "proxy": ["http://localhost:1", "http://localhost:2"],
+            "name": ["second", "fourth"],
+            "model": ["m"],
+        },
         order=["systems", "proxy", "systems", "proxy"],
     )
     assert [part.name for part in run.systems] == ["first", "second", "third", "fourth"]
@@ -169,3 +170,31 @@ def test_the_record_of_an_evaluator_says_what_it_emits():
     """So that a report can tell which evaluators had a part in the scores."""
     run = composed(evaluators=["answer_quality"])
     assert run.config["evaluators"][0]["emits"] == ["f1", "exact_match", "recall", "contains"]
+
+
+def test_every_name_is_looked_up_and_every_spec_parsed_once(monkeypatch):
+    """Also those of evaluators and metrics that are chosen automatically."""
+    looked_up, parsed = [], []
+    find, parse = Catalog.find, specs.parse
+
+    def find_and_note(self, kind, name):
+        looked_up.append((kind, name))
+        return find(self, kind, name)
+
+    def parse_and_note(text):
+        parsed.append(text.strip())
+        return parse(text)
+
+    monkeypatch.setattr(Catalog, "find", find_and_note)
+    monkeypatch.setattr(specs, "parse", parse_and_note)
+    settings = RunSettings(
+        systems=["bm25:max_tokens=150 | extractive"], datasets=["hotpotqa:sample"]
+    )
+    compose(settings, warn=lambda text: None)
+    assert sorted(looked_up) == [
+        ("dataset", "hotpotqa"),
+        ("system", "bm25"),
+        ("system", "extractive"),
+        ("tokenizer", "o200k_base"),
+    ]
+    assert sorted(parsed) == ["bm25:max_tokens=150", "extractive", "hotpotqa:sample", "o200k_base"]

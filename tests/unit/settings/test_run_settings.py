@@ -222,7 +222,6 @@ def test_what_is_recorded_is_plain_and_without_secrets():
     """Paths as text, and where a value came from the environment, its name."""
     settings = RunSettings(
         systems=[],
-        plugin_options={"prices": Path("p.json")},
         text_fields=["story", Secret("aloud", source="${FIELD}")],
         timeout_s=3,
         max_errors=0.1,
@@ -232,7 +231,6 @@ def test_what_is_recorded_is_plain_and_without_secrets():
     assert recorded["text_fields"] == ["story", "${FIELD}"]
     assert (recorded["timeout_s"], recorded["max_errors"]) == (3.0, 0.1)
     assert (recorded["fail_fast"], recorded["budget_usd"]) == (True, None)
-    assert recorded["prices"] == "p.json"
     assert not {"systems", "cache_dir", "executor"} & set(recorded)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any
 
@@ -41,22 +41,6 @@ class AnswerQuality:
         else:
             f1, exact, recall, contained = _compare_best(answer, processed)
         return {"f1": f1, "exact_match": exact, "recall": recall, "contains": contained}
-
-    def score_batch(
-        self, originals: Sequence[Mapping[str, Any]], processed: Sequence[Mapping[str, Any]]
-    ) -> list[Scores | MissingScoreError]:
-        """The scores of each pair, in order.
-
-        In the place of a pair that cannot be scored stands the `MissingScoreError` that
-        `score` would have raised, so that the other pairs keep their scores.
-        """
-        scores: list[Scores | MissingScoreError] = []
-        for original, output in zip(originals, processed, strict=True):
-            try:
-                scores.append(self.score(original, output))
-            except MissingScoreError as error:
-                scores.append(error)
-        return scores
 
 
 class ContainsWord:

@@ -1,41 +1,51 @@
 """A model as judge: ratings by a rubric, votes and panels, pairwise comparison."""
 
-from cb_llm_judge.client import FunctionJudge, JudgeClient
-from cb_llm_judge.evaluator import LLMJudge
-from cb_llm_judge.material import JudgeMaterial
-from cb_llm_judge.pairwise import PairwiseJudge
-from cb_llm_judge.replies import read_reply
-from cb_llm_judge.rubrics import PAIR_RUBRICS, RUBRICS
-from cb_llm_judge.settings import Sampling
-from cb_llm_judge.summary import JudgeSummary
-from cb_llm_judge.verdicts import (
-    BINARY,
-    PREFERENCE,
-    BinaryVerdict,
-    Form,
-    JudgeError,
-    Rating,
-    Verdict,
-    rating_form,
-)
+from __future__ import annotations
 
-__all__ = [
-    "BINARY",
-    "PAIR_RUBRICS",
-    "PREFERENCE",
-    "RUBRICS",
-    "BinaryVerdict",
-    "Form",
-    "FunctionJudge",
-    "JudgeClient",
-    "JudgeError",
-    "JudgeMaterial",
-    "JudgeSummary",
-    "LLMJudge",
-    "PairwiseJudge",
-    "Rating",
-    "Sampling",
-    "Verdict",
-    "rating_form",
-    "read_reply",
-]
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cb_llm_judge.client import FunctionJudge as FunctionJudge
+    from cb_llm_judge.client import JudgeClient as JudgeClient
+    from cb_llm_judge.evaluator import LLMJudge as LLMJudge
+    from cb_llm_judge.material import JudgeMaterial as JudgeMaterial
+    from cb_llm_judge.pairwise import PairwiseJudge as PairwiseJudge
+    from cb_llm_judge.replies import read_reply as read_reply
+    from cb_llm_judge.rubrics import PAIR_RUBRICS as PAIR_RUBRICS
+    from cb_llm_judge.rubrics import RUBRICS as RUBRICS
+    from cb_llm_judge.settings import Sampling as Sampling
+    from cb_llm_judge.summary import JudgeSummary as JudgeSummary
+    from cb_llm_judge.verdicts import BINARY as BINARY
+    from cb_llm_judge.verdicts import PREFERENCE as PREFERENCE
+    from cb_llm_judge.verdicts import BinaryVerdict as BinaryVerdict
+    from cb_llm_judge.verdicts import Form as Form
+    from cb_llm_judge.verdicts import JudgeError as JudgeError
+    from cb_llm_judge.verdicts import Rating as Rating
+    from cb_llm_judge.verdicts import Verdict as Verdict
+    from cb_llm_judge.verdicts import rating_form as rating_form
+
+_HOMES = {
+    "FunctionJudge": "client",
+    "JudgeClient": "client",
+    "LLMJudge": "evaluator",
+    "JudgeMaterial": "material",
+    "PairwiseJudge": "pairwise",
+    "read_reply": "replies",
+    "PAIR_RUBRICS": "rubrics",
+    "RUBRICS": "rubrics",
+    "Sampling": "settings",
+    "JudgeSummary": "summary",
+    "BINARY": "verdicts",
+    "BinaryVerdict": "verdicts",
+    "Form": "verdicts",
+    "JudgeError": "verdicts",
+    "PREFERENCE": "verdicts",
+    "Rating": "verdicts",
+    "rating_form": "verdicts",
+    "Verdict": "verdicts",
+}
+
+__all__ = [*sorted(_HOMES)]  # noqa: PLE0604
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -185,23 +185,3 @@ def copes(case: Case) -> Iterator[str]:
         if isinstance(outcome, BaseException) and not isinstance(outcome, ScoringError):
             yield f"raise MissingScoreError with the reason for {what}: it raised {_told(outcome)}"
             return
-
-
-@rule("evaluator-batch", "evaluator")
-def batch(case: Case) -> Iterator[str]:
-    """`score_batch`, where there is one, gives what `score` gives, one by one."""
-    if not hasattr(case.value, "score_batch") or not hasattr(case.value, "score"):
-        return
-    hostile = [pair for _, pair in samples.hostile_pairs()]
-    pairs = [*_pairs(case), *copy.deepcopy(hostile)]
-    singly = [_told(_fresh_score(case, pair)) for pair in pairs]
-    originals, outputs = zip(*pairs, strict=True)
-    for size in (0, len(pairs)):
-        together = list(case.value.score_batch(list(originals[:size]), list(outputs[:size])))
-        if len(together) != size:
-            yield f"score_batch returned {len(together)} results for {size} outputs"
-            return
-        for number, (one, other) in enumerate(zip(singly, map(_told, together), strict=False)):
-            if one != other:
-                yield f"score_batch gave {other} for output {number}, score gave {one}"
-                return

@@ -1,0 +1,128 @@
+"""The options that plugins add to a run, known by their entry points alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from cbcore import names
+from cbcore.components import Component
+from cbcore.exceptions import PluginContractError, UsageError
+from cbcore.plain import json_safe
+from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.secrets import notice_parameters, visible
+from cbcore.settings.options import Option, options_of
+from cbcore.settings.run_settings import RunSettings
+
+__all__ = ()
+
+GIVEN_IN_PYTHON = "given in Python"
+"""Stands for an object where a result records the value of an option."""
+
+
+class PluginOption(NamedTuple):
+    """A flag of `cb run` that a plugin declares.
+
+    `key` is its name in run files, in Python and in results; its plural is understood too.
+    """
+
+    component: Component
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.component.name.replace("_", "-")
+
+    @property
+    def key(self) -> str:
+        return self.component.name.replace("-", "_")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every word that means it in a run file or in Python."""
+        return (self.key, names.plural(self.key))
+
+    def load(self) -> Option:
+        """Its declaration. Raises `PluginError` if its plugin has none there."""
+        declared: Any = self.component.load()
+        if not isinstance(declared, Option):
+            target = self.component.target
+            raise PluginContractError(self.component.plugin, f"{target} is not an Option")
+        return declared
+
+
+def plugin_options(plugins: Iterable[Plugin]) -> list[PluginOption]:
+    """The options that plugins declare. Of two with the same name, the first counts.
+
+    None takes the place of a flag, key or keyword of the core.
+    """
+    of_core = options_of(RunSettings).values()
+    taken = {flag for option in of_core for flag in (*option.flags, *option.aliases)}
+    taken |= {word for option in of_core for word in (option.name, option.key or "", *option.words)}
+    found: dict[str, PluginOption] = {}
+    for plugin in plugins:
+        for component in plugin.entries:
+            one = PluginOption(component)
+            if component.kind == "option" and not taken & {one.flag, *one.words}:
+                found.setdefault(one.flag, one)
+    return list(found.values())
+
+
+def by_word(options: Iterable[PluginOption]) -> dict[str, PluginOption]:
+    """Options by every word that means them."""
+    return {word: option for option in options for word in option.words}
+
+
+def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[PluginOption, Any]:
+    """The values that plugins' options were given, checked.
+
+    Raises `UsageError` for a word that no plugin knows, and the reason if a plugin may not be used.
+    """
+    notice_parameters(given)
+    known = by_word(plugin_options(catalog.plugins)) if given else {}
+    found: dict[PluginOption, Any] = {}
+    for word, value in given.items():
+        if word not in known:
+            raise UsageError(
+                f"no installed plugin has a setting called {word!r}",
+                hint=names.hint(word, known, "`cb run --help` shows them"),
+            )
+        option = known[word]
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        if not values or value is None:
+            continue
+        # By its qualified name, so that the error gives the reason if it may not be used.
+        catalog.find(option.component.kind, option.component.qualified_name)
+        found[option] = option.load().read(values, option.flag)
+    return found
+
+
+def record_options(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
+    """The values of plugins' options for the result, by their keys. Secrets are replaced."""
+    recorded: dict[str, Any] = {}
+    for option, value in given.items():
+        declared = option.load()
+        if declared.recorded:
+            shown = visible(option.key, value)
+            recorded[option.key] = _describe(shown) if declared.type is object else json_safe(shown)
+    return recorded
+
+
+def find_values_to_fill(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
+    """The values that fill parameters of components, by the names of the parameters."""
+    loaded = {option: option.load() for option in given}
+    return {
+        declared.name or option.key: given[option]
+        for option, declared in loaded.items()
+        if declared.fill
+    }
+
+
+def _describe(value: Any) -> Any:
+    """A value that may be an object: itself if a file can hold it, else what stands for it."""
+    if isinstance(value, list | tuple):
+        return [_describe(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): _describe(one) for name, one in value.items()}
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return str(getattr(value, "path", GIVEN_IN_PYTHON))
