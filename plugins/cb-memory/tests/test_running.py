@@ -377,7 +377,9 @@ def test_an_object_that_says_so_is_not_copied(examples):
 
 def test_evidence_is_the_main_score_if_nobody_answers():
     """Also on data whose task has no evaluator of memories."""
-    data = [{"id": 1, "question": "Which dog?", "answer": "b", "context": "A dog.", "evidence": ["0"]}]
+    data = [
+        {"id": 1, "question": "Which dog?", "answer": "b", "context": "A dog.", "evidence": ["0"]}
+    ]
     config = {"tokenizer": "words", "metrics": [], "progress": False}
     alone = evaluate(dataset=data, memories=["bm25:k=1"], **config)
     assert alone.config["score_field"] == "evidence_recall"
