@@ -101,7 +101,7 @@ class Builder:
         try:
             self.catalog.find("command", "sweep")
         except CBError as missing:
-            error.hint = f"several values are a sweep; {missing.hint or missing.message}"
+            error.hint = f"several values are a sweep: {missing.message}; {missing.hint}"
 
     def _build_spec(
         self, kind: str, wanted: Spec, extra: Mapping[str, Any], stranger: Stranger | None

@@ -127,13 +127,13 @@ def _parameter_names(stages: Sequence[Spec], swept: Sequence[_Swept]) -> list[st
 def _find_swept(builder: Builder, kind: str, stages: Sequence[Spec]) -> list[_Swept]:
     found: list[_Swept] = []
     for number, stage in enumerate(stages):
-        given: dict[str | None, Any] = {None: stage.config, **stage.params}
-        several = {name: value for name, value in given.items() if specs.may_be_sweep(value)}
+        given: list[tuple[str | None, Any]] = [(None, stage.config), *stage.params.items()]
+        several = [(name, value) for name, value in given if specs.may_be_sweep(value)]
         try:
             parameters = builder.parameters(kind, stage) if several else {}
         except UnknownComponentError:  # reported with all others that are missing
             return []
-        for name, value in several.items():
+        for name, value in several:
             annotation = _annotation_of(stage, parameters, name)
             values = _values(stage, value, annotation)
             if values is not None:
