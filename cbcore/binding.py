@@ -15,7 +15,7 @@ import attrs
 from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
 from cbcore.names import hint
-from cbcore.specs import Spec, split_list
+from cbcore.specs import RANGE, Spec, split_list
 from cbcore.trust import Stranger, may_set
 from cbcore.usercode import import_attribute
 
@@ -152,6 +152,8 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
 
     Without `importing`, no text stands for a function.
     """
+    if isinstance(value, list) and annotation in (int, float, bool, str):
+        raise ValueError(f"{value!r} is a list, not a single value")
     if not isinstance(value, str):
         return value
     if hasattr(annotation, "__metadata__"):
@@ -258,4 +260,6 @@ def guess(value: str) -> Any:
             return [guess(item) for item in _items(value)]
         except ValueError:
             return value
+    if RANGE.match(value):
+        raise ValueError(f"{value!r} is a range, not a single value")
     return value

@@ -158,7 +158,7 @@ def test_several_datasets_keep_their_order(tmp_path):
     assert numbers(merged(data, settings, tmp_path)) == numbers(whole)
 
 
-def test_a_sweep_is_merged_with_its_families(tmp_path):
+def test_a_sweep_is_merged_with_its_curves(tmp_path):
     """The points of all budgets, and the table that is made of them."""
     settings = {
         "systems": ["identity | extractive", "bm25:max_tokens=[60,120,200] | extractive"],
@@ -282,12 +282,6 @@ def test_what_is_no_shard_is_refused(text):
     """Before anything runs, with what it should be."""
     with pytest.raises(UsageError, match="shard must be K/N"):
         ids_of(questions(2), text)
-
-
-def test_a_search_is_not_cut():
-    """It decides by the scores of all examples what to run at all."""
-    with pytest.raises(UsageError, match="--shard and --adaptive do not go together"):
-        ids_of(questions(2), "1/2", adaptive=True)
 
 
 # -- what is refused ---------------------------------------------------------------------------

@@ -269,15 +269,26 @@ def test_every_setting_is_in_the_command():
 
 
 def test_a_sweep_is_asked_for_as_it_was():
-    """So that its points have their names and are one family again."""
+    """So that its points have their names and are one sweep again."""
     spec = "bm25:max_tokens=[50,100] | extractive"
     points = [
         {"name": f"bm25 {n}", "spec": f"bm25:max_tokens={n} | extractive",
-         "family": {"name": "bm25", "values": {"max_tokens": n}, "spec": spec}}
+         "sweep": {"name": "bm25", "values": {"max_tokens": n}, "spec": spec}}
         for n in (50, 100)
     ]  # fmt: skip
     command = command_of(EvalResult([], config=config(systems=points)))
-    assert command.split(" \\\n  ")[1:3] == [f"--system '{spec}'", "--dataset hotpotqa:sample"]
+    assert command.split(" \\\n  ")[:3] == [
+        *("cb run", f"--system '{spec}'", "--dataset hotpotqa:sample")
+    ]
+
+
+def test_a_sweep_that_was_searched_is_searched_again():
+    """By the command that can."""
+    tag = {"name": "bm25", "values": {"max_tokens": 50}, "spec": "bm25:50..90/10", "n_points": 5}
+    config_of_search = config(systems=[{"name": "bm25 50", "spec": "bm25:50", "sweep": tag}])
+    command = command_of(EvalResult([], config=config_of_search)).split(" \\\n  ")
+    assert command[0] == "cb sweep"
+    assert "--adaptive" in command
 
 
 def test_evaluators_that_joined_the_chosen_ones_do_not_replace_them():

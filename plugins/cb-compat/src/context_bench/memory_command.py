@@ -92,7 +92,7 @@ class Chosen:
         from cbcore import specs
         from cbcore.registry import load_dataset
 
-        self.name = specs.parse_dataset(spec).label
+        self.name = specs.parse_dataset(spec).default_label
         self._examples = load_dataset(spec)
         self._types = types
         self._n = n

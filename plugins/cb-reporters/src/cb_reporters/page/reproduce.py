@@ -132,7 +132,10 @@ def _command(config: Mapping[str, Any]) -> str | None:
     if any(_GIVEN_IN_PYTHON in part for part in of_plugins):
         return None
     parts += [part for _, part in settings]
-    return " \\\n  ".join(["cb run", *(shlex.join(part) for part in parts)])
+    if any("n_points" in _sweep(system) for system in systems):
+        parts.append(("--adaptive",))
+    command = "cb sweep" if ("--adaptive",) in parts else "cb run"
+    return " \\\n  ".join([command, *(shlex.join(part) for part in parts)])
 
 
 def _is_asked_for(system: Mapping[str, Any], of_plugins: Sequence[tuple[str, ...]]) -> bool:
@@ -152,10 +155,14 @@ def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 
 def _spec(record: Mapping[str, Any]) -> str | None:
-    family = record.get("family")
-    swept = family.get("spec") if isinstance(family, Mapping) else None
-    spec = swept or record.get("spec")
+    spec = _sweep(record).get("spec") or record.get("spec")
     return None if spec is None else str(spec)
+
+
+def _sweep(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a record says of the sweep that it is a point of; empty for others."""
+    sweep = record.get("sweep")
+    return sweep if isinstance(sweep, Mapping) else {}
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
