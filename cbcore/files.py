@@ -7,6 +7,7 @@ credentials in the environment and in their own files.
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
@@ -171,12 +172,10 @@ class FileDataset:
                     yield dict(zip(header, map(_read_cell, cells), strict=True))
 
     def _read_parquet(self) -> Iterator[Row]:
+        pyarrow = import_extra("pyarrow", f"reading {self.path}", "parquet")
+        parquet = import_extra("pyarrow.parquet", f"reading {self.path}", "parquet")
         try:
-            import pyarrow.parquet
-        except ImportError as error:
-            raise MissingExtraError(f"reading {self.path}", "pyarrow", "cbcore[parquet]") from error
-        try:
-            with self.path.open("rb") as file, pyarrow.parquet.ParquetFile(file) as table:
+            with self.path.open("rb") as file, parquet.ParquetFile(file) as table:
                 for batch in table.iter_batches(batch_size=256):
                     for row in batch.to_pylist():
                         yield {name: _read_cell(cell) for name, cell in row.items()}
@@ -198,6 +197,15 @@ def read_json_lines(lines: Iterable[bytes], file: str) -> Iterator[Row]:
             yield DataError(f"{where}: not valid JSON: {error.msg} at column {error.colno}")
         except (ValueError, RecursionError) as error:  # not UTF-8, a long number, deep nesting
             yield DataError(f"{where}: not valid JSON: {error}")
+
+
+def import_extra(module: str, doing: str, extra: str) -> Any:
+    """Import a module of an optional dependency. Raises `MissingExtraError`."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(doing, package, f"cbcore[{extra}]") from error
 
 
 def _check_row(value: Any, where: str) -> Row:
@@ -273,10 +281,7 @@ class RemoteFile:
             return content
 
     def _find(self) -> tuple[Any, str]:
-        try:
-            import fsspec
-        except ImportError as error:
-            raise MissingExtraError(f"reading {self}", "fsspec", "cbcore[remote]") from error
+        fsspec = import_extra("fsspec", f"reading {self}", "remote")
         try:
             found: tuple[Any, str] = fsspec.core.url_to_fs(self._address)
         except (ImportError, ValueError) as error:  # an unknown protocol, or a missing package

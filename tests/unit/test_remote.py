@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import io
 import json
 import sys
@@ -186,15 +185,7 @@ def test_what_is_no_address_is_told():
 
 def test_without_the_library_it_is_named(monkeypatch):
     """With the extra that brings it."""
-    real = builtins.__import__
-
-    def importing(name, *arguments, **keywords):
-        if name == "fsspec":
-            raise ImportError(name)
-        return real(name, *arguments, **keywords)
-
-    monkeypatch.delitem(sys.modules, "fsspec")
-    monkeypatch.setattr(builtins, "__import__", importing)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingExtraError, match=r"cbcore\[remote\]"):
         FileDataset("s3://bucket/rows.jsonl")
 
