@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,13 @@ _TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, 
 
 @attrs.frozen(eq=False, repr=False)
 class Bound:
-    """A factory with what it is to be called with, found once: by it the component is made and told.
-
-    `signature` is None for factories that have none to read. It can be taken apart into
-    `positional, keywords`.
-    """
+    """A factory with its arguments. `signature` is None for factories without a readable one."""
 
     spec: Spec
     target: Callable[..., Any]
     signature: inspect.Signature | None
     positional: list[Any]
     keywords: dict[str, Any]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.positional, self.keywords))
 
     @property
     def named_arguments(self) -> dict[str, Any]:
@@ -49,21 +43,13 @@ class Bound:
 
     def make(self) -> Any:
         """Call the factory. What it refuses becomes a `ParameterError`."""
-        if self.signature is not None:
-            try:
-                self.signature.bind(*self.positional, **self.keywords)
-            except TypeError as error:
-                raise self._refused(error) from error
         try:
             return self.target(*self.positional, **self.keywords)
         except CBError:
             raise
         except (ValueError, TypeError) as error:  # how constructors say that a value is wrong
-            raise self._refused(error) from error
-
-    def _refused(self, error: Exception) -> ParameterError:
-        hint = f"`cb info {self.spec.name}` shows its parameters"
-        return ParameterError(self.spec.name, str(error), hint=hint)
+            hint = f"`cb info {self.spec.name}` shows its parameters"
+            raise ParameterError(self.spec.name, str(error), hint=hint) from error
 
 
 def bind(
@@ -114,13 +100,6 @@ def bind(
     return Bound(spec, target, signature, positional, keywords)
 
 
-def named_arguments(
-    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """What `make` would pass, by parameter name."""
-    return bind(spec, target, extra=extra).named_arguments
-
-
 def make(
     spec: Spec,
     target: Callable[..., Any],
@@ -150,96 +129,73 @@ def _converted(
 def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
     """Give a value from a spec the type a parameter asks for. Only strings are converted.
 
-    Without `importing`, no text stands for a function.
+    Without `importing`, a text does not stand for a function. Raises ValueError.
     """
     if isinstance(value, list) and annotation in (int, float, bool, str):
         raise ValueError(f"{value!r} is a list, not a single value")
     if not isinstance(value, str):
         return value
     if hasattr(annotation, "__metadata__"):
-        return convert(value, annotation.__origin__, importing=importing)
-    if annotation is inspect.Parameter.empty or annotation is Any or isinstance(annotation, str):
-        return guess(value)
-    origin = typing.get_origin(annotation) or annotation
+        annotation = annotation.__origin__
+    origin, arguments = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return _convert_union(value, typing.get_args(annotation), importing)
-    if origin is typing.Literal:
-        return _convert_choice(value, typing.get_args(annotation))
+        return _convert_union(value, arguments, importing)
     if origin in (list, tuple, set, frozenset, Sequence, Collection, Iterable):
-        return _convert_list(value, origin, typing.get_args(annotation), importing)
+        return _convert_list(value, origin, arguments, importing)
     if origin is Callable:
-        return _imported(value, importing)
-    if annotation is bool:
-        return _convert_bool(value)
-    if annotation in (int, float):
-        return _convert_number(value, annotation)
-    if isinstance(annotation, type) and issubclass(annotation, Path):
-        return annotation(value)
-    return value if annotation is str else guess(value)
-
-
-def _imported(value: str, importing: bool) -> Any:
-    if not importing:
-        raise ValueError(f"{value!r} would be imported")
-    return import_attribute(value)
-
-
-def _convert_choice(value: str, choices: tuple[Any, ...]) -> Any:
-    for choice in choices:
-        if str(choice) == value:
-            return choice
-    raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
+        if not importing:
+            raise ValueError(f"{value!r} would be imported")
+        return import_attribute(value)
+    if origin is typing.Literal:
+        by_text = {str(choice): choice for choice in arguments}
+        if value not in by_text:
+            raise ValueError(f"{value!r} is not one of {', '.join(by_text)}")
+        return by_text[value]
+    if origin is bool:
+        if value.lower() not in _TRUE | _FALSE:
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value.lower() in _TRUE
+    if origin in (int, float):
+        return _convert_number(value, origin)
+    if isinstance(origin, type) and issubclass(origin, Path):
+        return origin(value)
+    return value if origin is str else guess(value)
 
 
 def _convert_number(value: str, kind: Callable[[str], Any]) -> Any:
     try:
         return kind(value.replace("_", ""))
     except ValueError:
-        called = "a whole number" if kind is int else "a number"
-        raise ValueError(f"{value!r} is not {called}") from None
+        noun = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{value!r} is not {noun}") from None
 
 
 def _convert_union(value: str, members: tuple[Any, ...], importing: bool) -> Any:
     if type(None) in members and value.lower() in _NONE:
         return None
-    # str accepts everything, so it is asked last
+    # A text fits every str, so that comes last.
     for member in sorted(members, key=lambda m: m is str):
-        if member is type(None):
-            continue
         try:
-            return convert(value, member, importing=importing)
+            if member is not type(None):
+                return convert(value, member, importing=importing)
         except ValueError as error:
             last = error
     raise last
 
 
 def _convert_list(value: str, origin: Any, arguments: tuple[Any, ...], importing: bool) -> Any:
-    texts = _items(value)
-    types_of_items = [arguments[0] if arguments else inspect.Parameter.empty] * len(texts)
-    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-        if len(texts) != len(arguments):
-            raise ValueError(f"{value!r} does not have {len(arguments)} items")
-        types_of_items = list(arguments)
-    items = [
-        convert(item, kind, importing=importing)
-        for item, kind in zip(texts, types_of_items, strict=True)
-    ]
-    return origin(items) if origin in (list, tuple, set, frozenset) else items
-
-
-def _items(value: str) -> list[str]:
     try:
-        return split_list(value)
+        texts = split_list(value)
     except SpecError as error:
         raise ValueError(f"{value!r} is not a list: {error.reason}") from error
-
-
-def _convert_bool(value: str) -> bool:
-    if value.lower() in _TRUE:
-        return True
-    if value.lower() in _FALSE:
-        return False
-    raise ValueError(f"{value!r} is neither true nor false")
+    item_types = [arguments[0] if arguments else Any] * len(texts)
+    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
+        item_types = list(arguments)
+        if len(texts) != len(arguments):
+            raise ValueError(f"{value!r} does not have {len(arguments)} items")
+    pairs = zip(texts, item_types, strict=True)
+    items = [convert(text, item_type, importing=importing) for text, item_type in pairs]
+    return origin(items) if origin in (list, tuple, set, frozenset) else items
 
 
 def guess(value: str) -> Any:
@@ -250,16 +206,12 @@ def guess(value: str) -> Any:
     if lowered in ("true", "false"):
         return lowered == "true"
     for number in (int, float):
-        try:
+        with contextlib.suppress(ValueError):
             found = number(value)
-        except ValueError:
-            continue
-        return found if math.isfinite(found) else value
+            return found if math.isfinite(found) else value
     if value.startswith("[") and value.endswith("]"):
-        try:
-            return [guess(item) for item in _items(value)]
-        except ValueError:
-            return value
+        with contextlib.suppress(SpecError):
+            return [guess(item) for item in split_list(value)]
     if RANGE.match(value):
         raise ValueError(f"{value!r} is a range, not a single value")
     return value

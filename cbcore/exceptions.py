@@ -209,35 +209,7 @@ class MissingScoreError(ScoringError):
 
 
 class ColumnError(MissingScoreError):
-    """What an evaluator is pointed at is not in the row, or is of another type.
-
-    `columns` lists those the row has, `near` holds the names most like the one that was not found.
-    """
-
-    def __init__(
-        self,
-        evaluator: str,
-        parameter: str,
-        column: str,
-        reason: str,
-        *,
-        example_id: Any = None,
-        columns: str = "",
-        near: Sequence[str] = (),
-    ) -> None:
-        where = "an example without id" if example_id is None else f"example {example_id!r}"
-        suggestion = asking(near, lead="; ", shown=repr)
-        there = f" (columns: {columns})" if columns else ""
-        super().__init__(
-            f"{evaluator}: {parameter}={column} does not fit {where}: {reason}{suggestion}{there}"
-        )
-        self.evaluator = evaluator
-        self.parameter = parameter
-        self.column = column
-        self.reason = reason
-        self.example_id = example_id
-        self.columns = columns
-        self.near = tuple(near)
+    """A column mapping does not fit a row, or leads to a value of another type."""
 
 
 class NothingScoredError(RunError):

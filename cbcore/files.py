@@ -1,64 +1,64 @@
 """Files as datasets: `.jsonl`, `.json`, `.csv` and `.parquet`, read row by row.
 
-They are local ones, or in an object store by their address: `s3://bucket/rows.jsonl`.
+A file is local, or an address such as `s3://bucket/rows.jsonl`, `hf://`, `gs://` or `https://`.
+fsspec reads an address block by block, as far as rows are needed. The libraries behind it find
+credentials in the environment and in their own files.
 """
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
-from cbcore.boundary import contained
+from cbcore.boundary import at_boundary, contained
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import hint
-from cbcore.remote import RemoteFile, is_address
+from cbcore.secrets import is_telling, notice, redact, remember
+
+__all__ = ("FILE_SUFFIXES", "FileDataset")
 
 FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 """Endings of files that can be read as data."""
 
-_Row: TypeAlias = "dict[str, Any] | DataError"
-"""A row, or why there is none in this place."""
+Row: TypeAlias = "dict[str, Any] | DataError"
+"""A row, or the reason why it cannot be read."""
 
 _MOST_UNREADABLE_AT_FIRST = 1000
-"""So many rows may be unreadable before the first that is not."""
-
-
 _MOST_BYTES_TO_COUNT = 64 * 2**20
-"""A larger file would take longer to count than anybody wants to wait for a run to begin."""
+"""Larger files are not counted: that would delay the start of a run."""
 
 
 class FileDataset:
-    """The rows of a data file; the suffix gives the format.
+    """The rows of a data file. The suffix gives the format.
 
     An empty or blank cell of a CSV or Parquet file is a missing value, None.
     """
 
     def __init__(self, path: str) -> None:
         self.path = RemoteFile(path) if is_address(path) else Path(path).expanduser()
-        suffix = self.path.suffix.lower()
-        if suffix not in FILE_SUFFIXES:
+        self.suffix = self.path.suffix.lower()
+        if self.suffix not in FILE_SUFFIXES:
             raise UsageError(
-                f"{self.path}: cannot tell how to read a file ending in {suffix!r}",
+                f"{self.path}: cannot tell how to read a file ending in {self.suffix!r}",
                 hint=f"use one of {', '.join(FILE_SUFFIXES)}",
             )
         if not self.path.is_file():
             raise UsageError(f"there is no data file {str(self.path)!r}", hint=self._near_files())
-        self._read = {
-            ".jsonl": self._read_jsonl,
-            ".json": self._read_json,
-            ".csv": self._read_csv,
-            ".parquet": self._read_parquet,
-        }[suffix]
 
     @property
     def name(self) -> str:
-        """How rows of this file are tagged: the file's name without its suffix."""
+        """The file's name without its suffix."""
         return self.path.stem
 
-    def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
+    def __iter__(self) -> Iterator[Row]:
         """The rows as `rows` gives them; a file without any is an error."""
         row = None
         for row in self.rows():
@@ -67,44 +67,47 @@ class FileDataset:
             raise DataError(f"{self.path}: the file is empty, it has no rows")
 
     def __length_hint__(self) -> int:
-        """How many rows there are, where that can be known without reading all that they hold."""
-        suffix = self.path.suffix.lower()
-        with contained():  # what is wrong with the file is told when it is read
-            if suffix == ".parquet":
+        """The number of rows, if it is cheap to find."""
+        with contained():  # reading the file reports what is wrong with it
+            if self.suffix == ".parquet":
                 import pyarrow.parquet
 
                 with self.path.open("rb") as file:
                     return int(pyarrow.parquet.read_metadata(file).num_rows)
-            if isinstance(self.path, RemoteFile):
-                return NotImplemented  # type: ignore[no-any-return]
-            if suffix == ".jsonl" and self.path.stat().st_size <= _MOST_BYTES_TO_COUNT:
+            is_small = isinstance(self.path, Path) and (
+                self.path.stat().st_size <= _MOST_BYTES_TO_COUNT
+            )
+            if self.suffix == ".jsonl" and is_small:
                 with self.path.open("rb") as lines:
                     return sum(1 for line in lines if not line.isspace())
         return NotImplemented  # type: ignore[no-any-return]
 
-    def rows(self) -> Iterator[dict[str, Any] | DataError]:
-        """The rows, read anew each time; in place of one that cannot be read, why not.
+    def rows(self) -> Iterator[Row]:
+        """The rows, read again each time; a row that cannot be read is a `DataError`.
 
-        There may be none: a file may be only part of a dataset. One that begins with nothing but
-        rows that cannot be read is an error: it is something else than its suffix says.
+        There may be none: a file may be only part of a dataset. If the first thousand rows cannot
+        be read, the file has another format, and the first `DataError` is raised.
         """
-        unreadable: list[DataError] = []
-        for row in (rows := self._read()):
-            if isinstance(row, DataError) and len(unreadable) < _MOST_UNREADABLE_AT_FIRST:
-                unreadable.append(row)
-                continue
-            if isinstance(row, DataError):
+        read = {
+            ".jsonl": self._read_jsonl,
+            ".json": self._read_json,
+            ".csv": self._read_csv,
+            ".parquet": self._read_parquet,
+        }
+        rows = read[self.suffix]()
+        first: list[Row] = []
+        for row in islice(rows, _MOST_UNREADABLE_AT_FIRST):
+            first.append(row)
+            if not isinstance(row, DataError):
                 break
-            yield from unreadable
-            yield row
-            yield from rows
-            return
-        if unreadable:
-            raise unreadable[0]
+        if first and isinstance(first[-1], DataError):
+            raise first[0]  # type: ignore[misc]
+        yield from first
+        yield from rows
 
     def _near_files(self) -> str | None:
         if isinstance(self.path, RemoteFile):
-            return "is the address right, and may it be read? One that is signed ends to be valid"
+            return "check the address, its access rights, and whether its signature has expired"
         folder = self.path.parent
         if not folder.is_dir():
             return f"there is no folder {str(folder)!r} either"
@@ -114,112 +117,65 @@ class FileDataset:
     def _bad(self, where: str, what: str) -> DataError:
         return DataError(f"{self.path}, {where}: {what}")
 
-    def _read_jsonl(self) -> Iterator[_Row]:
+    def _read_jsonl(self) -> Iterator[Row]:
         with self.path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                raw = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if raw.strip():
-                    yield self._parsed(raw, f"line {number}")
+            yield from read_json_lines(lines, str(self.path))
 
-    def _parsed(self, raw: bytes, where: str) -> _Row:
-        try:
-            return self._object(json.loads(raw.decode("utf-8")), where)
-        except UnicodeDecodeError as error:
-            return self._bad(where, f"not valid UTF-8 at byte {error.start}")
-        except json.JSONDecodeError as error:
-            return self._bad(where, f"not valid JSON: {error.msg} at column {error.colno}")
-        except (ValueError, RecursionError) as error:  # a number too long, nesting too deep
-            return self._bad(where, f"not usable JSON: {error}")
-
-    def _object(self, value: Any, where: str) -> _Row:
-        if isinstance(value, dict):
-            return value
-        return self._bad(where, f"expected an object with keys, found {type(value).__name__}")
-
-    def _read_json(self) -> Iterator[_Row]:
+    def _read_json(self) -> Iterator[Row]:
         try:
             data = json.loads(self.path.read_bytes().decode("utf-8-sig"))
-        except UnicodeDecodeError as error:
-            raise self._not_utf8() from error
-        except json.JSONDecodeError as error:
-            hint = None
-            if error.msg == "Extra data":
-                hint = f"one object per line? Then call it {self.path.with_suffix('.jsonl').name}"
-            raise DataError(
-                f"{self.path}, line {error.lineno}: not valid JSON: {error.msg}", hint=hint
-            ) from error
         except (ValueError, RecursionError) as error:
-            raise self._bad("whole file", f"not usable JSON: {error}") from error
+            jsonl = f"one object per line? Then call it {self.path.stem}.jsonl"
+            is_jsonl = getattr(error, "msg", "") == "Extra data"
+            raise DataError(
+                f"{self.path}: not valid JSON: {error}", hint=jsonl if is_jsonl else None
+            ) from error
         if isinstance(data, dict):
-            lists = [key for key, value in data.items() if isinstance(value, list)]
-            if len(lists) != 1:
-                raise self._bad("whole file", "expected a list of objects, or one key holding it")
-            data = data[lists[0]]
+            lists = [value for value in data.values() if isinstance(value, list)]
+            data = lists[0] if len(lists) == 1 else data
         if not isinstance(data, list):
-            raise self._bad("whole file", f"expected a list, found {type(data).__name__}")
+            raise self._bad("whole file", "expected a list of objects, or one key holding it")
         for index, value in enumerate(data):
-            yield self._object(value, f"item {index}")
+            yield _check_row(value, f"{self.path}, item {index}")
 
-    def _read_csv(self) -> Iterator[_Row]:
+    def _read_csv(self) -> Iterator[Row]:
         import csv
 
         # The default of 128 KiB per cell is less than a long context; the limit is a global.
         csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-        # Bytes that are no UTF-8 are let through, to be found in the row that has them.
+        # Bytes that are not UTF-8 are let through, to be found in the row that has them.
         with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
-            if not _is_text(lines.readline()):
-                raise self._not_utf8()
-            lines.seek(0)
             reader = csv.reader(lines, strict=True)
-            header: list[str] | None = None
+            header: list[str] = []
             while True:
                 try:
-                    cells = next(reader)
-                except StopIteration:
-                    return
-                except csv.Error as error:
-                    bad = self._bad(f"line {reader.line_num}", f"not valid CSV: {error}")
-                    if header is None:
+                    cells = next(reader, None)
+                    if cells is None:
+                        return
+                    "".join(cells).encode()
+                    if header and cells and len(cells) != len(header):
+                        which = "more" if len(cells) > len(header) else "fewer"
+                        raise csv.Error(f"{which} cells than the header has")
+                    if len(set(cells)) < len(cells) and not header:
+                        (name, _) = Counter(cells).most_common(1)[0]
+                        raise csv.Error(f"the header has {name!r} twice")
+                except (csv.Error, UnicodeEncodeError) as error:
+                    what = "not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
+                    bad = self._bad(f"line {reader.line_num}", f"not valid CSV: {what}")
+                    if not header:
                         raise bad from error
                     yield bad
                     continue
-                if header is not None and cells:
-                    yield self._record(header, cells, reader.line_num)
+                if not header:
+                    header = cells
                 elif cells:
-                    header = self._header(cells)
+                    yield dict(zip(header, map(_read_cell, cells), strict=True))
 
-    def _header(self, cells: list[str]) -> list[str]:
-        twice = next((name for name, n in Counter(cells).items() if n > 1), None)
-        if twice is not None:
-            raise self._bad("line 1", f"the header has {twice!r} twice")
-        return cells
-
-    def _record(self, header: list[str], cells: list[str], line: int) -> _Row:
-        if len(cells) != len(header):
-            which = "more" if len(cells) > len(header) else "fewer"
-            return self._bad(f"line {line}", f"{which} cells than the header has")
-        if not _is_text("".join(cells)):
-            at = next(i for i, cell in enumerate(cells) if not _is_text(cell))
-            return self._bad(f"line {line}", f"not valid UTF-8 in {header[at]!r}")
-        return {name: _read_cell(cell) for name, cell in zip(header, cells, strict=True)}
-
-    def _not_utf8(self) -> DataError:
-        """Find the line: decoding happens in blocks, so the error itself does not know it."""
-        with self.path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    return self._bad(f"line {number}", f"not valid UTF-8 at byte {error.start}")
-        return self._bad("whole file", "not valid UTF-8")
-
-    def _read_parquet(self) -> Iterator[_Row]:
+    def _read_parquet(self) -> Iterator[Row]:
+        pyarrow = import_extra("pyarrow", f"reading {self.path}", "parquet")
+        parquet = import_extra("pyarrow.parquet", f"reading {self.path}", "parquet")
         try:
-            import pyarrow.parquet
-        except ImportError as error:
-            raise MissingExtraError(f"reading {self.path}", "pyarrow", "cbcore[parquet]") from error
-        try:
-            with self.path.open("rb") as file, pyarrow.parquet.ParquetFile(file) as table:
+            with self.path.open("rb") as file, parquet.ParquetFile(file) as table:
                 for batch in table.iter_batches(batch_size=256):
                     for row in batch.to_pylist():
                         yield {name: _read_cell(cell) for name, cell in row.items()}
@@ -227,15 +183,111 @@ class FileDataset:
             raise self._bad("whole file", f"not valid Parquet: {error}") from error
 
 
-def _is_text(text: str) -> bool:
-    """Whether a text holds no byte that was let through although it is no UTF-8."""
+def read_json_lines(lines: Iterable[bytes], file: str) -> Iterator[Row]:
+    """The objects in lines of JSON. A line that is not an object gives a `DataError`."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip() in (b"", b"\xef\xbb\xbf"):
+            continue
+        where = f"{file}, line {number}"
+        try:
+            yield _check_row(
+                json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8")), where
+            )
+        except json.JSONDecodeError as error:
+            yield DataError(f"{where}: not valid JSON: {error.msg} at column {error.colno}")
+        except (ValueError, RecursionError) as error:  # not UTF-8, a long number, deep nesting
+            yield DataError(f"{where}: not valid JSON: {error}")
+
+
+def import_extra(module: str, doing: str, extra: str) -> Any:
+    """Import a module of an optional dependency. Raises `MissingExtraError`."""
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(doing, package, f"cbcore[{extra}]") from error
+
+
+def _check_row(value: Any, where: str) -> Row:
+    if isinstance(value, dict):
+        return value
+    return DataError(f"{where}: expected an object with keys, found {type(value).__name__}")
 
 
 def _read_cell(cell: Any) -> Any:
     """The value of a cell; None for a blank one."""
     return None if isinstance(cell, str) and not cell.strip() else cell
+
+
+# -- addresses -------------------------------------------------------------------------------------
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address, not a path."""
+    return re.match(r"(?i)[a-z][a-z0-9+.-]+://", text) is not None
+
+
+def notice_address(address: str) -> None:
+    """Remember what may be a credential in an address: the login and the query."""
+    notice(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise UsageError(f"{redact(address)!r} is not an address: {error}") from error
+    login, at, _ = parts.netloc.rpartition("@")
+    values = [value for _, value in parse_qsl(parts.query)]
+    for text in (login + at, login, parts.query, *filter(is_telling, values)):
+        if text:
+            remember(text)
+
+
+class RemoteFile:
+    """A file at an address, with those methods of a `Path` that a data file needs.
+
+    As text it is the address without what may be a credential: the login and the query.
+    """
+
+    def __init__(self, address: str) -> None:
+        notice_address(address)
+        self._address = address
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        self._shown = f"{parts.scheme}://{host}{parts.path}"
+        path = PurePosixPath(parts.path or host)
+        self.name, self.stem, self.suffix = path.name, path.stem, path.suffix
+
+    def __str__(self) -> str:
+        return self._shown
+
+    __repr__ = __str__
+
+    def is_file(self) -> bool:
+        """Whether the file exists. Raises `UsageError` or `DataError`."""
+        with self._boundary():
+            system, path = self._find()
+            return bool(system.isfile(path))
+
+    def open(self, mode: str = "r", **text: Any) -> Any:
+        """The file, as bytes or with an encoding as text."""
+        with self._boundary():
+            system, path = self._find()
+            opened = io.BufferedReader(system.open(path, "rb"), 2**20)
+        return opened if "b" in mode else io.TextIOWrapper(opened, **text)
+
+    def read_bytes(self) -> bytes:
+        """The whole file."""
+        with self.open("rb") as file, self._boundary():
+            content: bytes = file.read()
+            return content
+
+    def _find(self) -> tuple[Any, str]:
+        fsspec = import_extra("fsspec", f"reading {self}", "remote")
+        try:
+            found: tuple[Any, str] = fsspec.core.url_to_fs(self._address)
+        except (ImportError, ValueError) as error:  # an unknown protocol, or a missing package
+            raise UsageError(f"cannot read {self}: {redact(str(error))}") from error
+        return found
+
+    def _boundary(self) -> at_boundary:
+        advice = "is the address right, and are its credentials in the environment?"
+        return at_boundary(f"reading {self}", lambda text: DataError(redact(text), hint=advice))

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import json
 import os
 import sys
+import zipfile
 from collections.abc import Iterator
 from operator import length_hint
 from pathlib import Path
@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.exceptions import DataError, MissingExtraError, UsageError
-from cbcore.files import FILE_SUFFIXES, FileDataset
+from cbcore.exceptions import DataError, UsageError
+from cbcore.files import FILE_SUFFIXES, FileDataset, Row, import_extra, read_json_lines
 
 __all__ = ("HubDataset",)
 
@@ -52,13 +52,13 @@ class HubDataset:
     streaming: bool = True
     files: str | None = None
 
-    def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
+    def __iter__(self) -> Iterator[Row]:
         folder = self.local_folder()
         return self._from_folder(folder) if folder else self._from_hub()
 
     def __length_hint__(self) -> int:
-        """How many rows a local copy has, where its files can tell."""
-        with contained():  # what is wrong with them is told when they are read
+        """The number of rows of a local copy, if its files tell."""
+        with contained():  # reading the files reports what is wrong with them
             folder = self.local_folder()
             files = self._local_files(folder) if folder is not None else []
             known = [length_hint(FileDataset(str(path)), -1) for path in files]
@@ -73,11 +73,11 @@ class HubDataset:
         """
         folder = self.local_folder()
         if folder is None:
-            return self._downloaded(path)
-        found = [p for p in (folder / path, folder / Path(path).name) if p.is_file()]
-        if not found:
+            return self._download(path)
+        found = _find_file(folder, path)
+        if found is None:
             raise UsageError(f"{self.name}: no file {path!r} in {folder}")
-        return found[0]
+        return found
 
     def local_folder(self) -> Path | None:
         """The folder that stands in for the hub, or None."""
@@ -125,15 +125,15 @@ class HubDataset:
                     return found
         return []
 
-    def _from_folder(self, folder: Path) -> Iterator[dict[str, Any] | DataError]:
+    def _from_folder(self, folder: Path) -> Iterator[Row]:
         files = self._local_files(folder)
         if not files and self.files is not None:
-            archive, member = _within(self.files)
-            if member and any(p.is_file() for p in (folder / archive, folder / Path(archive).name)):
+            archive, member = _split_archive(self.files)
+            if member and _find_file(folder, archive):
                 yield from self._rows_of_file()
                 return
-            unpacked = [p for p in (folder / member, folder / Path(member).name) if p.is_file()]
-            files = unpacked[:1] or sorted(folder.glob(self.files))
+            unpacked = _find_file(folder, member) if member else None
+            files = [unpacked] if unpacked else sorted(folder.glob(self.files))
         if not files:
             config = self.config or "default"
             raise UsageError(
@@ -143,37 +143,25 @@ class HubDataset:
         for path in files:
             yield from FileDataset(str(path)).rows()
 
-    def _rows_of_file(self) -> Iterator[dict[str, Any] | DataError]:
-        archive, member = _within(self.files or "")
+    def _rows_of_file(self) -> Iterator[Row]:
+        archive, member = _split_archive(self.files or "")
         path = self.file(archive)
-        return _archived_rows(path, member) if member else FileDataset(str(path)).rows()
-
-    def _downloaded(self, path: str) -> Path:
+        if not member:
+            yield from FileDataset(str(path)).rows()
+            return
         try:
-            import huggingface_hub
-        except ImportError as error:
-            raise MissingExtraError(
-                f"loading {self.path}", "huggingface_hub", "cbcore[hf]"
-            ) from error
-        try:
-            with _without_waiting_for_no_network():
-                found = huggingface_hub.hf_hub_download(
-                    self.path, path, repo_type="dataset", revision=self.revision
-                )
-            return Path(found)
-        except (OSError, ValueError) as error:
-            raise self._unreachable(f"{path} of {self.path}", error) from error
+            with zipfile.ZipFile(path) as opened, opened.open(member) as lines:
+                yield from read_json_lines(lines, f"{path}, {member}")
+        except (KeyError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path}: cannot read {member!r}: {error}") from error
 
-    def _from_hub(self) -> Iterator[dict[str, Any] | DataError]:
+    def _from_hub(self) -> Iterator[Row]:
         if self.files is not None and not self.files.endswith(".parquet"):
             yield from self._rows_of_file()
             return
+        datasets = import_extra("datasets", f"loading {self.path}", "hf")
         try:
-            import datasets
-        except ImportError as error:
-            raise MissingExtraError(f"loading {self.path}", "datasets", "cbcore[hf]") from error
-        try:
-            with _without_waiting_for_no_network():
+            with _offline_without_network():
                 rows = datasets.load_dataset(
                     self.path,
                     None if self.files else self.config,
@@ -185,75 +173,64 @@ class HubDataset:
             yield from rows
         except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
             where = f"{self.path} ({self.config or 'default'}, {self.split})"
-            raise self._unreachable(where, error) from error
+            raise _unreachable(where, error) from error
 
-    @staticmethod
-    def _unreachable(what: str, error: Exception) -> DataError:
-        hint = None
-        if isinstance(error, OSError):
-            hint = (
-                f"on a machine without network, set {DATA_DIR_VARIABLE} or data_dir= "
-                "to a folder with its files"
-            )
-        return DataError(
-            f"cannot load {what} from the hub: {type(error).__name__}: {error}", hint=hint
-        )
-
-
-@contextlib.contextmanager
-def _without_waiting_for_no_network() -> Iterator[None]:
-    """Let the hub's libraries look into their cache only, where the hub cannot be found.
-
-    They would try again for half a minute, and say so each time.
-    """
-    from huggingface_hub import constants
-
-    switches: list[Any] = [constants, *filter(None, [sys.modules.get("datasets.config")])]
-    before = [(place, place.HF_HUB_OFFLINE) for place in switches]
-    if not _can_be_found(constants.ENDPOINT):
-        for place in switches:
-            place.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        for place, was in before:
-            place.HF_HUB_OFFLINE = was
+    def _download(self, path: str) -> Path:
+        huggingface_hub = import_extra("huggingface_hub", f"loading {self.path}", "hf")
+        try:
+            with _offline_without_network():
+                found = huggingface_hub.hf_hub_download(
+                    self.path, path, repo_type="dataset", revision=self.revision
+                )
+            return Path(found)
+        except (OSError, ValueError) as error:
+            raise _unreachable(f"{path} of {self.path}", error) from error
 
 
-def _can_be_found(address: str) -> bool:
-    """Whether the host of an address has a number, or a proxy may know one."""
-    import socket
-    from urllib.request import getproxies
+def _unreachable(what: str, error: Exception) -> DataError:
+    offline = (
+        f"on a machine without network, set {DATA_DIR_VARIABLE} or data_dir= "
+        "to a folder with its files"
+    )
+    return DataError(
+        f"cannot load {what} from the hub: {type(error).__name__}: {error}",
+        hint=offline if isinstance(error, OSError) else None,
+    )
 
-    try:
-        behind_proxy = {"http", "https", "all"} & getproxies().keys()
-        return bool(behind_proxy) or bool(socket.getaddrinfo(urlsplit(address).hostname, None))
-    except OSError:
-        return False
 
-
-def _within(path: str) -> tuple[str, str]:
+def _split_archive(path: str) -> tuple[str, str]:
     """An archive and its member: `a.zip/b.jsonl` is `b.jsonl` in `a.zip`."""
     head, found, member = path.partition(".zip/")
     return (f"{head}.zip", member) if found else (path, "")
 
 
-def _archived_rows(path: Path, member: str) -> Iterator[dict[str, Any] | DataError]:
-    """The rows of a file with one JSON object per line inside an archive, unpacked as read."""
-    import zipfile
+def _find_file(folder: Path, path: str) -> Path | None:
+    """A file of a local copy: at its path in the repository, or loose in the folder."""
+    places = (folder / path, folder / Path(path).name)
+    return next((place for place in places if place.is_file()), None)
 
+
+@contextlib.contextmanager
+def _offline_without_network() -> Iterator[None]:
+    """Let the hub's libraries use their cache only if the host of the hub is unknown.
+
+    They would try again for half a minute, with a warning each time.
+    """
+    import socket
+    from urllib.request import getproxies
+
+    from huggingface_hub import constants
+
+    modules: list[Any] = [constants, *filter(None, [sys.modules.get("datasets.config")])]
+    before = [module.HF_HUB_OFFLINE for module in modules]
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _row_of_line(line, f"{path}, {member}, line {number}")
-    except (KeyError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: cannot read {member!r}: {error}") from error
-
-
-def _row_of_line(line: bytes, where: str) -> dict[str, Any] | DataError:
+        if not {"http", "https", "all"} & getproxies().keys():
+            socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
+    except OSError:
+        for module in modules:
+            module.HF_HUB_OFFLINE = True
     try:
-        row = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        return DataError(f"{where}: not valid JSON: {error}")
-    return row if isinstance(row, dict) else DataError(f"{where}: expected an object")
+        yield
+    finally:
+        for module, was_offline in zip(modules, before, strict=True):
+            module.HF_HUB_OFFLINE = was_offline

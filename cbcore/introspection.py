@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,10 +10,6 @@ from cbcore import records
 from cbcore.boundary import contained
 
 __all__ = ("parameters_of", "public_attributes", "signature_of")
-
-
-_SAID_BY = {"__init__", "__new__", "__signature__"}
-"""What tells how a class is made, where it or one that it inherits from has it."""
 
 
 class Parameter(NamedTuple):
@@ -28,18 +23,6 @@ class Parameter(NamedTuple):
 
 def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
     """The call signature with annotations resolved where possible; None for some builtins."""
-    try:
-        hash(target)
-    except TypeError:
-        return _read_signature.__wrapped__(target)
-    return _read_signature(target)
-
-
-# Bounded, so that classes that somebody makes by the thousand can go.
-@functools.lru_cache(maxsize=256)
-def _read_signature(target: Callable[..., Any]) -> inspect.Signature | None:
-    if _takes_nothing(target):
-        return inspect.Signature()
     with contained():  # an annotation that cannot be evaluated is the plugin's own business
         return inspect.signature(target, eval_str=True)
     try:
@@ -48,50 +31,30 @@ def _read_signature(target: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _takes_nothing(target: Any) -> bool:
-    """Whether it is a class that says nothing of how it is made.
-
-    The library finds that out by parsing what `object` says of itself, which takes longer than
-    all other signatures of a run.
-    """
-    if type(target) is not type:
-        return False
-    return not any(_SAID_BY & vars(base).keys() for base in target.__mro__[:-1])
-
-
 def parameters_of(target: Callable[..., Any]) -> list[Parameter]:
-    """What a factory can be given by keyword, in order."""
+    """The keyword parameters of a factory, in order."""
     signature = signature_of(target)
-    if signature is None:
-        return []
-    found = []
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        required = parameter.default is parameter.empty
-        found.append(
-            Parameter(
-                name=parameter.name,
-                type=_type_text(parameter.annotation),
-                required=required,
-                default=None if required else parameter.default,
-            )
+    parameters = signature.parameters.values() if signature is not None else ()
+    return [
+        Parameter(
+            name=p.name,
+            type=_format_type(p.annotation),
+            required=p.default is p.empty,
+            default=None if p.default is p.empty else p.default,
         )
-    return found
+        for p in parameters
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
 
 
-def _type_text(annotation: Any) -> str:
-    annotation = _unmarked(annotation)
+def _format_type(annotation: Any) -> str:
+    if hasattr(annotation, "__metadata__"):  # `Annotated`: the notes are not for readers
+        annotation = annotation.__origin__
     if annotation is inspect.Parameter.empty:
         return "any"
     if isinstance(annotation, type) and not getattr(annotation, "__args__", None):
         return annotation.__name__
     return str(annotation).replace("typing.", "").replace("collections.abc.", "")
-
-
-def _unmarked(annotation: Any) -> Any:
-    """The type itself, where an annotation says more: what is said is not for readers."""
-    return annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation
 
 
 def public_attributes(obj: object) -> dict[str, Any]:
@@ -100,7 +63,7 @@ def public_attributes(obj: object) -> dict[str, Any]:
     In the place of a record that the constructor takes by field stand its fields.
     """
     shown = {k: v for k, v in instance_attributes(obj).items() if not k.startswith("_")}
-    return records.flattened(obj, shown)
+    return records.flatten_records(obj, shown)
 
 
 def instance_attributes(obj: object) -> dict[str, Any]:

@@ -114,8 +114,9 @@ class Evaluator(Protocol):
     name no evaluator, `needs` and `needs_output` (fields of the example and of the output without
     which no score can be given), `reads` (all fields it looks at, of either; columns of other names
     can then not be mapped by mistake). With `for_system(name)` it makes the evaluator that
-    scores the rows of one system, with `check_columns(original, processed)` it lets a dry run
-    try its own column parameters; `cbcore.columns` has what both need.
+    scores the rows of one system. With `read_columns(original, processed)` it lets a dry run try
+    its own column parameters; `processed` is None if there is no output yet. `cbcore.columns`
+    helps with both.
     """
 
     @property

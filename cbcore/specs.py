@@ -22,8 +22,7 @@ import attrs
 
 from cbcore import secrets
 from cbcore.exceptions import SpecError
-from cbcore.files import FILE_SUFFIXES
-from cbcore.remote import is_address, notice_address
+from cbcore.files import FILE_SUFFIXES, is_address, notice_address
 
 __all__ = ("RANGE", "Spec", "may_be_sweep", "parse", "parse_chain", "parse_dataset")
 

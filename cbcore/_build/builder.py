@@ -13,14 +13,12 @@ import attrs
 
 from cbcore import binding, columns, names, provenance, specs, usercode
 from cbcore._build import own
-from cbcore._build.layout import Layout
+from cbcore._build.layout import Layout, MappedDataset, check_own_data, read_table
 from cbcore._build.main_score import named_score, scores_of_task
 from cbcore._build.making import Making
 from cbcore._run.parts import Part, StoredData, StoredSystem
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
-from cbcore.columns._fields import Fielded
-from cbcore.columns._tables import as_dataset
 from cbcore.components import Component, Owner
 from cbcore.exceptions import (
     CBError,
@@ -154,8 +152,8 @@ class Builder:
         )
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.default_label
-        described = value.evaluator if isinstance(value, columns.Mapped) else value
-        if isinstance(value, Fielded):
+        described = value.evaluator if isinstance(value, columns.MappedEvaluator) else value
+        if isinstance(value, MappedDataset):
             described = value.dataset
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = blot(str(wanted))
@@ -200,7 +198,7 @@ class Builder:
         layout = Layout()
         mapping: dict[str, Any] = {}
         if kind == "dataset":
-            spec, layout = Layout.taken_from(spec, signature)
+            spec, layout = Layout.split_spec(spec, signature)
             mapping = layout.parameters
         elif kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
@@ -215,7 +213,7 @@ class Builder:
             bound = binding.bind(spec, target, extra=extra, stranger=stranger)
             value = bound.make()
             if kind == "dataset":
-                value = layout.applied_to(as_dataset(value), spec.name)
+                value = layout.apply(read_table(value), spec.name)
             elif mapping:
                 value = _mapped(spec.name, value, mapping)
         given = {**bound.named_arguments, **_told(mapping)}
@@ -285,7 +283,7 @@ class Builder:
             return Part(value, provenance.describe_chain(value, stages))
         given: dict[str, Any] = {}
         described = value
-        if isinstance(value, columns.Mapped):
+        if isinstance(value, columns.MappedEvaluator):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
         owner = owner_of(
@@ -304,7 +302,7 @@ class Builder:
         else:
             text = f"{told} has no {absent}" if (absent := lacking(asked, value)) else ""
         if not text:
-            return as_dataset(value) if kind == "dataset" else value
+            return read_table(value) if kind == "dataset" else value
         if owner is None or owner.startswith("py:"):
             other = next((k for k in self._brought_kinds() if _fits(k, value)), None)
             raise UsageError(text, hint=other.hint if other else _how_to_write(asked))
@@ -355,8 +353,8 @@ class Builder:
         What is said in its own spec goes before the `layout` of the run.
         """
         part = self.build("dataset", wanted, extra)
-        part.value = layout.applied_to(part.value, part.record["name"])
-        layout.check(part.value, part.record["name"], self.warn)
+        part.value = layout.apply(part.value, part.record["name"])
+        check_own_data(part.value, part.record["name"], self.warn)
         if isinstance(wanted, Spec) and wanted.label:
             part.record |= {"name": wanted.label, **wanted.tags}
         return part
@@ -482,7 +480,7 @@ def _without_columns(
 
 def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
     try:
-        return columns.mapped(evaluator, **mapping)
+        return columns.map_columns(evaluator, **mapping)
     except (ValueError, TypeError) as error:
         raise ParameterError(name, str(error)) from error
 

@@ -1,93 +1,286 @@
-"""How the columns of a dataset become the fields of its examples, as specs and run files say it."""
+"""Fields of datasets: read from other columns, from data frames, and checked in your own data."""
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Callable, Mapping
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from operator import length_hint
 from typing import Any
 
 import attrs
 
-from cbcore.columns import SUFFIX
-from cbcore.columns._fields import check_own_data, is_own_data, with_fields
-from cbcore.exceptions import ParameterError
+from cbcore.columns import SUFFIX, ColumnReader, format_flags, list_names, propose_fields
+from cbcore.contexts import FORMS
+from cbcore.exceptions import ColumnError, DataError, ParameterError, UsageError
+from cbcore.files import FileDataset
 from cbcore.specs import Spec
 
-_FIELDS, _UNIQUE_IDS = "fields", "unique_ids"
+_CHECKED_ROWS = 100
 
 
-def _columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(field): _column(column) for field, column in fields.items()}
-
-
-def _column(value: Any) -> Any:
-    if isinstance(value, bool):  # as YAML reads a column called no, off, yes or on
-        words = "yes or on" if value else "no or off"
-        raise ParameterError("fields", f"a column called {words} is written in quotes in YAML")
-    return str(value) if isinstance(value, int | float) else value
+def _check_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    columns = {}
+    for field, column in fields.items():
+        if isinstance(column, bool):  # as YAML reads a column called no, off, yes or on
+            words = "yes or on" if column else "no or off"
+            raise ParameterError("fields", f"a column called {words} is written in quotes in YAML")
+        is_number = isinstance(column, int | float)
+        columns[str(field)] = str(column) if is_number else column
+    return columns
 
 
 @attrs.frozen(eq=False, repr=False)
 class Layout:
-    """Fields with the columns they are read from, and whether ids that come again are numbered."""
+    """The columns of a dataset's fields, and whether repeated ids get their position added."""
 
-    fields: Mapping[str, Any] = attrs.field(factory=dict, converter=_columns)
+    fields: Mapping[str, Any] = attrs.field(factory=dict, converter=_check_columns)
     unique_ids: bool = False
 
     @classmethod
-    def taken_from(cls, spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, Layout]:
-        """A dataset's spec without what the dataset does not take itself, and the layout in it."""
+    def split_spec(cls, spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, Layout]:
+        """A dataset's spec without the layout in it, and the layout.
+
+        Parameters that the dataset has itself stay in the spec.
+        """
         own = signature.parameters if signature is not None else {}
         fields: dict[str, Any] = {}
-        left: dict[str, Any] = {}
-        unique_ids = False
+        params = dict(spec.params)
         for name, value in spec.params.items():
             if name in own:
-                left[name] = value
-            elif name.endswith(SUFFIX) and name != SUFFIX:
-                fields[name.removesuffix(SUFFIX)] = value
-            elif name == _FIELDS:
-                fields |= _written_fields(spec, value)
-            elif name == _UNIQUE_IDS:
-                unique_ids = _truth(spec, value)
-            else:
-                left[name] = value
-        return attrs.evolve(spec, params=left), cls(fields, unique_ids)
+                continue
+            if name.endswith(SUFFIX) and name != SUFFIX:
+                fields[name.removesuffix(SUFFIX)] = params.pop(name)
+            elif name == "fields":
+                if not isinstance(value, Mapping):
+                    raise ParameterError(
+                        spec.name,
+                        f"fields is {value!r}, not fields with their columns",
+                        hint="write context_column=COLUMN, or in a run file "
+                        "fields: {context: COLUMN}",
+                    )
+                fields |= params.pop(name)
+        unique_ids = "false" if "unique_ids" in own else str(params.pop("unique_ids", "false"))
+        if unique_ids.lower() not in ("true", "false"):
+            reason = f"unique_ids is {unique_ids!r}, neither true nor false"
+            raise ParameterError(spec.name, reason)
+        layout = cls(fields, unique_ids.lower() == "true")
+        return attrs.evolve(spec, params=params), layout
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The layout as parameters of a spec: what a result records of it."""
+        """The layout as parameters of a spec, for the record of a run."""
         columns = {f"{field}{SUFFIX}": column for field, column in self.fields.items()}
-        return {**columns, **({_UNIQUE_IDS: True} if self.unique_ids else {})}
+        return {**columns, **({"unique_ids": True} if self.unique_ids else {})}
 
-    def applied_to(self, dataset: Any, name: str) -> Any:
-        """The dataset with these fields. Raises `ParameterError` for what is no column."""
+    def apply(self, dataset: Any, name: str) -> Any:
+        """The dataset in this layout; a layout that it already has goes first.
+
+        Raises `ParameterError` for a value that is not a column.
+        """
+        fields, unique_ids = self.fields, self.unique_ids
+        if isinstance(dataset, MappedDataset):
+            fields = {**fields, **dataset.fields}
+            unique_ids = unique_ids or dataset.unique_ids
+            dataset = dataset.dataset
+        if not fields and not unique_ids and not _is_own_data(dataset):
+            return dataset
         try:
-            return with_fields(dataset, self.fields, unique_ids=self.unique_ids)
+            return MappedDataset(dataset, fields, unique_ids=unique_ids)
         except (ValueError, TypeError) as error:
             raise ParameterError(name or "the dataset", str(error)) from error
 
-    @staticmethod
-    def check(dataset: Any, name: str, warn: Callable[[str], None]) -> None:
-        """Refuse the user's own data if no system can read it; warn about gold answers."""
-        # Plugins know the layout of their data, and a generator can be read only once.
-        if is_own_data(dataset):
-            check_own_data(dataset, name, warn)
+
+class MappedDataset:
+    """The examples of a dataset with fields read from other columns, which stay in the example.
+
+    A list of texts becomes one `context`, joined with blank lines. If the first example lacks a
+    column, iteration raises a `DataError`; a later one is replaced by the `DataError`. With
+    `unique_ids`, a repeated id gets its position added. In the user's own data, a gold answer
+    that is a list written as text becomes that list. Raises ValueError or TypeError for a value
+    that is not a column.
+    """
+
+    def __init__(
+        self, dataset: Any, fields: Mapping[str, Any], *, unique_ids: bool = False
+    ) -> None:
+        self.dataset = dataset
+        name = getattr(dataset, "name", None) or "the dataset"
+        self._reader = ColumnReader(name, fields, {})
+        self.fields = self._reader.columns
+        self.unique_ids = unique_ids
+        self._is_own = _is_own_data(dataset)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dataset":  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.dataset, name)
+
+    def __length_hint__(self) -> int:
+        known = length_hint(self.dataset, -1)
+        return known if known >= 0 else NotImplemented
+
+    def __iter__(self) -> Iterator[Any]:
+        seen: set[Any] = set()
+        for index, raw in enumerate(self.dataset):
+            if not isinstance(raw, Mapping):
+                yield raw
+                continue
+            try:
+                example = self._map(raw, index)
+            except DataError as error:
+                if index == 0:
+                    raise
+                yield error
+                continue
+            if self.unique_ids:
+                _make_unique(example, index, seen)
+            yield example
+
+    def _map(self, raw: Mapping[str, Any], index: int) -> dict[str, Any]:
+        try:
+            values = self._reader.read(raw, {}, f"example {index}")
+        except ColumnError as error:
+            hint = "write a column, a path such as meta.text, or a function of the row"
+            raise DataError(error.message, hint=hint) from error
+        example = {**raw, **values}
+        if "context" in values or (self._is_own and "context" in example):
+            example["context"] = _join(example["context"])
+        if self._is_own and "answer" in example:
+            example["answer"] = _read_alternatives(example["answer"])
+        return example
 
 
-def _written_fields(spec: Spec, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ParameterError(
-            spec.name,
-            f"{_FIELDS} is {value!r}, not fields with their columns",
-            hint="write context_column=COLUMN, or in a run file fields: {context: COLUMN}",
+def _join(context: Any) -> Any:
+    """One text from several, such as the passages of a retriever or their sentences."""
+    if not isinstance(context, list | tuple):
+        return context
+    passages = []
+    for part in context:
+        if isinstance(part, list | tuple) and all(isinstance(text, str) for text in part):
+            part = " ".join(text.strip() for text in part)  # noqa: PLW2901
+        if not isinstance(part, str):
+            return context
+        passages.append(part)
+    return "\n\n".join(passages)
+
+
+def _read_alternatives(gold: Any) -> Any:
+    """The list in a text such as `"['Paris', 'City of Paris']"`; any other gold unchanged."""
+    if not isinstance(gold, str) or not (gold.startswith("[") and gold.endswith("]")):
+        return gold
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(gold)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(found, list) and all(isinstance(one, str) for one in found):
+            return found
+    return gold
+
+
+def _make_unique(example: dict[str, Any], index: int, seen: set[Any]) -> None:
+    known = example.get("id")
+    if type(known) is not str and type(known) is not int:
+        return
+    dataset = str(example.get("dataset") or "")
+    if (dataset, known) in seen:
+        example["id"] = f"{known}#{index}"
+    seen.add((dataset, example["id"]))
+
+
+# -- your own data ---------------------------------------------------------------------------------
+
+
+class TableRecords:
+    """The rows of a data frame as dicts. NaN, NaT and NA are None."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self), 256):
+            for record in self._frame.iloc[start : start + 256].to_dict("records"):
+                row = {str(column): _read_cell(value) for column, value in record.items()}
+                known = row.get("id")
+                if isinstance(known, float) and known.is_integer():
+                    row["id"] = int(known)  # one missing id makes a column of integers floats
+                elif not isinstance(known, str | int | None):
+                    row["id"] = str(known)
+                yield row
+
+
+def read_table(value: Any) -> Any:
+    """A dataset unchanged, or the records of a pandas data frame, which iterates over columns."""
+    # By name: the import of pandas would cost everybody without a data frame.
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(value).__mro__}
+    return TableRecords(value) if ("pandas", "DataFrame") in kinds else value
+
+
+def _read_cell(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # Parquet files give lists as arrays
+        value = value.tolist()
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return None if is_nan or type(value).__name__ in ("NaTType", "NAType") else value
+
+
+def _is_own_data(dataset: Any) -> bool:
+    """Whether the rows come from a file or data frame of the user."""
+    source = dataset.dataset if isinstance(dataset, MappedDataset) else dataset
+    return isinstance(source, FileDataset | TableRecords)
+
+
+def check_own_data(dataset: Any, name: str, warn: Callable[[str], None]) -> None:
+    """Refuse the user's own data if no system can read it; warn about doubtful gold answers.
+
+    Plugins know the layout of their data, and a generator can be read only once: other data is
+    not checked.
+    """
+    if not _is_own_data(dataset):
+        return
+    name = name or "the dataset"
+    rows = [row for row in islice(dataset, _CHECKED_ROWS) if isinstance(row, Mapping)]
+    if not rows:
+        return
+    if all(row.get(field) is None for row in rows for field in (*FORMS, "question", "turns")):
+        fields = propose_fields(rows[0]) or {"context": "COLUMN", "question": "COLUMN"}
+        raise UsageError(
+            f"{name} has neither 'context' nor 'question', so systems would have "
+            f"nothing to work on; its columns are {list_names(rows[0])}",
+            hint=f"say where they stand: {format_flags(fields)}",
         )
-    return dict(value)
+    nested = next((row["context"] for row in rows if isinstance(row.get("context"), Mapping)), None)
+    if nested is not None:
+        texts = {key: str(_join(part)) for key, part in nested.items()}
+        longest = max(texts, key=lambda key: len(texts[key]), default="KEY")
+        raise UsageError(
+            f"The field 'context' of {name} is an object with the keys {list_names(nested)}, "
+            "not text.",
+            hint=f"name the text in it: {format_flags({'context': f'context.{longest}'})}",
+        )
+    golds = [row["answer"] for row in rows if "answer" in row]
+    for pattern, problem in _DOUBTFUL_GOLDS.items():
+        doubtful = [gold for gold in golds if isinstance(gold, str) and re.fullmatch(pattern, gold)]
+        if doubtful:
+            warn(
+                f"{len(doubtful)} of the first {len(golds)} gold answers of {name} "
+                f"{problem.format(doubtful[0])}"
+            )
 
 
-def _truth(spec: Spec, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in ("true", "false"):
-        return str(value).lower() == "true"
-    raise ParameterError(spec.name, f"{_UNIQUE_IDS} is {value!r}, neither true nor false")
+_DOUBTFUL_GOLDS = {
+    r"\s*": "are empty texts, which some scores count as matched by any response. "
+    "Use null for a missing answer.",
+    r"\s*-?\d+\.0\s*": "are whole numbers written as decimals, such as {!r}. Scores that ignore "
+    "punctuation compare the digits alone. Write the numbers without '.0'.",
+    r"(?i)\s*(nan|null|none|n/a)\s*": "say {!r}, which is compared as text. "
+    "Leave the cell empty for a missing answer.",
+}
+"""Patterns of gold answers that are compared otherwise than their authors meant."""

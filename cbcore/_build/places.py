@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from cbcore import specs
-from cbcore.remote import is_address
+from cbcore.files import is_address
 from cbcore.secrets import Secret
 from cbcore.specs import Spec
 

@@ -54,7 +54,7 @@ def _planned(context: RunContext, system: Part, benchmark: Benchmark) -> Planned
     for item in work:
         # Columns are tried on the first example that can be used: others are alike, or errored.
         if not examples - unusable and item.problem is None:
-            _check_columns(context, benchmark, item)
+            _check_columns(benchmark, item)
         examples += 1
         if item.problem is not None:
             unusable += 1
@@ -83,19 +83,17 @@ def _is_paid(scorer: Scorer) -> bool:
     return hasattr(scorer.evaluator, "ascore") and hasattr(scorer.evaluator, "estimate_usd")
 
 
-def _check_columns(context: RunContext, benchmark: Benchmark, work: Work) -> None:
+def _check_columns(benchmark: Benchmark, work: Work) -> None:
     """Try column mappings on an example, and on its output where that is stored already."""
     processed = None if work.recalled is None else work.recalled.output()
     for scorer in (*benchmark.scorers, *benchmark.pooled):
-        check = getattr(scorer.evaluator, "check_columns", None)
-        if check is None or not scorer.can_score(work.example, processed or {}):
+        read = getattr(scorer.evaluator, "read_columns", None)
+        if read is None or not scorer.can_score(work.example, processed or {}):
             continue
         try:
-            unchecked = check(work.example, processed)
+            read(work.example, processed)
         except ColumnError as error:
             raise UsageError(error.message, hint=COLUMNS_HINT) from error
-        for message in unchecked:
-            context.warn(message)
 
 
 def _estimated_usd(context: RunContext, system: Part, calls: int, tokens: int) -> float | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.columns._guesses import as_flags, likely_column
+from cbcore.columns import format_flags, likely_column
 from cbcore.components import describe_exception
 from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
@@ -74,7 +74,7 @@ def _no_field(field: str, example: Mapping[str, Any]) -> str:
     if field in example and not near:
         return f"the {field!r} of the example is empty"
     suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
-    flag = as_flags({field: near or "COLUMN"})
+    flag = format_flags({field: near or "COLUMN"})
     return (
         f"the example has no {field!r} (it has {_listed(example)}){suggestion} Say it with {flag}"
     )

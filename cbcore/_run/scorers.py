@@ -13,6 +13,7 @@ from cbcore._run.cancelling import is_cancelled
 from cbcore._run.parts import Part
 from cbcore._run.tracebacks import Raised, noted
 from cbcore._run.work import Work
+from cbcore.columns import bound_to_system
 from cbcore.contexts import complete_output, has_field
 from cbcore.results import Scored
 from cbcore.spending import Spent, metered
@@ -63,8 +64,7 @@ class Scorer:
 
     def for_system(self, name: str) -> Scorer:
         """This evaluator for the rows of one system; itself, unless the two have to do."""
-        bind = getattr(self.part.value, "for_system", None)
-        value = self.part.value if bind is None else bind(name)
+        value = bound_to_system(self.part.value, name)
         if value is self.part.value:
             return self
         return attrs.evolve(self, part=attrs.evolve(self.part, value=value))

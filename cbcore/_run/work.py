@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore._run.ids import SeenIds
-from cbcore.columns._guesses import as_flags, propose_fields
+from cbcore.columns import format_flags, propose_fields
 from cbcore.components import describe_exception
 from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
@@ -172,7 +172,7 @@ def _prepare(
         has = ", ".join(sorted(map(str, example))) or "nothing"
         problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
         if fields := propose_fields(example):
-            problem += f"; say where they stand: {as_flags(fields)}"
+            problem += f"; say where they stand: {format_flags(fields)}"
     return Work(index, example_id, example, dataset, problem)
 
 

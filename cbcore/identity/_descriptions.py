@@ -155,7 +155,7 @@ def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str
             opaque[key] = value
     if users_own and opaque and not _is_made_by_name(obj, record):
         told = {key: kept[key] for key in described.keys() - opaque.keys()}
-        known = records.flattened(obj, told).keys()
+        known = records.flatten_records(obj, told).keys()
         _check_parameters(obj, parameters, known, next(iter(opaque)))
     described = _as_before_use(obj, described)
     at.seen.append(Seen(obj, at, record, described))

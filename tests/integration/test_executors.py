@@ -12,7 +12,7 @@ from cb_answerquality import AnswerQuality
 from cb_testing import FakeSystem
 from cbcore import evaluate
 from cbcore.builtin.processes import Processes
-from cbcore.columns import mapped
+from cbcore.columns import map_columns
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.results import Scored
 from cbcore.secrets import Secret
@@ -470,7 +470,7 @@ class Sized:
 @pytest.mark.parametrize("executor", [None, Inline(), Processes(workers=2)])
 def test_a_mapping_that_no_worker_looked_at_is_told(executor):
     """And one that they did look at is not, as without workers."""
-    evaluators = [mapped(Sized(), answer_column="context", gld_column="question")]
+    evaluators = [map_columns(Sized(), answer_column="context", gld_column="question")]
     asked = {"systems": [FakeSystem()], "datasets": [examples(9)], "evaluators": evaluators}
     request = RunSettings(**asked, metrics=[], executor=executor)
     warnings = []

@@ -133,30 +133,46 @@ def test_a_header_of_many_columns_is_read(write):
         ("x.jsonl", LINES + '{"a": 1} {"b": 2}', "line 3: not valid JSON: Extra data at column 10"),
         ("x.jsonl", LINES + "[1]", "line 3: expected an object with keys, found list"),
         ("x.jsonl", "null\n", "line 1: expected an object with keys, found NoneType"),
-        ("x.jsonl", LINES.encode() + b'{"a": "\xff"}', "line 3: not valid UTF-8 at byte 7"),
-        ("x.jsonl", LINES + "[" * 100_000, "line 3: not usable JSON"),
-        ("x.jsonl", '{"a": ' + "1" * 5000 + "}", "line 1: not usable JSON"),
+        (
+            "x.jsonl",
+            LINES.encode() + b'{"a": "\xff"}',
+            "line 3: not valid JSON: 'utf-8' codec can't decode byte 0xff in position 7",
+        ),
+        ("x.jsonl", LINES + "[" * 100_000, "line 3: not valid JSON: maximum recursion depth"),
+        ("x.jsonl", '{"a": ' + "1" * 5000 + "}", "line 1: not valid JSON: Exceeds the limit"),
         ("x.jsonl", "", "the file is empty"),
         ("x.jsonl", "\n \n", "the file is empty"),
-        ("x.json", "", "line 1: not valid JSON: Expecting value"),
-        ("x.json", '[\n{"a": 1},\n{bad}\n]', "line 3: not valid JSON"),
-        ("x.json", b'[\n{"a": 1},\n"\xff"]', "line 3: not valid UTF-8 at byte 1"),
-        ("x.json", b'\xef\xbb\xbf[\n"\xff"]', "line 2: not valid UTF-8 at byte 1"),
-        ("x.json", "[" * 100_000, "whole file: not usable JSON"),
-        ("x.json", "5", "whole file: expected a list, found int"),
+        ("x.json", "", "not valid JSON: Expecting value: line 1 column 1"),
+        (
+            "x.json",
+            '[\n{"a": 1},\n{bad}\n]',
+            "not valid JSON: Expecting property name enclosed in double quotes: line 3 column 2",
+        ),
+        (
+            "x.json",
+            b'[\n{"a": 1},\n"\xff"]',
+            "not valid JSON: 'utf-8' codec can't decode byte 0xff in position 13",
+        ),
+        (
+            "x.json",
+            b'\xef\xbb\xbf[\n"\xff"]',
+            "not valid JSON: 'utf-8' codec can't decode byte 0xff in position 3",
+        ),
+        ("x.json", "[" * 100_000, "not valid JSON: maximum recursion depth"),
+        ("x.json", "5", "whole file: expected a list of objects, or one key"),
         ("x.json", '{"a": [], "b": []}', "whole file: expected a list of objects, or one key"),
         ("x.json", '{"a": 1}', "whole file: expected a list of objects, or one key"),
         ("x.json", '[{"a": 1}, 5]', "item 1: expected an object with keys, found int"),
         ("x.json", '{"data": [5]}', "item 0: expected an object with keys, found int"),
         ("x.json", "[]", "the file is empty"),
-        ("x.csv", CSV + "a,b,c\n", "line 4: more cells than the header has"),
-        ("x.csv", CSV + "a\n", "line 4: fewer cells than the header has"),
-        ("x.csv", CSV + '"a\nb",c,d\n', "line 5: more cells than the header has"),
+        ("x.csv", CSV + "a,b,c\n", "line 4: not valid CSV: more cells than the header has"),
+        ("x.csv", CSV + "a\n", "line 4: not valid CSV: fewer cells than the header has"),
+        ("x.csv", CSV + '"a\nb",c,d\n', "line 5: not valid CSV: more cells than the header has"),
         ("x.csv", CSV + '"a,b\n', "line 4: not valid CSV: unexpected end of data"),
         ("x.csv", CSV + '"a"b,c\n', "line 4: not valid CSV"),
-        ("x.csv", CSV.encode() + b"a,\xff\n", "line 4: not valid UTF-8 in 'question'"),
-        ("x.csv", b"\xff\xfei\0d\0", "line 1: not valid UTF-8 at byte 0"),
-        ("x.csv", "id,text,id\na,b,c\n", "line 1: the header has 'id' twice"),
+        ("x.csv", CSV.encode() + b"a,\xff\n", "line 4: not valid CSV: not valid UTF-8"),
+        ("x.csv", b"\xff\xfei\0d\0", "line 1: not valid CSV: not valid UTF-8"),
+        ("x.csv", "id,text,id\na,b,c\n", "line 1: not valid CSV: the header has 'id' twice"),
         ("x.csv", "id,question\n", "the file is empty"),
         ("x.csv", "", "the file is empty"),
         ("x.parquet", "not parquet at all", "whole file: not valid Parquet"),
@@ -174,7 +190,7 @@ def test_a_late_bad_byte_in_a_large_csv_names_its_line(write):
     lines[321] = b"321,\xff\n"
     path = write("big.csv", b"id,text\n" + b"".join(lines))
     (found,) = [row for row in FileDataset(path) if isinstance(row, DataError)]
-    assert found.message == f"{path}, line 323: not valid UTF-8 in 'text'"
+    assert found.message == f"{path}, line 323: not valid CSV: not valid UTF-8"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +225,7 @@ def test_a_file_that_is_something_else_is_an_error_at_the_start(write, n_lines):
 def test_json_lines_in_a_json_file_are_recognised(write):
     """The usual mistake gets the usual remedy."""
     path = write("mine.json", LINES)
-    with pytest.raises(DataError, match="line 2: not valid JSON: Extra data") as caught:
+    with pytest.raises(DataError, match="not valid JSON: Extra data: line 2") as caught:
         list(FileDataset(path))
     assert "mine.jsonl" in caught.value.hint
 

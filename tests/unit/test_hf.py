@@ -416,6 +416,6 @@ def test_a_hub_that_cannot_be_found_is_not_waited_for(monkeypatch):
     for endpoint, offline in (("https://nowhere.invalid", True), ("http://127.0.0.1", False)):
         monkeypatch.setattr(constants, "ENDPOINT", endpoint)
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        with hf._without_waiting_for_no_network():
+        with hf._offline_without_network():
             assert constants.HF_HUB_OFFLINE is offline
         assert constants.HF_HUB_OFFLINE is False

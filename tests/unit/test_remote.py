@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import io
 import json
 import sys
@@ -16,9 +15,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 from cbcore import evaluate
 from cbcore._build.places import from_folder
 from cbcore.exceptions import ConfigError, DataError, MissingExtraError, UsageError
-from cbcore.files import FileDataset
+from cbcore.files import FileDataset, RemoteFile, is_address
 from cbcore.kept import find_kept
-from cbcore.remote import RemoteFile, is_address
 from cbcore.specs import Spec, parse_dataset
 from cbcore.trust import Stranger, may_set
 
@@ -127,7 +125,7 @@ def test_a_failing_store_is_told_without_its_credentials(monkeypatch):
     with pytest.raises(DataError) as caught:
         FileDataset(f"refusing://me:{SECRET}@bucket/rows.jsonl")
     assert SECRET not in str(caught.value)
-    assert "cannot read refusing://bucket/rows.jsonl: PermissionError" in caught.value.message
+    assert "reading refusing://bucket/rows.jsonl failed: PermissionError" in caught.value.message
 
 
 def test_an_address_is_shown_without_login_and_query():
@@ -181,21 +179,13 @@ def test_nothing_that_a_run_writes_has_the_credentials_of_an_address(signed, tmp
 
 def test_what_is_no_address_is_told():
     """Whatever it looks like."""
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is not an address"):
         FileDataset(f"https://[me:{SECRET}@host/rows.jsonl")
 
 
 def test_without_the_library_it_is_named(monkeypatch):
     """With the extra that brings it."""
-    real = builtins.__import__
-
-    def importing(name, *arguments, **keywords):
-        if name == "fsspec":
-            raise ImportError(name)
-        return real(name, *arguments, **keywords)
-
-    monkeypatch.delitem(sys.modules, "fsspec")
-    monkeypatch.setattr(builtins, "__import__", importing)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingExtraError, match=r"cbcore\[remote\]"):
         FileDataset("s3://bucket/rows.jsonl")
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cb_ragas_precision.ids import ContextPrecisionIds as ContextPrecisionIds
     from cb_ragas_precision.precision import ContextPrecision as ContextPrecision
     from cb_ragas_precision.precision import ContextUtilization as ContextUtilization
+    from cb_ragas_precision.predictions import RecordedPredictions as RecordedPredictions
     from cb_ragas_precision.ranking import average_precision as average_precision
     from cb_ragas_precision.ranking import ndcg as ndcg
     from cb_ragas_precision.ranking import reciprocal_rank as reciprocal_rank
@@ -27,6 +28,7 @@ _HOMES = {
     "ContextPrecisionNonLLM": "similar",
     "ContextRecall": "recall",
     "ContextUtilization": "precision",
+    "RecordedPredictions": "predictions",
     "SemanticSimilarity": "semantic",
     "average_precision": "ranking",
     "ndcg": "ranking",

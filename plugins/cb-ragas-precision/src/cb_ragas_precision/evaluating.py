@@ -55,11 +55,11 @@ class ColumnEvaluator:
         bound.system = name
         return bound
 
-    def check_columns(
-        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
-    ) -> list[str]:
-        """Try the columns on one example. Raises `ColumnError`; returns what was not checked."""
-        return self._fields.reader.check(original, processed)
+    def read_columns(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """The mapped fields of one row; `processed` is None before the call."""
+        return self._fields.reader.read(original, processed)
 
     def _nothing_retrieved(self) -> Scored:
         """The outcome of an empty retrieval: known, explained, and no number."""

@@ -359,7 +359,7 @@ class _TaskMaker:
         if isinstance(spec, Spec):
             spec = attrs.evolve(spec, params={**mapping, **spec.params})
             return self.setup.build("evaluator", spec, stranger=stranger)
-        return self.setup.build("evaluator", columns.mapped(part.value, **mapping))
+        return self.setup.build("evaluator", columns.map_columns(part.value, **mapping))
 
 
 def _behind_filter(

@@ -98,12 +98,12 @@ class TaskScorer:
         """Mapped fields that the evaluator did not look at."""
         return frozenset(getattr(self.evaluator, "unread_columns", ()))
 
-    def check_columns(
-        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None = None
-    ) -> list[str]:
-        """Let the evaluator try its columns on one document."""
-        check = getattr(self.evaluator, "check_columns", None)
-        return [] if check is None else list(check(original, processed))
+    def read_columns(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """The mapped fields of one document."""
+        read = getattr(self.evaluator, "read_columns", None)
+        return {} if read is None else dict(read(original, processed))
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
         return self.score_all(original, [processed])

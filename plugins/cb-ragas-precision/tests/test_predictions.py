@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas
 import pytest
 
-from cbcore.columns import RecordedPredictions
+from cb_ragas_precision import RecordedPredictions
 from cbcore.exceptions import UsageError
 
 ROWS = [{"question": "q", "gpt_prediction": {"contexts": ["c"]}, "mine": {"contexts": ["d"]}}]
@@ -32,7 +32,7 @@ def test_column_that_is_not_there():
         RecordedPredictions(ROWS).prediction_column("gtp")
 
     assert "did you mean gpt_prediction?" in str(caught.value.hint)
-    assert "columns: question, gpt_prediction, mine" in str(caught.value.hint)
+    assert "Columns: question, gpt_prediction, mine" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("given", [ROWS, iter(ROWS), tuple(ROWS), pandas.DataFrame(ROWS)])

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import pickle
+from operator import length_hint
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.columns._fields import Fielded, check_own_data, with_fields
-from cbcore.columns._guesses import likely_column, propose_fields
-from cbcore.exceptions import DataError, UsageError
+from cbcore._build.layout import Layout, MappedDataset, TableRecords, check_own_data
+from cbcore.columns import likely_column, propose_fields
+from cbcore.exceptions import DataError, ParameterError, UsageError
 
 ROW = {"no": 7, "Passage Text": "p", "meta": {"q": "why?"}, "docs": [{"t": "a"}, {"t": "b"}]}
+
+
+def with_fields(dataset, fields, *, unique_ids=False):
+    return Layout(fields, unique_ids).apply(dataset, "mine")
 
 
 def first(fields, row=ROW):
@@ -69,7 +75,7 @@ def test_a_later_example_that_lacks_it_is_told_in_its_place():
 
 def test_a_function_that_fails_is_told_with_what_it_raised():
     """It is the user's own code."""
-    with pytest.raises(DataError, match="it raised KeyError: 'nothing'"):
+    with pytest.raises(DataError, match="the function raised KeyError: 'nothing'"):
         first({"context": lambda row: row["nothing"]})
 
 
@@ -82,7 +88,7 @@ def test_what_is_no_row_passes():
 @pytest.mark.parametrize("column", ["a..b", "'a", ""])
 def test_a_path_that_cannot_be_read_is_refused_at_once(column):
     """Before any example is read."""
-    with pytest.raises(ValueError, match="context_column"):
+    with pytest.raises(ParameterError, match="mine: context_column"):
         with_fields([], {"context": column})
 
 
@@ -90,8 +96,8 @@ def test_what_was_said_first_stays():
     """A dataset's own spec goes before the fields of the run."""
     dataset = with_fields(with_fields([ROW], {"context": "Passage Text"}), {"context": "meta.q"})
     assert next(iter(dataset))["context"] == "p"
-    assert isinstance(dataset, Fielded)
-    assert not isinstance(dataset.dataset, Fielded)
+    assert isinstance(dataset, MappedDataset)
+    assert not isinstance(dataset.dataset, MappedDataset)
 
 
 def test_it_shows_what_its_dataset_does():
@@ -102,8 +108,8 @@ def test_it_shows_what_its_dataset_does():
         tasks = ("qa",)
 
     dataset = with_fields(Named([ROW]), {"context": "Passage Text"})
-    assert (len(dataset), dataset.name, dataset.tasks) == (1, "mine", ("qa",))
-    assert not hasattr(with_fields(iter([ROW]), {"context": "no"}), "__len__")
+    assert (length_hint(dataset), dataset.name, dataset.tasks) == (1, "mine", ("qa",))
+    assert length_hint(with_fields((row for row in [ROW]), {"context": "no"}), -1) == -1
     assert [*pickle.loads(pickle.dumps(with_fields([ROW], {"id": "no"}).fields))] == ["id"]
 
 
@@ -143,8 +149,13 @@ def test_a_proposal_takes_every_column_once():
 
 def test_data_with_nothing_to_work_on_is_refused_with_a_proposal():
     """The columns are shown, and the mapping as it would be typed."""
+
+    def check(*rows):
+        check_own_data(TableRecords(pandas.DataFrame(rows)), "mine", print)
+
     with pytest.raises(UsageError, match="its columns are no, Passage Text, meta, docs") as caught:
-        check_own_data([ROW], "mine", print)
+        check(ROW)
     assert "--field 'context=Passage Text'" in str(caught.value.hint)
-    check_own_data([ROW, {"question": "y"}], "mine", print)
-    check_own_data([], "mine", print)
+    check(ROW, {"question": "y"})
+    check()
+    check_own_data([ROW], "not a file of the user", print)

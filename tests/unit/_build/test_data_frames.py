@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from cbcore import evaluate
-from cbcore.columns._tables import as_dataset
+from cbcore._build.layout import read_table
 
 pandas = pytest.importorskip("pandas")
 
@@ -34,15 +34,15 @@ def test_a_data_frame_is_its_records():
     )
     result = evaluate([Says()], frame, progress=False)
     assert [(row.example_id, row.scores["f1"]) for row in result.rows] == [(7, 1.0), (8, 0.0)]
-    assert next(iter(as_dataset(frame)))["answers"] == ["Bern"]
-    assert len(as_dataset(frame)) == 2
+    assert next(iter(read_table(frame)))["answers"] == ["Bern"]
+    assert len(read_table(frame)) == 2
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), pandas.NA, pandas.NaT])
 def test_what_a_frame_has_not_got_is_none(nothing):
     """Not the text "nan", which would be scored as an answer."""
     frame = pandas.DataFrame({"context": ["a"], "answer": pandas.Series([nothing], dtype=object)})
-    assert list(as_dataset(frame)) == [{"context": "a", "answer": None}]
+    assert list(read_table(frame)) == [{"context": "a", "answer": None}]
     (row,) = evaluate([Says()], frame, progress=False).rows
     assert "the 'answer' of the example is empty" in row.missing["f1"]
 
@@ -62,17 +62,17 @@ def test_what_a_frame_has_not_got_is_none(nothing):
 def test_an_id_is_what_its_column_made_of_it(ids, meant):
     """One missing id makes floats of all others; no row is lost for that."""
     frame = pandas.DataFrame({"id": ids, "context": ["a", "b"], "answer": "Bern"})
-    assert [record["id"] for record in as_dataset(frame)] == meant
+    assert [record["id"] for record in read_table(frame)] == meant
     assert all(row.error is None for row in evaluate([Says()], frame, progress=False).rows)
 
 
 def test_a_frame_longer_than_a_part_is_read_whole():
     """In order, and as often as wanted."""
-    records = as_dataset(pandas.DataFrame({"id": range(600), "context": "x"}))
+    records = read_table(pandas.DataFrame({"id": range(600), "context": "x"}))
     assert [r["id"] for r in records] == [r["id"] for r in records] == list(range(600))
 
 
 def test_anything_else_is_left_as_it_is():
     """A list stays the list it is."""
     data = [{"context": "a"}]
-    assert as_dataset(data) is data
+    assert read_table(data) is data

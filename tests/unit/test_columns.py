@@ -6,15 +6,16 @@ import asyncio
 import contextlib
 import copy
 import pickle
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.columns import ColumnReader, Mapped, bound_to_system, mapped
-from cbcore.columns._reader import Row, function_name
+from cbcore.columns import ColumnReader, MappedEvaluator, Row, bound_to_system, map_columns
 from cbcore.exceptions import ColumnError, MissingScoreError
 from cbcore.identity import identity_of
+from cbcore.introspection import function_name
 
 EXAMPLE = {
     "id": "q1",
@@ -26,7 +27,6 @@ EXAMPLE = {
     "docs": [{"text": "one", "tags": ["x", "y"]}, {"text": "two", "tags": []}],
     "grid": [[1, 2], [3]],
     "preds": {"a": {"text": "from a"}, "b | c.d": {"text": "from b"}},
-    "original": {"x": "a column of that name"},
     "none": None,
 }
 OUTPUT = {"response": "Lima", "answer": "the system's", "prediction": {"contexts": ["p"]}}
@@ -59,7 +59,6 @@ def read(column, side="original", system=None, example=EXAMPLE, output=OUTPUT):
         ("prediction.contexts", ["p"]),
         ("processed.prediction.contexts.0", "p"),
         ("original.question", "Where?"),
-        ("'original'.x", "a column of that name"),
         ("none", None),
         (lambda row: [row["meta"]["gold"]], ["Oslo"]),
         (lambda row: row.original["answer"] + row.processed["answer"], "Paristhe system's"),
@@ -71,6 +70,15 @@ def test_what_a_column_leads_to(column, value):
     assert read(column) == value
 
 
+def test_a_column_of_the_example_may_be_called_like_a_side():
+    """It goes before the side; a column that a system returns does not."""
+    example = {"id": 1, "answer": "gold", "original": {"x": "a column", "original": "inner"}}
+    assert read("original.x", example=example) == "a column"
+    assert read("original", example=example) == example["original"]
+    output = {"original": {"answer": "not gold"}}
+    assert read("original.answer", example={"answer": "gold"}, output=output) == "gold"
+
+
 def test_a_doubled_quote_stands_for_itself():
     """Names with quotes in them can be written."""
     assert read("'it''s'.x", example={"it's": {"x": 1}}) == 1
@@ -79,8 +87,8 @@ def test_a_doubled_quote_stands_for_itself():
 @pytest.mark.parametrize(
     ("column", "reason"),
     [
-        ("my_gld", r"neither .* has a column 'my_gld'; did you mean 'my_gold'"),
-        ("meta2.gold", "has a column 'meta2'"),
+        ("my_gld", r"there is no column 'my_gld'; did you mean 'my_gold'"),
+        ("meta2.gold", "there is no column 'meta2'"),
         ("'meta'.gld", r"'meta' has no 'gld', it has gold, a\.b, 0, \*; did you mean 'gold'"),
         ("question.text", "'question' is a str, so it has no 'text'"),
         ("none.text", r"'none' is empty \(None\)"),
@@ -90,7 +98,7 @@ def test_a_doubled_quote_stands_for_itself():
         ("docs.*.title", r"'docs\.0' has no 'title', it has text, tags"),
         ("question.*", "'question' is a str"),
         ("processed.nothing", "'processed' has no 'nothing', it has response, answer, prediction"),
-        ("preds.{system}.text", r"\{system\} is known in a run only"),
+        ("preds.{system}.text", r"'preds' has no '\{system\}', it has a, b"),
         (lambda row: row["docz"], r"the function raised KeyError: 'docz'; did you mean 'docs'"),
         (lambda row: 1 / 0, "the function raised ZeroDivisionError"),
     ],
@@ -101,11 +109,9 @@ def test_what_is_not_there_is_explained(column, reason):
         read(column)
     error = caught.value
     assert isinstance(error, MissingScoreError)
-    assert (error.evaluator, error.parameter, error.example_id) == ("judge", "field_column", "q1")
     shown = repr(column) if isinstance(column, str) else function_name(column)
     assert error.message.startswith(f"judge: field_column={shown} does not fit example 'q1': ")
-    assert "(columns: " in error.message
-    assert "question, answer, my_gold" in error.columns
+    assert re.search(r"\(columns: .*question, answer, my_gold", error.message)
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
@@ -120,11 +126,13 @@ def test_an_example_without_id_and_with_many_columns_is_told_of_briefly():
 @pytest.mark.parametrize(
     ("column", "error", "reason"),
     [
-        ("", ValueError, "an empty name at character 0"),
-        ("a..b", ValueError, "an empty name at character 2"),
+        ("", ValueError, "the path '' has an empty name"),
+        ("a..b", ValueError, r"the path 'a\.\.b' has an empty name"),
+        (".a", ValueError, "an empty name"),
         ("a.", ValueError, "an empty name"),
-        ("'a", ValueError, "lacks a closing quote"),
-        ("'a'b", ValueError, "a dot must follow the closing quote"),
+        ("'a", ValueError, "a misplaced quote"),
+        ("'a'b", ValueError, "a misplaced quote"),
+        ("a.'b", ValueError, "a misplaced quote"),
         ("py:./no_such.py:f", ValueError, "there is no file"),
         (7, TypeError, "a column, a path or a function of the row, not 7"),
         (None, TypeError, "not None"),
@@ -151,9 +159,9 @@ def test_a_reader_may_say_what_it_accepts(system):
     reason = (
         r"^judge: field_column='x\.0' does not fit example 7: 'one' is no whole number \(columns"
     )
-    for attempt in (reader.read, reader.check):
+    for output in ({}, None):
         with pytest.raises(ColumnError, match=reason):
-            attempt({"id": 7, "x": ["one"]}, {})
+            reader.read({"id": 7, "x": ["one"]}, output)
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
@@ -214,7 +222,7 @@ class Equal:
 
 
 class Patient:
-    """The same, awaited and in batches, reading through copies."""
+    """The same, awaited, reading through copies."""
 
     name = "patient"
     reads = ("answer", "response")
@@ -223,9 +231,6 @@ class Patient:
     async def ascore(self, original, processed):
         return {"seen": (dict(original)["answer"], {**processed}["response"])}
 
-    def score_batch(self, originals, processed):
-        return [original["answer"] for original in originals]
-
     def score(self, original, processed):
         return {"seen": (original.get("answer"), processed.get("response"))}
 
@@ -233,7 +238,7 @@ class Patient:
 def test_any_evaluator_can_be_mapped():
     """It finds the fields where it looks for them, and the row stays as it was."""
     before = copy.deepcopy((EXAMPLE, OUTPUT))
-    evaluator = mapped(Equal(), answer_column="my_gold", response_column=lambda row: "Rome")
+    evaluator = map_columns(Equal(), answer_column="my_gold", response_column=lambda row: "Rome")
     assert evaluator.score(EXAMPLE, OUTPUT) == {"equal": 1.0}
     assert before == (EXAMPLE, OUTPUT)
     assert evaluator.name == "equal"
@@ -241,26 +246,23 @@ def test_any_evaluator_can_be_mapped():
     assert evaluator.needs == ()
     assert not hasattr(evaluator, "ascore")
     assert not hasattr(evaluator, "identity")
-    assert "my_gold" in repr(evaluator)
 
 
 def test_two_columns_can_be_swapped():
     """All are read before any is replaced."""
-    evaluator = mapped(Patient(), answer_column="response", response_column="original.answer")
+    evaluator = map_columns(Patient(), answer_column="response", response_column="original.answer")
     assert evaluator.score(EXAMPLE, OUTPUT) == {"seen": ("Lima", "Paris")}
     once, twice = {"answer": "a", "response": "r"}, {}
-    swapped = mapped(Patient(), answer_column="response", response_column="answer")
+    swapped = map_columns(Patient(), answer_column="response", response_column="answer")
     assert swapped.score(once, twice) == {"seen": ("r", "a")}
 
 
-def test_awaited_and_batched_evaluators_are_mapped_too():
-    """A pair whose columns do not fit keeps its place in a batch."""
-    evaluator = mapped(Patient(), answer_column="meta2.gold", response_column="response")
+def test_awaited_evaluators_are_mapped_too():
+    evaluator = map_columns(Patient(), answer_column="meta2.gold", response_column="response")
     good = {"meta2": {"gold": "g"}}
     assert asyncio.run(evaluator.ascore(good, OUTPUT)) == {"seen": ("g", "Lima")}
-    first, second, third = evaluator.score_batch([good, EXAMPLE, good], [OUTPUT] * 3)
-    assert (first, third) == ("g", "g")
-    assert isinstance(second, ColumnError)
+    with pytest.raises(ColumnError):
+        asyncio.run(evaluator.ascore(EXAMPLE, OUTPUT))
 
 
 class Sides:
@@ -276,7 +278,7 @@ class Sides:
 
 def test_a_field_is_shown_where_the_evaluator_needs_it():
     """Needed fields on their side only, so that gold never looks like something returned."""
-    evaluator = mapped(Sides(), gold_column="a", made_column="a", other_column="a")
+    evaluator = map_columns(Sides(), gold_column="a", made_column="a", other_column="a")
     found = evaluator.score({"a": 1}, {})
     assert found == {"sides": [(True, False), (False, True), (True, True)]}
     assert (evaluator.needs, evaluator.needs_output) == ((), ())
@@ -285,13 +287,13 @@ def test_a_field_is_shown_where_the_evaluator_needs_it():
 def test_a_field_that_is_not_read_is_refused_or_told():
     """By what the evaluator declares, or by what it was seen to look at."""
     with pytest.raises(ValueError, match=r"patient does not read a field 'anser'.*answer_column"):
-        mapped(Patient(), anser_column="x")
-    evaluator = mapped(Equal(), answer_column="my_gold", gold_column="my_gold")
+        map_columns(Patient(), anser_column="x")
+    evaluator = map_columns(Equal(), answer_column="my_gold", gold_column="my_gold")
     assert evaluator.unread_columns == frozenset()
     evaluator.score(EXAMPLE, OUTPUT)
     assert evaluator.unread_columns == {"gold"}
     with pytest.raises(ValueError, match="'answer' is not the name of a field followed by _column"):
-        mapped(Equal(), answer="my_gold")
+        map_columns(Equal(), answer="my_gold")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,7 @@ def test_every_way_of_looking_counts_as_reading(look):
             look(original)
             return {}
 
-    evaluator = mapped(Looking(), f_column="answer")
+    evaluator = map_columns(Looking(), f_column="answer")
     evaluator.score(EXAMPLE, OUTPUT)
     assert evaluator.unread_columns == frozenset()
 
@@ -329,43 +331,42 @@ def test_every_way_of_looking_counts_as_reading(look):
 def test_a_mapping_is_part_of_the_identity():
     """Other columns, other functions and, where it matters, other systems are other evaluators."""
     plain = [
-        mapped(Equal(), answer_column=column) for column in ("a", "b", len, sum, "preds.{system}.x")
+        map_columns(Equal(), answer_column=column)
+        for column in ("a", "b", len, sum, "preds.{system}.x")
     ]
     bound = [bound_to_system(plain[4], name) for name in ("one", "two")]
     assert len({identity_of(evaluator) for evaluator in [*plain, *bound]}) == 7
-    assert identity_of(mapped(Equal(), answer_column="a")) == identity_of(plain[0])
+    assert identity_of(map_columns(Equal(), answer_column="a")) == identity_of(plain[0])
     assert plain[0].for_system("one") is plain[0]
     assert bound_to_system(Equal(), "one").score(EXAMPLE, {"response": "Paris"}) == {"equal": 1.0}
 
 
 def test_a_mapped_evaluator_can_be_sent_to_another_process():
     """Executors of other processes need that."""
-    sent = pickle.loads(pickle.dumps(mapped(Equal(), answer_column="my_gold")))
-    assert isinstance(sent, Mapped)
+    sent = pickle.loads(pickle.dumps(map_columns(Equal(), answer_column="my_gold")))
+    assert isinstance(sent, MappedEvaluator)
     assert sent.score(EXAMPLE, {"response": "Rome"}) == {"equal": 1.0}
 
 
 @pytest.mark.parametrize(
     ("column", "side", "output", "outcome"),
     [
-        ("my_gold", "original", None, []),
+        ("my_gold", "original", None, {"field": "Rome"}),
         ("my_gld", "original", None, "my_gld"),
-        ("'meta'.gld", "processed", None, "gld"),
+        ("docs.gld", "processed", None, "gld"),
         ("original.gld", "processed", None, "gld"),
-        ("prediction.contexts", "processed", None, ["field_column='prediction.contexts' is read"]),
-        ("processed.x", "original", None, ["field_column='processed.x' is read"]),
-        (lambda row: row["prediction"], "original", None, ["is read from what the system returns"]),
-        ("prediction.contexts", "processed", OUTPUT, []),
+        ("prediction.contexts", "processed", None, {}),
+        ("processed.x", "original", None, {}),
+        (lambda row: row["prediction"], "original", None, {}),
+        ("prediction.contexts", "processed", OUTPUT, {"field": ["p"]}),
         ("prediction.context", "processed", OUTPUT, "context"),
     ],
 )
-def test_a_mapping_can_be_checked_before_there_is_an_output(column, side, output, outcome):
-    """What the example must have is an error; what the output may bring is only named."""
+def test_a_mapping_can_be_tried_before_there_is_an_output(column, side, output, outcome):
+    """A field that only the output may have is left out. The example must have the others."""
     reader = ColumnReader("judge", {"field": column}, {"field": side})
     if isinstance(outcome, str):
         with pytest.raises(ColumnError, match=outcome):
-            reader.check(EXAMPLE, output)
+            reader.read(EXAMPLE, output)
     else:
-        unchecked = reader.check(EXAMPLE, output)
-        assert len(unchecked) == len(outcome)
-        assert all(part in text for part, text in zip(outcome, unchecked, strict=True))
+        assert reader.read(EXAMPLE, output) == outcome
