@@ -210,7 +210,7 @@ def guess(value: str) -> Any:
             found = number(value)
             return found if math.isfinite(found) else value
     if value.startswith("[") and value.endswith("]"):
-        with contextlib.suppress(SpecError):
+        with contextlib.suppress(SpecError, ValueError):
             return [guess(item) for item in split_list(value)]
     if RANGE.match(value):
         raise ValueError(f"{value!r} is a range, not a single value")
