@@ -109,10 +109,8 @@ def _run(
     settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
 ) -> None:
     from cbcore.exceptions import RunStoppedError, UnknownComponentError
-    from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
-    begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
     asked = _read_settings(settings, run_file, flags)
     _import_modules(asked.imports)
     if asked.dry_run:
