@@ -14,7 +14,7 @@ from cbcore._run.work import private_copy
 from cbcore.boundary import contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.identity import content_key
-from cbcore.plain import canonical_bytes
+from cbcore.json_data import to_json
 from cbcore.timing._waits import current_waits
 
 MOST_KEPT = 10_000
@@ -82,7 +82,7 @@ class _Stage(Renamed):
         started = time.perf_counter()
         key = None
         with contained():  # an example may hold what cannot be written down: it is not shared
-            key = content_key(canonical_bytes(example))
+            key = content_key(to_json(example, sort_keys=True))
         current_waits().add(time.perf_counter() - started)
         return key
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
+from cbcore.json_data import to_json_safe
 from cbcore.names import hint
-from cbcore.plain import json_safe
 from cbcore.results._config import RunConfig
 from cbcore.results._dataclasses import WhenAsked
 from cbcore.results._examples import (
@@ -285,7 +285,7 @@ class EvalResult:
         """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
         from cbcore.results._document import document_of
 
-        return {**document_of(self), "rows": [json_safe(row.to_dict()) for row in self.rows]}
+        return {**document_of(self), "rows": [to_json_safe(row.to_dict()) for row in self.rows]}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The whole result as a JSON document that `from_json` reads back, fit for UTF-8 and for terminals."""

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from cbcore.exceptions import ResultError
-from cbcore.plain._values import MAX_DEPTH
+from cbcore.json_data import MAX_DEPTH
 from cbcore.results._config import RunConfig
 
 __all__ = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.exceptions import ResultError
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results._sections import sections_of
 
 if TYPE_CHECKING:
@@ -24,21 +24,21 @@ def document_of(result: EvalResult) -> dict[str, Any]:
 
     return {
         "schema": _SCHEMA_VERSION,
-        "config": json_safe(result.config),
-        "summary": json_safe(result.summary),
+        "config": to_json_safe(result.config),
+        "summary": to_json_safe(result.summary),
         "estimates": {
             system: {metric: written(estimate) for metric, estimate in found.items()}
             for system, found in result.estimates.items()
         },
-        "undecided": json_safe(result.undecided),
+        "undecided": to_json_safe(result.undecided),
         "verdicts": [
-            {**json_safe(attrs.asdict(verdict)), "sentence": verdict.sentence}
+            {**to_json_safe(attrs.asdict(verdict)), "sentence": verdict.sentence}
             for verdict in result.verdicts
         ],
-        "timing": json_safe(result.timing),
+        "timing": to_json_safe(result.timing),
         "problems": list(result.problems),
         "sections": {
-            name: json_safe(attrs.asdict(section)) for name, section in result.sections.items()
+            name: to_json_safe(attrs.asdict(section)) for name, section in result.sections.items()
         },
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.exceptions import ResultError
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.stats import Estimate
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ def written(estimate: Estimate) -> dict[str, Any]:
     """How sure a value is, as plain data; a bound that is infinite is null."""
     low, high = estimate.interval or (None, None)
     return {
-        "stderr": json_safe(estimate.stderr),
-        "low": json_safe(low),
-        "high": json_safe(high),
+        "stderr": to_json_safe(estimate.stderr),
+        "low": to_json_safe(low),
+        "high": to_json_safe(high),
         "n": estimate.n,
         "method": estimate.method,
         "clusters": estimate.clusters,
         "best_of": estimate.best_of,
-        "value": json_safe(estimate.value),
+        "value": to_json_safe(estimate.value),
     }
 
 

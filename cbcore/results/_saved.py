@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cbcore.exceptions import ResultError
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results._checks import fits, is_number
 from cbcore.results._document import document_of
 from cbcore.results._examples import NO_TEXTS, Texts
@@ -52,7 +52,7 @@ def _pieces(result: EvalResult) -> Iterator[str]:
         yield from _texts_pieces(result.texts)
         yield ",\n"
     yield '"rows": '
-    yield from _list_pieces(_json(json_safe(row.to_dict())) for row in result.rows)
+    yield from _list_pieces(_json(to_json_safe(row.to_dict())) for row in result.rows)
     yield "}\n"
 
 
@@ -93,7 +93,7 @@ def _output(text: Texts) -> tuple[Any, list[str]]:
 
 
 def _kept(value: Any) -> Any:
-    plain = json_safe(value)
+    plain = to_json_safe(value)
     return hide(plain) if are_known() else plain
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cbcore import names
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.plugins.catalog import Catalog, Plugin
 from cbcore.secrets import notice_parameters, visible
 from cbcore.settings.options import Option, options_of
@@ -103,7 +103,9 @@ def record_options(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
         declared = option.load()
         if declared.recorded:
             shown = visible(option.key, value)
-            recorded[option.key] = _describe(shown) if declared.type is object else json_safe(shown)
+            recorded[option.key] = (
+                _describe(shown) if declared.type is object else to_json_safe(shown)
+            )
     return recorded
 
 
