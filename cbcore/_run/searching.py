@@ -10,9 +10,8 @@ import attrs
 from cbcore._run.parts import Part
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
-from cbcore.results.baselines import ContextTotals, baseline_of
 from cbcore.results.families import Family, families_of
-from cbcore.results.verdicts import ALPHA
+from cbcore.results.verdicts import ALPHA, ContextTotals, baseline_of
 from cbcore.stats import Units
 from cbcore.stats._estimates import FEWEST_UNITS
 from cbcore.stats._measured import Terms

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, overload
-
-import attrs
 
 from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.shelf import Written
@@ -53,7 +52,9 @@ def encoded(row: EvalRow, beside: Beside | None = None) -> bytes:
         return to_json(to_json_safe(data))
     except Exception as error:  # noqa: BLE001 - the plugin boundary: and of what cannot be plain
         reason = f"the row cannot be written: {describe_exception(error)}"
-        bare = attrs.evolve(row, scores={}, metadata={}, missing={}, response=None, error=reason)
+        bare = dataclasses.replace(
+            row, scores={}, metadata={}, missing={}, response=None, error=reason
+        )
         return to_json(_fields_of(bare))
 
 
@@ -77,7 +78,7 @@ def _without_secrets(
         return values
     # A row that has one does not carry its output: that is asked for again.
     return [
-        encode(attrs.evolve(row, **hide(row.to_dict()))) if is_shown_in(value) else value
+        encode(dataclasses.replace(row, **hide(row.to_dict()))) if is_shown_in(value) else value
         for row, value in zip(rows, values, strict=True)
     ]
 
@@ -92,7 +93,7 @@ def _numbers(row: EvalRow) -> bytes:
     try:
         return to_json((*fields[:METADATA], noted, *between, None, *after))
     except TypeError:
-        return encoded(attrs.evolve(row, response=None, metadata=noted))
+        return encoded(dataclasses.replace(row, response=None, metadata=noted))
 
 
 def decoded(system: str, value: bytes | None) -> EvalRow:
