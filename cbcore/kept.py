@@ -21,8 +21,8 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.results import EvalResult, EvalRow, RunConfig, sum_up
-from cbcore.results._document import result_of
+from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.results.document import read_document
 from cbcore.settings import DEFAULT_CACHE_DIR
 
 __all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
@@ -92,7 +92,7 @@ class KeptRun:
         rows = JoinedRows(list(parts.values()))
         document = self.document()
         if document is not None and self.record.state != "running":
-            result = result_of(document, rows)
+            result = EvalResult(rows=rows, **read_document(document))
         else:
             result = _unended(self, rows, parts, summed_up)
         if not result.config.get("settings", {}).get("no_examples"):
@@ -121,17 +121,9 @@ def _unended(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> 
         return EvalResult(rows=rows, summary=bare, config=config, problems=damaged)
     metrics, problems = metrics_of(config)
     problems += damaged
-    found = sum_up(parts, metrics, config.get("score_field"), config=config)
-    return EvalResult(
-        rows=rows,
-        summary=found.summary,
-        config=found.told(config),
-        problems=[*problems, *found.problems],
-        metrics=metrics,
-        estimates=found.estimates,
-        undecided=found.undecided,
-        verdicts=found.verdicts,
-    )
+    result = EvalResult(rows=rows, config=config, problems=problems, metrics=metrics)
+    result.summarize(parts)
+    return result
 
 
 def kept_runs(cache_dir: str | Path, prefix: str = "") -> list[KeptRun]:

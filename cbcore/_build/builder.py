@@ -29,8 +29,8 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import function_name, public_attributes, signature_of
+from cbcore.json_data import to_json_safe
 from cbcore.kinds import KINDS, Kind, lacking
-from cbcore.plain import json_safe
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import check_evaluators
@@ -158,7 +158,7 @@ class Builder:
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = blot(str(wanted))
         if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
-            record["emits"] = json_safe(list(emits))
+            record["emits"] = to_json_safe(list(emits))
         making = None
         if not by_hand:
             named = attrs.evolve(wanted, name=component.qualified_name)

@@ -106,7 +106,7 @@ def _own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str, Any]:
 def _record(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore._build.own import handed_arguments
     from cbcore.introspection import parameters_of
-    from cbcore.plain import json_safe
+    from cbcore.json_data import to_json_safe
 
     target = component.load()
     parameters = parameters_of(target)
@@ -129,7 +129,7 @@ def _record(catalog: Catalog, component: Component, asked_as: str) -> dict[str, 
                 "name": parameter.name,
                 "type": parameter.type,
                 "required": parameter.required,
-                "default": json_safe(parameter.default),
+                "default": to_json_safe(parameter.default),
             }
             for parameter in parameters
         ],

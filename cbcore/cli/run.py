@@ -121,10 +121,8 @@ def run_benchmark(
 ) -> None:
     """Carry out a command that has the options of `cb run`; `execute` makes its result."""
     from cbcore.exceptions import RunStoppedError, UnknownComponentError
-    from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
-    begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
     ready = click.get_current_context().meta[_READY]
     asked = _read_settings(settings, run_file, flags)
     _import_modules(asked.imports)

@@ -17,7 +17,7 @@ from cbcore.exceptions import CBError
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalRow, RunConfig, Section, sum_up
-from cbcore.results._summary import SummedUp
+from cbcore.results.summary import SummedUp
 from cbcore.secrets import hide
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import configure

@@ -122,8 +122,8 @@ def test_a_plugin_imports_public_names_only():
         ("cbcore.chains", "Chain", False),
         ("cbcore.exceptions", "DataError", True),
         ("cbcore._run.run", "Run", False),
-        ("cbcore.plain", "json_safe", True),
-        ("cbcore.plain", "_values", False),
+        ("cbcore.json_data", "to_json_safe", True),
+        ("cbcore.json_data", "_convert", False),
     ],
 )
 def test_what_is_public_is_listed_or_in_a_module_that_lists_nothing(module, name, public):

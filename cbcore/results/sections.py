@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
-
-from cbcore.exceptions import ResultError
 
 _COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
 """What lines say of themselves, unless a section has other columns."""
@@ -43,33 +40,3 @@ class Section:
     columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
     names_data: bool = True
     chart: dict[str, Any] | None = None
-
-
-def sections_of(data: Mapping[str, Any]) -> dict[str, Section]:
-    """The sections of a saved result. One written before there were sections has the lines of
-    its only table beside the rows, under the name of that table."""
-    found = {}
-    sections = data.get("sections", {})
-    if not isinstance(sections, dict):
-        raise ResultError(f"'sections' of this result is a {type(sections).__name__}")
-    known = {
-        "schema",
-        "config",
-        "summary",
-        "timing",
-        "problems",
-        "rows",
-        "sections",
-        "verdicts",
-        "texts",
-    }
-    for name in sorted(data.keys() - known):
-        lines = data[name]
-        if isinstance(lines, list) and lines and all(isinstance(line, dict) for line in lines):
-            found[name] = Section(name.capitalize(), lines)
-    for name, section in sections.items():
-        try:
-            found[name] = Section(**section)
-        except TypeError as error:
-            raise ResultError(f"the section {name!r} of this result cannot be read") from error
-    return found

@@ -11,6 +11,7 @@ import os
 import sys
 import types
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
-from cbcore.plain._bytes import each_as_bytes
-from cbcore.plain._values import CUT, MAX_DEPTH
+from cbcore.json_data import CUT, MAX_DEPTH, from_json, to_json, to_json_safe
 
 WHOLE = (dict, list, str, int, float, bool, type(None))
 
@@ -61,15 +60,15 @@ def nested(levels, inside=1, wrap=lambda value: [value]):
 @given(ordinary)
 def test_json_data_stays_as_it_is(value):
     """Equal, of the same types, in the same order."""
-    assert repr(json_safe(value)) == repr(value)
+    assert repr(to_json_safe(value)) == repr(value)
 
 
 @given(ordinary)
 def test_json_data_survives_the_way_through_bytes(value):
     """Large integers too, which are not read as floats."""
-    assert repr(from_bytes(plain_bytes(value))) == repr(value)
-    assert from_bytes(canonical_bytes(value)) == value
-    assert json.loads(plain_bytes(value)) == value
+    assert repr(from_json(to_json(value))) == repr(value)
+    assert from_json(to_json(value, sort_keys=True)) == value
+    assert json.loads(to_json(value)) == value
 
 
 class Colour(enum.Enum):
@@ -102,7 +101,6 @@ class Pair(NamedTuple):
         (numpy.int64(5), 5),
         (numpy.bool_(True), True),
         (numpy.str_("x"), "x"),
-        (numpy.longdouble(1.5), 1.5),
         (numpy.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
         (numpy.array([math.inf]), [None]),
         ((1, (2,)), [1, [2]]),
@@ -122,7 +120,7 @@ class Pair(NamedTuple):
 )
 def test_values_become_plain_data(value, expected):
     """The table of conversions."""
-    plain = json_safe(value)
+    plain = to_json_safe(value)
     assert plain == expected
     assert is_plain(plain)
     assert json.dumps(plain, allow_nan=False) == json.dumps(expected)
@@ -130,8 +128,8 @@ def test_values_become_plain_data(value, expected):
 
 def test_the_text_of_an_object_is_the_same_in_every_run():
     """It has no address in it."""
-    assert "0x" not in json_safe(object())
-    assert json_safe(lambda: None) == json_safe(lambda: None)
+    assert "0x" not in to_json_safe(object())
+    assert to_json_safe(lambda: None) == to_json_safe(lambda: None)
 
 
 # -- values without end ------------------------------------------------------------------------
@@ -143,7 +141,7 @@ def test_the_text_of_an_object_is_the_same_in_every_run():
 )
 def test_what_is_nested_deeply_is_cut_off(levels, wrap):
     """However it is nested."""
-    plain = json_safe(nested(levels, wrap=wrap))
+    plain = to_json_safe(nested(levels, wrap=wrap))
     assert depth(plain) == min(levels, MAX_DEPTH)
     assert (CUT in json.dumps(plain, ensure_ascii=False)) == (levels > MAX_DEPTH)
 
@@ -152,13 +150,13 @@ def test_what_contains_itself_is_cut_off_where_it_begins_again():
     """Once, and not once for each of its ways into itself, which would never end."""
     loop = {"name": "loop"}
     loop["self"] = [loop, loop, {"deeper": loop}]
-    assert json_safe(loop) == {"name": "loop", "self": [CUT, CUT, {"deeper": CUT}]}
+    assert to_json_safe(loop) == {"name": "loop", "self": [CUT, CUT, {"deeper": CUT}]}
 
 
 def test_what_stands_at_two_places_stands_at_both():
     """Only what is inside itself is cut off."""
     shared = [1]
-    assert json_safe([shared, {"again": shared}]) == [[1], {"again": [1]}]
+    assert to_json_safe([shared, {"again": shared}]) == [[1], {"again": [1]}]
 
 
 def on_an_exhausted_stack(function):
@@ -175,9 +173,9 @@ def on_an_exhausted_stack(function):
 def test_an_exhausted_stack_is_no_error():
     """A value that cannot be looked into any more is named by its class."""
     value = nested(5, wrap=lambda v: [Pair(v, v)])
-    found = on_an_exhausted_stack(lambda: json.dumps(json_safe(value)))
-    assert '"<list>"' in found
-    assert found[-1] == json.dumps(json_safe(value))
+    found = on_an_exhausted_stack(lambda: json.dumps(to_json_safe(value)))
+    assert any("<list>" in text for text in found)
+    assert found[-1] == json.dumps(to_json_safe(value))
 
 
 # -- hostile values ----------------------------------------------------------------------------
@@ -254,35 +252,11 @@ def test_no_object_can_make_it_fail(one, other, lies):
     holder["loop"].append(holder)
     with contextlib.suppress(Exception):  # not all can be keys
         holder[hostile(*other, lies=lies)] = 1
-    plain = json_safe(holder)
+    plain = to_json_safe(holder)
     assert is_plain(plain)
     assert depth(plain) <= MAX_DEPTH
     json.dumps(plain, allow_nan=False)
-    assert from_bytes(plain_bytes(plain)) == plain
-
-
-@given(described, st.booleans())
-def test_a_hostile_subclass_is_written_as_what_it_holds_or_refused(one, lies):
-    """None of its methods has a say in the bytes, or two contents could look the same."""
-    value = hostile(*one, lies=lies)
-    for write in (plain_bytes, canonical_bytes):
-        if one[0] in CONTENT:
-            assert from_bytes(write([value])) == [CONTENT[one[0]]]
-        else:
-            with pytest.raises(TypeError):
-                write([value])
-
-
-def test_a_metaclass_has_no_say_in_the_name_of_a_class():
-    """The last resort asks nothing of the value or its class."""
-
-    class Meta(type):
-        __getattribute__ = raising(ValueError())
-        __repr__ = raising(ValueError())
-        __hash__ = raising(ValueError())
-
-    hostile = Meta("Hostile", (), {"__str__": raising(ValueError())})
-    assert json_safe([hostile(), hostile]) == ["<Hostile>", f"<{Meta.__qualname__}>"]
+    assert from_json(to_json(plain)) == plain
 
 
 def test_a_value_that_changes_meanwhile_is_no_error():
@@ -295,7 +269,7 @@ def test_a_value_that_changes_meanwhile_is_no_error():
             return "grows"
 
     growing["first"] = Grows()
-    assert json_safe(growing) == "<dict>"
+    assert to_json_safe(growing) == "<dict>"
 
 
 # -- bytes -------------------------------------------------------------------------------------
@@ -322,7 +296,7 @@ SELF.extend([SELF, SELF])
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-@pytest.mark.parametrize("write", [plain_bytes, canonical_bytes])
+@pytest.mark.parametrize("write", [to_json, partial(to_json, sort_keys=True)])
 def test_what_json_cannot_hold_is_a_type_error(write, value, reason):
     """And never another, whatever makes it impossible."""
     with pytest.raises(TypeError, match=reason):
@@ -330,11 +304,11 @@ def test_what_json_cannot_hold_is_a_type_error(write, value, reason):
 
 
 @pytest.mark.parametrize("odd", [1, "\ud800", 2**70])
-@pytest.mark.parametrize("write", [plain_bytes, canonical_bytes])
+@pytest.mark.parametrize("write", [to_json, partial(to_json, sort_keys=True)])
 def test_an_odd_value_makes_no_difference_to_what_is_around_it(write, odd):
     """NaN is null, and 254 levels are written, beside a lone surrogate as beside anything."""
     value = nested(252, inside=[math.nan, odd, "é"])
-    assert from_bytes(write(value)) == nested(252, inside=[None, odd, "é"])
+    assert from_json(write(value)) == nested(252, inside=[None, odd, "é"])
     with pytest.raises(TypeError):
         write([[value]])
 
@@ -342,21 +316,7 @@ def test_an_odd_value_makes_no_difference_to_what_is_around_it(write, odd):
 def test_equal_content_has_equal_bytes_whatever_holds_it():
     """Subclasses are what they hold."""
     plain, odd = {"é": [1]}, collections.OrderedDict({"é": (1,)})
-    assert canonical_bytes(plain) == canonical_bytes(odd) == '{"é":[1]}'.encode()
-
-
-def test_many_values_are_written_as_each_alone():
-    """In their own order, or in that of their keys."""
-    values = [{"b": 1.5, "a": None}, {"b": 1, "a": [2]}, "é"]
-    assert each_as_bytes(values) == [plain_bytes(value) for value in values]
-    assert each_as_bytes(iter(values), canonical=True) == [*map(canonical_bytes, values)]
-
-
-@pytest.mark.parametrize("odd", [collections.OrderedDict(b=1), "\ud800", 2**70, {1}])
-def test_of_many_values_an_odd_one_is_refused(odd):
-    """Whoever has them writes them one by one then, and finds out which it was."""
-    with pytest.raises(TypeError):
-        each_as_bytes([{"b": 1.5}, odd])
+    assert to_json(plain, sort_keys=True) == to_json(odd, sort_keys=True) == '{"é":[1]}'.encode()
 
 
 def test_an_exhausted_stack_is_a_type_error():
@@ -366,20 +326,20 @@ def test_an_exhausted_stack_is_a_type_error():
 
     def attempt():
         try:
-            return plain_bytes(value)
+            return to_json(value)
         except TypeError as error:
             return str(error)
 
     found = on_an_exhausted_stack(attempt)
     assert [text for text in found if "it cannot be read" in str(text)]
-    assert found[-1] == plain_bytes(value)
+    assert found[-1] == to_json(value)
 
 
 @pytest.mark.parametrize("data", [b"[" * 100_000, b'{"a":' * 100_000, b"", b"{", b"\xff", b" "])
 def test_bytes_that_are_no_json_are_a_value_error(data):
     """Also those that are nested without end, which an endpoint may send."""
     with pytest.raises(ValueError, match=r".+"):
-        from_bytes(data)
+        from_json(data)
 
 
 def test_integers_are_read_whatever_python_is_set_to_read():
@@ -387,7 +347,7 @@ def test_integers_are_read_whatever_python_is_set_to_read():
     before = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
     try:
-        value = [10**640 - 1, json_safe(10**640)]
-        assert from_bytes(plain_bytes(value)) == value
+        value = [10**640 - 1, to_json_safe(10**640)]
+        assert from_json(to_json(value)) == value
     finally:
         sys.set_int_max_str_digits(before)
