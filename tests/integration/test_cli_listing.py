@@ -13,7 +13,6 @@ from tests.fake_distributions import Workplace, write_distribution, write_hooks
 EVERYTHING = '''
 import click
 from cbcore import Component
-from cbcore.extensions import Contribution
 from cbcore.settings import Option
 from cbcore.kinds import Kind
 
@@ -85,14 +84,6 @@ def concerto():
 def cb_systems():
     return [Component(kind="system", name="shorten", target="cb_everything:Shorten")]
 
-class Opera:
-    """Operas to be sung."""
-
-    name = "opera"
-
-    def set_up(self, setup):
-        return Contribution()
-
 ARIAS = Option(type=int, help="How many arias.")
 MOVEMENT = Kind(name="movement", offer="movements", target="It is a movement.")
 
@@ -111,7 +102,6 @@ NAMES = {
     "suite": "concerto",
     "tokenizer": "syllables",
     "command": "sing",
-    "extension": "opera",
     "option": "arias",
     "kind": "movement",
 }
@@ -133,7 +123,6 @@ def place(workplace: Workplace) -> Workplace:
             "cb.metrics": {"total": "cb_everything:Total"},
             "cb.reporters": {"verse": "cb_everything:Verse"},
             "cb.commands": {"sing": "cb_everything:sing"},
-            "cb.extensions": {"opera": "cb_everything:Opera"},
             "cb.options": {"arias": "cb_everything:ARIAS"},
             "cb.kinds": {"movement": "cb_everything:MOVEMENT"},
         },
@@ -244,12 +233,12 @@ def test_json_of_list(place: Workplace) -> None:
         ("name", "letters"),
         ("plugin", "cb-everything"),
         ("version", "3.1"),
-        ("status", "ok"),
         ("summary", "Letters of the alphabet."),
         ("tasks", ["qa", "retrieval"]),
         ("configs", ["small", "large"]),
         ("applies_to", []),
         ("emits", []),
+        ("status", "ok"),
     ]
 
 
@@ -328,9 +317,9 @@ INFO: dict[str, dict[str, Any]] = {
     "letters": {
         "kind": "dataset",
         "name": "letters",
-        "summary": "Letters of the alphabet.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Letters of the alphabet.",
         "tasks": ["qa", "retrieval"],
         "configs": ["small", "large"],
         "applies_to": [],
@@ -341,9 +330,9 @@ INFO: dict[str, dict[str, Any]] = {
     "shorten": {
         "kind": "system",
         "name": "shorten",
-        "summary": "Cut the context short.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Cut the context short.",
         "tasks": [],
         "configs": [],
         "applies_to": [],
@@ -358,9 +347,9 @@ INFO: dict[str, dict[str, Any]] = {
     "judge": {
         "kind": "evaluator",
         "name": "judge",
-        "summary": "Say what it is worth.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Say what it is worth.",
         "tasks": [],
         "configs": [],
         "applies_to": ["qa"],
@@ -371,9 +360,9 @@ INFO: dict[str, dict[str, Any]] = {
     "total": {
         "kind": "metric",
         "name": "total",
-        "summary": "Add up.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Add up.",
         "tasks": [],
         "configs": [],
         "applies_to": [],
@@ -384,9 +373,9 @@ INFO: dict[str, dict[str, Any]] = {
     "verse": {
         "kind": "reporter",
         "name": "verse",
-        "summary": "Report in verse.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Report in verse.",
         "tasks": [],
         "configs": [],
         "applies_to": [],

@@ -173,7 +173,7 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
     assert (crashed["state"], crashed["ended"], crashed["rows"]) == ("crashed", None, None)
     shown = place.cb("runs")
     header, *lines = shown.stdout.splitlines()
-    assert header.split() == ["RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"]
+    assert header.split() == ["RUN", "STATE", "OK/ERR/ROWS", "SCORES"]
     assert [line.split()[0] for line in lines] == [r["run_id"] for r in (crashed, rome, first)]
     assert re.search(r"finished +10/0/10 +counted \d.\d{3} on data", lines[2])
     assert re.search(r"crashed +– +ill – on data", lines[0])

@@ -9,8 +9,8 @@ import click
 import pytest
 
 from cbcore.cli import kit
-from cbcore.cli._reports import report
 from cbcore.cli.kit import Output, exit_code_of
+from cbcore.cli.reports import write_reports
 from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
 from cbcore.kept import open_run
 from cbcore.results import EvalResult, EvalRow
@@ -115,7 +115,7 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
     """Also where the reporter exits, which would end the program."""
     place = tmp_path / "a" / "b.txt"
     with pytest.raises(ReportError, match="exits"):
-        report(EvalResult([]), [Output(Exits()), Output(Shout()), Output(Shout(), place)])
+        write_reports(EvalResult([]), [Output(Exits()), Output(Shout()), Output(Shout(), place)])
     told = capsys.readouterr()
     assert told.out == "0 ROWS ?\n"
     assert (tmp_path / "a" / "b.txt").read_text() == "0 ROWS ?\n"
@@ -125,7 +125,7 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 PROGRAM = """
 import sys
-from cbcore.cli._reports import report
+from cbcore.cli.reports import write_reports
 from cbcore.cli.kit import Output, exit_code_of
 from cbcore.results import EvalResult
 
@@ -135,7 +135,7 @@ class Long:
     def render(self, result):
         return "x" * 1_000_000
 
-sys.exit(exit_code_of("p", lambda: report(EvalResult([]), [Output(Long())])))
+sys.exit(exit_code_of("p", lambda: write_reports(EvalResult([]), [Output(Long())])))
 """
 
 
