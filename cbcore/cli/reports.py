@@ -24,7 +24,6 @@ from cbcore.exceptions import (
     ReportError,
     RunError,
     RunStoppedError,
-    UnknownComponentError,
     UsageError,
 )
 from cbcore.secrets import blot
@@ -64,12 +63,8 @@ def make_outputs(settings: Settings, wanted: Sequence[str] | None) -> list[Outpu
     outputs = [_make_output(builder, text) for text in wanted or ()]
     is_shown = any(output.path is None for output in outputs)
     if not outputs or not (is_shown or settings.verbosity < 0):
-        try:
-            table = _make_output(builder, _DEFAULT)
-            outputs.insert(0, attrs.evolve(table, added=bool(outputs)))
-        except UnknownComponentError:
-            if not outputs:
-                raise
+        table = _make_output(builder, _DEFAULT)
+        outputs.insert(0, attrs.evolve(table, added=bool(outputs)))
     builder.catalog.descriptions.save()
     return outputs
 

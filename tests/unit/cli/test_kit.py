@@ -155,7 +155,7 @@ def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
     saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
     (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
     assert open_run(str(tmp_path / "r.json")) == saved
-    with pytest.raises(UsageError, match="has an id that starts with '2026'"):
+    with pytest.raises(UsageError, match="there is no run '2026' in"):
         open_run("2026", tmp_path)
     with pytest.raises(ResultError, match=r"there is no file 'other.json'"):
         open_run("other.json", tmp_path)
