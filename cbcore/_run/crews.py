@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from cbcore._logging import log_said
+from cbcore._logging import log_progress
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.wire import Answer
@@ -49,7 +49,8 @@ class Ledger:
     def take(self, answer: Answer, ids: Sequence[str | int]) -> None:
         """What a worker has to say besides results."""
         for place, text in answer.said:
-            log_said(ids[place], text)
+            for line in text.splitlines():
+                log_progress(f"{ids[place]}: {line}")
         for remark in answer.remarks:
             self.warn(remark)
         for key, fields in answer.unread.items():

@@ -28,12 +28,13 @@ import types
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import cbcore
 from cbcore import exceptions, hookspecs
-from cbcore.cli import _COMMANDS
-from cbcore.cli._settings import _OPTIONS
+from cbcore.cli import cli
+from cbcore.cli.click_options import SHARED_OPTIONS
 from cbcore.kinds import KINDS
 from cbcore.names import singular
 from cbcore.plugins.installed import HOOK_GROUP
@@ -45,7 +46,7 @@ JSON_KEYS = ROOT / "tests" / "json_keys.json"
 KNOWN = ROOT / "plugins" / "cb-manage" / "src" / "cb_manage" / "known_plugins.json"
 SHARED = {
     "--help",
-    *(name for option in _OPTIONS for name in option(lambda: 0).__click_params__[0].opts),
+    *(name for option in SHARED_OPTIONS for name in option(lambda: 0).__click_params__[0].opts),
 }
 FREE_FORM = {
     "params",
@@ -82,8 +83,9 @@ def interface(place: Workplace) -> Interface:
         if inspect.isclass(error) and "exit_code" in vars(error):
             lines[f"exit code of {name}"] = str(error.exit_code)
     lines |= {f"option {option}": "" for option in SHARED}
-    for name, module in _COMMANDS.items():
-        lines |= command_lines(f"cb {name}", importlib.import_module(module).command)
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        lines |= command_lines(f"cb {name}", cli.get_command(context, name))
     lines |= json_lines(place)
     return dict(sorted(lines.items()))
 

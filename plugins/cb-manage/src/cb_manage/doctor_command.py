@@ -70,7 +70,7 @@ def command(
 
 
 def _describe_plugin(plugin: Plugin, trials: Mapping[str, Trial]) -> dict[str, Any]:
-    from cbcore.cli.list_plugins import list_by_kind
+    from cbcore.cli.list_commands import list_by_kind
 
     return {
         "name": plugin.name,

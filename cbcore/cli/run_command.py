@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli._click_options import plugin_flags, setting_flags
-from cbcore.cli._collector import preparing
-from cbcore.cli._reports import execute_and_report, make_outputs
-from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import echo
+from cbcore.cli.click_options import (
+    Settings,
+    pass_settings,
+    plugin_flags,
+    setting_flags,
+    shared_options,
+)
+from cbcore.cli.console import echo, echo_columns
+from cbcore.cli.reports import execute_and_report, make_outputs
 from cbcore.settings.options import options_of
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
@@ -26,29 +30,32 @@ if TYPE_CHECKING:
 
 
 _ORDER = "cbcore.order_of_flags"
-_AFTER = "datasets"
-"""Where `--help` shows the flags of plugins: behind the others that name what is run."""
-_READY = "cbcore.ready"
-"""Where a command's context has what is called when the run is put together."""
 _ARGUMENTS = "cbcore.arguments"
-"""Where it has the arguments of the command line."""
+_AFTER = "datasets"
+"""The flag behind which `--help` shows the flags of plugins."""
+
+
+@contextlib.contextmanager
+def _pause_gc() -> Iterator[None]:
+    """Collect no garbage while a run is put together, as nearly all that is made then stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 class RunCommand(click.Command):
     """`cb run` with the flags that plugins declare, as their entry points name them."""
 
+    @_pause_gc()
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # Knowing the flags already imports most of what a run needs.
-        ctx.meta[_READY] = ctx.with_resource(preparing())
         ctx.meta[_ARGUMENTS] = list(args)
-        with ExitStack() as unless_parsed:
-            unless_parsed.callback(ctx.close)  # which click does only for a context that it made
-            try:
-                left = super().parse_args(ctx, args)
-            except click.NoSuchOption as error:
-                raise _name_package(error, ctx) from error
-            unless_parsed.pop_all()
-        return left
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise _name_package(error, ctx) from error
 
     def make_parser(self, ctx: click.Context) -> Any:
         # What click hands over is sorted by flag; systems stay in the order they were typed.
@@ -97,7 +104,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
 @run_options
-def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
+def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 
     RUN_FILE holds the same settings as YAML, or is a folder with such a file in it, cb.yaml;
@@ -120,80 +127,43 @@ def run_benchmark(
     execute: Callable[[RunSettings, Catalog], EvalResult] | None = None,
 ) -> None:
     """Carry out a command that has the options of `cb run`; `execute` makes its result."""
+    from cbcore._build.builder import Builder
+    from cbcore._build.lacking import require_all
     from cbcore.exceptions import RunStoppedError, UnknownComponentError
+    from cbcore.settings.compose import compose, parse_specs
+    from cbcore.specs import Spec
 
     settings.configure_logging()
-    ready = click.get_current_context().meta[_READY]
     asked = _read_settings(settings, run_file, flags)
     _import_modules(asked.imports)
     if asked.dry_run:
-        ready()
         _dry_run(asked, settings.catalog())
         return
     try:
         outputs = make_outputs(settings, asked.outputs)
-    except UnknownComponentError:
-        _name_all_missing(asked, settings.catalog())
+    except UnknownComponentError as error:
+        parse_specs(asked)  # one error names everything that is missing
+        missing = (error.kind, Spec(error.name))
+        require_all(Builder(settings.catalog()), [*asked.components(), missing])
         raise
-    stop_on_signals()
 
     def make_result() -> EvalResult:
-        from cbcore.settings.compose import compose
-
         if execute is not None:
             return execute(asked, settings.catalog())
-        run = compose(asked, settings.catalog())
-        ready()
+        with _pause_gc():
+            run = compose(asked, settings.catalog())
         return run.execute()
 
     try:
         execute_and_report(make_result, outputs)
     except RunStoppedError as stopped:
         if stopped.result is not None and asked.cache_dir is not None:
-            resume = _resuming(stopped.result.config["run_id"], str(asked.cache_dir))
-            stopped.hint = f"{stopped.hint}; {resume}" if stopped.hint else resume
+            command = f"cb resume {stopped.result.config['run_id']}"
+            if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
+                command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
+            hint = f"`{command}` continues it"
+            stopped.hint = f"{stopped.hint}; {hint}" if stopped.hint else hint
         raise
-
-
-def _name_all_missing(asked: RunSettings, catalog: Catalog) -> None:
-    """Raise one error if more is missing than one report."""
-    from cbcore._build.builder import Builder
-    from cbcore._build.lacking import require_all
-    from cbcore.exceptions import SpecError
-    from cbcore.settings.compose import parse_specs
-    from cbcore.specs import parse_output
-
-    parse_specs(asked)
-    reporters = []
-    for text in asked.outputs:
-        with suppress(SpecError):  # the file of a report
-            reporters.append(("reporter", parse_output(text)[0]))
-    require_all(Builder(catalog), [*asked.components(), *reporters])
-
-
-def _resuming(run_id: str, folder: str) -> str:
-    """What to say of the command that continues a run."""
-    where = "" if folder == DEFAULT_CACHE_DIR else f" --cache-dir {shlex.quote(folder)}"
-    return f"`cb resume {run_id}{where}` continues it"
-
-
-def stop_on_signals() -> None:
-    """Ctrl-C, SIGTERM and SIGHUP end the run with what is done; a second one ends the process."""
-    from cbcore.cli._ending import die_at_the_second
-
-    handled = [signal.SIGINT, signal.SIGTERM]
-    # Whoever starts a run with `nohup` wants it to outlive the terminal.
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        handled.append(signal.SIGHUP)
-
-    def stop(*_: object) -> None:
-        for number in handled:
-            signal.signal(number, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    for number in handled:
-        signal.signal(number, stop)
-        die_at_the_second(number)
 
 
 def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
@@ -211,23 +181,24 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
             given[of_plugins[name].key if name in of_plugins else name] = value
     given |= {name: value for name, value in flags.items() if value not in (None, (), [])}
     typed = click.get_current_context().meta.get(_ORDER, [])
-    written = [name for name in given if name not in typed]
+    order = []
+    for name, value in given.items():
+        if name not in typed:
+            order += [name] * (len(value) if isinstance(value, list | tuple) else 1)
     keys = {option.key for option in of_plugins.values()}
     run_id, argv = settings._resumed or (None, sys.argv[1:])
-    asked = RunSettings(
-        **{"cache_dir": DEFAULT_CACHE_DIR}
-        | {name: value for name, value in given.items() if name not in keys},
+    own = {name: value for name, value in given.items() if name not in keys}
+    if no_cache:
+        own["cache_dir"] = None
+    return RunSettings(
+        **{"cache_dir": DEFAULT_CACHE_DIR, **own},
         plugin_options={name: value for name, value in given.items() if name in keys},
+        order=[*order, *typed],
         progress=settings.verbosity >= 0,
         dry_run=dry_run,
         run_id=run_id,
         argv=argv,
     )
-    if no_cache:
-        asked.cache_dir = None
-    listed = {name: value for name, value in given.items() if isinstance(value, list | tuple)}
-    asked.order = [*(name for name in written for _ in listed.get(name, "?")), *typed]
-    return asked
 
 
 def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
@@ -263,18 +234,12 @@ def _import_modules(modules: Sequence[str]) -> None:
             raise UsageError(f"--import {name}: {error}") from error
 
 
-def _warn(message: str) -> None:
-    from cbcore.secrets import redact
-
-    echo(redact(message), err=True)
-
-
 def _dry_run(asked: RunSettings, catalog: Catalog) -> None:
     from cbcore._run.plan import plan
-    from cbcore.cli._text import echo_columns
     from cbcore.settings.compose import compose
 
-    planned = plan(compose(asked, catalog, warn=_warn))
+    with contextlib.redirect_stdout(sys.stderr):
+        planned = plan(compose(asked, catalog))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
         [

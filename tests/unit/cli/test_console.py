@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cbcore.cli._text import echo_columns, echo_indented
+from cbcore.cli.console import echo_columns
 
 WORDS = "alpha, beta, gamma, delta, epsilon"
 
@@ -37,20 +37,20 @@ def test_the_last_column_goes_on_below_itself(terminal, capsys):
 @pytest.mark.parametrize("columns", [20, 200])
 def test_a_line_is_left_whole_where_there_is_room_or_far_too_little(terminal, capsys, columns):
     terminal(columns)
-    echo_indented("label  ", WORDS)
-    assert capsys.readouterr().out == f"label  {WORDS}\n"
+    echo_columns(("NAME", "OFFERS"), [("label", WORDS)])
+    assert capsys.readouterr().out == f"NAME   OFFERS\nlabel  {WORDS}\n"
 
 
 def test_a_pipe_gets_one_line_each(monkeypatch, capsys):
-    """Programs that read lines are not told where a terminal would end."""
+    """Programs that read lines do not care where a terminal would end."""
     monkeypatch.setenv("COLUMNS", "36")
-    echo_indented("label  ", WORDS)
-    assert capsys.readouterr().out == f"label  {WORDS}\n"
+    echo_columns(("NAME", "OFFERS"), [("label", WORDS)])
+    assert capsys.readouterr().out == f"NAME   OFFERS\nlabel  {WORDS}\n"
 
 
 def test_a_word_that_is_too_long_is_not_broken(terminal, capsys):
     """Paths and names can still be copied."""
     terminal(32)
     path = "/a/rather/long/path/to/some-where/else"
-    echo_indented("label  ", f"in {path}")
-    assert capsys.readouterr().out == f"label  in\n       {path}\n"
+    echo_columns(("NAME", "OFFERS"), [("label", f"in {path}")])
+    assert capsys.readouterr().out == f"NAME   OFFERS\nlabel  in\n       {path}\n"

