@@ -9,7 +9,7 @@ import attrs
 import click
 
 if TYPE_CHECKING:
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
 
 
 @attrs.define(eq=False, repr=False)
@@ -38,8 +38,7 @@ class Settings:
         asked = (*self.disable, None, *self.only, None, *self.require, self.strict)
         was_given = self._catalog is not None and self._asked is None
         if self._catalog is None or (asked != self._asked and not was_given):
-            from cbcore.plugins.catalog import Catalog
-            from cbcore.plugins.installed import read_distributions
+            from cbcore.plugins import Catalog, read_distributions
             from cbcore.plugins.policy import read_policy
 
             policy = read_policy(

@@ -14,7 +14,7 @@ from cbcore.names import plural
 if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.introspection import Parameter
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
 
 
 _WITH_A_MODEL = "cb run --proxy http://localhost:8000/v1 --model NAME --dataset {spec}"
@@ -61,11 +61,10 @@ def command(settings: Settings, name: str, kind: str | None, as_json: bool) -> N
 def _found(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     """Components of that name; several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
-    from cbcore.kinds import kind_of
     from cbcore.names import asking, near_matches
 
     if kind:
-        return [catalog.find(kind_of(kind, catalog.kinds), name).described()]
+        return [catalog.find(catalog.kind_of(kind), name).described()]
     found = []
     for candidate in catalog.kinds:
         try:
@@ -85,7 +84,6 @@ def _own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str, Any]:
     from cbcore._build.own import likely_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
-    from cbcore.kinds import kind_of
     from cbcore.usercode import import_attribute
 
     path, _ = specs.own_code(specs.parse(name).config or "")
@@ -93,7 +91,7 @@ def _own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str, Any]:
         target = import_attribute(path)
     except ValueError as error:
         raise UsageError(f"py:{path}: {error}") from error
-    found = kind_of(kind, catalog.kinds) if kind else likely_kind(target)
+    found = catalog.kind_of(kind) if kind else likely_kind(target)
     if found is None:
         raise UsageError(
             f"py:{path} is a {type(target).__name__}, which is no component",

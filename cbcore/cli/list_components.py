@@ -12,7 +12,7 @@ from cbcore.cli._text import echo
 
 if TYPE_CHECKING:
     from cbcore.components import Component
-    from cbcore.plugins.catalog import Catalog, Plugin
+    from cbcore.plugins import Catalog, Plugin
 
 
 @click.command("list", short_help="Show components: datasets, systems, evaluators, …")
@@ -24,14 +24,13 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
     """Show what installed plugins offer, of all kinds or of one.
 
     KIND is one of datasets, systems, evaluators, metrics, reporters, executors, tokenizers,
-    commands, extensions, options, kinds, or a kind that a plugin brings. Where a plugin has a
+    commands, options, kinds, or a kind that a plugin brings. Where a plugin has a
     command list-THINGS, `cb list THINGS` is short for it.
     """
     from cbcore.cli._text import echo_columns, echo_json
-    from cbcore.kinds import kind_of
 
     catalog = settings.catalog()
-    found = offered(catalog, (kind_of(kind, catalog.kinds),) if kind else catalog.kinds)
+    found = offered(catalog, (catalog.kind_of(kind),) if kind else catalog.kinds)
     if as_json:
         echo_json([record_of(plugin, component) for plugin, component in found])
         return

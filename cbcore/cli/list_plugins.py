@@ -9,10 +9,9 @@ import click
 
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import echo
-from cbcore.names import plural
 
 if TYPE_CHECKING:
-    from cbcore.plugins.origins import Origin
+    from cbcore.plugins import Plugin
 
 
 @click.command("list-plugins", short_help="Show installed plugins and their state.")
@@ -27,12 +26,11 @@ def command(settings: Settings, as_json: bool) -> None:
     from.
     """
     from cbcore.cli._text import clean, echo_json
-    from cbcore.plugins.catalog import find_conflicts
 
     catalog = settings.catalog()
     catalog.check_required()
     catalog.recall_outcomes()
-    conflicts = _conflict_notes(find_conflicts(catalog.plugins))
+    conflicts = _conflict_notes(catalog.find_conflicts())
     sources = settings.verbosity > 0
     if as_json:
         echo_json([_record(p, conflicts, sources) for p in catalog.plugins])
@@ -49,23 +47,15 @@ def command(settings: Settings, as_json: bool) -> None:
 def _echo_table(plugins: Any, sources: bool) -> None:
     from cbcore.cli._text import echo_columns
 
-    columns: dict[str, Callable[[Any], str]] = {
+    columns: dict[str, Callable[[Plugin], str]] = {
         "PLUGIN": lambda plugin: plugin.name,
         "VERSION": lambda plugin: plugin.version or "?",
         "STATUS": _status,
     }
     if sources:
-        columns["FROM"] = lambda plugin: str(origin_of_plugin(plugin)) or plugin.location
+        columns["FROM"] = lambda p: str(p.distribution.origin) or p.distribution.location
     columns["OFFERS"] = _offers
     echo_columns(list(columns), [[cell(p) for cell in columns.values()] for p in plugins])
-
-
-def origin_of_plugin(plugin: Any) -> Origin:
-    """Where a plugin comes from. A copy that is not in use is not asked: the name is another's."""
-    from cbcore.plugins.catalog import State
-    from cbcore.plugins.origins import Origin, origin_of
-
-    return Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)
 
 
 def _conflict_notes(conflicts: dict[tuple[str, str], list[str]]) -> dict[str, str]:
@@ -78,15 +68,7 @@ def _conflict_notes(conflicts: dict[tuple[str, str], list[str]]) -> dict[str, st
     return notes
 
 
-def list_by_kind(plugin: Any) -> dict[str, list[str]]:
-    """The names of a plugin's components by the plural of their kinds."""
-    offered: dict[str, list[str]] = {}
-    for component in plugin.components:
-        offered.setdefault(plural(component.kind), []).append(component.name)
-    return {kind: sorted(names) for kind, names in sorted(offered.items())}
-
-
-def _record(plugin: Any, conflicts: dict[str, str], sources: bool) -> dict[str, Any]:
+def _record(plugin: Plugin, conflicts: dict[str, str], sources: bool) -> dict[str, Any]:
     record = {
         "name": plugin.name,
         "version": plugin.version,
@@ -94,24 +76,24 @@ def _record(plugin: Any, conflicts: dict[str, str], sources: bool) -> dict[str, 
         "state": plugin.state,
         "reason": plugin.reason or conflicts.get(plugin.name, ""),
         "remedy": plugin.remedy,
-        "components": list_by_kind(plugin),
-        "summary": plugin.summary,
-        "location": plugin.location,
+        "components": plugin.components_by_kind,
+        "summary": plugin.distribution.summary,
+        "location": plugin.distribution.location,
     }
     if sources:
-        record["source"] = origin_of_plugin(plugin).to_dict()
+        record["source"] = plugin.distribution.origin.to_dict()
     return record
 
 
-def _status(plugin: Any) -> str:
+def _status(plugin: Plugin) -> str:
     if plugin.is_usable:
         return str(plugin.state)
     return plugin.status if plugin.state == plugin.status else f"{plugin.status} ({plugin.state})"
 
 
-def _offers(plugin: Any) -> str:
+def _offers(plugin: Plugin) -> str:
     parts = []
-    for kind, names in list_by_kind(plugin).items():
+    for kind, names in plugin.components_by_kind.items():
         shown = ", ".join(names[:6]) + (f", … ({len(names)})" if len(names) > 6 else "")
         parts.append(f"{kind}: {shown}")
     return "; ".join(parts) or "–"

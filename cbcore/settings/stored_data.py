@@ -17,7 +17,7 @@ from cbcore.exceptions import CBError, DataError
 from cbcore.kept import KeptRun
 
 if TYPE_CHECKING:
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
 
 __all__ = ()
 

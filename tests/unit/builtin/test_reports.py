@@ -7,8 +7,8 @@ import json
 from cbcore import evaluate
 from cbcore.builtin.json_report import JsonReport
 from cbcore.builtin.table import PlainTable
+from cbcore.plugins import read_distributions
 from cbcore.plugins.catalog import Catalog, find_conflicts
-from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import EvalResult
 

@@ -16,8 +16,8 @@ from cbcore.exceptions import (
     PluginLoadError,
     UnknownComponentError,
 )
+from cbcore.plugins import read_distributions
 from cbcore.plugins.catalog import Catalog, Plugin, State, find_conflicts
-from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
 from tests.fake_distributions import (

@@ -11,9 +11,8 @@ import pytest
 
 from cbcore.components import Component
 from cbcore.exceptions import PluginLoadError
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.descriptions import cache_file
-from cbcore.plugins.installed import read_distributions
 from tests.fake_distributions import write_distribution
 
 EVALUATOR = '''

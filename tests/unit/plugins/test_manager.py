@@ -11,8 +11,7 @@ import pytest
 
 from cbcore import hookimpl, hookspecs
 from cbcore.exceptions import PluginContractError
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager, load_hook_module
 from cbcore.results import EvalResult, Section
 from tests.fake_distributions import write_hooks

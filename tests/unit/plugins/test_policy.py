@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbcore.exceptions import ConfigError, PluginLoadError, UsageError
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog
 from cbcore.plugins.policy import PluginPolicy, check_names, read_policy, tool_table
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9._-]{0,10}[a-z0-9])?", fullmatch=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.plugins.catalog import default_catalog
+from cbcore.plugins import default_catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 
