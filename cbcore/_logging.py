@@ -5,7 +5,6 @@ Nothing is configured globally: a program that uses structlog itself keeps its o
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import MutableMapping
 from typing import Any
@@ -78,18 +77,6 @@ def log_progress(message: str) -> None:
     """Tell how far something is; whoever wants to know nothing has asked for no progress."""
     if not is_quiet():
         get_logger(anyway=True).info(message)
-
-
-class _StandardError:
-    """Standard error as it is now. Where a line cannot be written, nothing else comes to harm."""
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.flush()
 
 
 def get_logger(*, anyway: bool = False) -> Any:

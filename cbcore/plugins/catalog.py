@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Collection, Iterable
-from pathlib import PurePath
 from typing import Any
 
 import attrs
@@ -228,12 +227,7 @@ class Catalog:
         return [p for p in packages if names.canonical(p) not in installed]
 
     def _guess_mistake(self, kind: str, name: str) -> str:
-        """What a name that nobody offers may be: a file of another type, or of another kind."""
-        from cbcore.files import FILE_SUFFIXES
-
-        suffix = PurePath(name).suffix
-        if kind == "dataset" and suffix and suffix.lower() not in FILE_SUFFIXES:
-            return f"a data file ends in {', '.join(FILE_SUFFIXES)}, not {suffix}"
+        """What a name that nobody offers may be: a component of another kind."""
         wanted = names.canonical(name)
         others = [c.kind for c in self.components() if names.canonical(c.name) == wanted]
         return f"{name!r} is of the kind {others[0]}, not {kind}" if others else ""
@@ -422,20 +416,20 @@ def _is_from(component: Component, plugin: str) -> bool:
 
 def _load_plugin(plugin: Plugin) -> list[tuple[str, object]]:
     """Import and check the hook modules of a plugin, and take in what they offer."""
-    modules = [
-        (f"{plugin.name}:{name}", load_hook_module(plugin.name, target))
-        for name, target in plugin.hook_modules.items()
-    ]
+    modules: dict[int, tuple[str, object]] = {}
+    for name, target in plugin.hook_modules.items():
+        module = load_hook_module(plugin.name, target)
+        modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
     known = {_key(component): component for component in plugin.components}
     owner = Owner(plugin.name, plugin.version)
-    for component in collect_offers(owner, [module for _, module in modules]):
+    for component in collect_offers(owner, [module for _, module in modules.values()]):
         if known.setdefault(_key(component), component).target != component.target:
             kind = names.plural(component.kind)
             problem = f"it offers two {kind} called {component.name!r}"
             raise PluginContractError(plugin.name, problem)
     plugin.components = list(known.values())
     plugin.state = State.OK
-    return modules
+    return list(modules.values())
 
 
 def _find_kinds(distributions: Iterable[Distribution]) -> dict[str, Component]:

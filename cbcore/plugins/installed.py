@@ -25,13 +25,10 @@ from cbcore.secrets import redact
 CORE = "cbcore"
 HOOK_GROUP = "cb.plugins"
 
-_SUFFIXES = (".dist-info", ".egg-info")
 _NOTES = ("/INSTALLER", "/REQUESTED", "/RECORD", "/direct_url.json", "/uv_cache.json", ".pyc")
 """The files that differ between installers."""
 _GROUP = re.compile(r"cb(core)?(\Z|[-_.])", re.IGNORECASE)
-_REQUIREMENT = re.compile(
-    r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"
-)
+_ON_CORE = re.compile(r"cbcore\s*(?:\[[^\]]*\])?\s*\(?((?:[<>=!~][^;)]*)?)\)?\s*\Z", re.IGNORECASE)
 _PLAIN_CLAUSE = re.compile(r"\s*(>=|<)\s*(\d+(?:\.\d+)*)\s*")
 
 
@@ -88,7 +85,7 @@ class Distribution:
             except (OSError, TypeError):  # Python ignores it too
                 continue
             for child in children:
-                if child.lower().endswith(_SUFFIXES):
+                if child.endswith(".dist-info"):
                     folder = Path(str(entry), child)
                     yield Distribution(functools.partial(_read_file, folder), folder)
         if archives or any(map(_is_other_finder, sys.meta_path)):
@@ -142,16 +139,15 @@ class Distribution:
             return f"its METADATA cannot be read: {self._headers[1]}"
         return ""
 
-    @cached_property
-    def requirements(self) -> tuple[tuple[str, str], ...]:
-        """Name and specifier of each requirement without a marker."""
-        matches = map(_REQUIREMENT.match, self._headers[0].get("requires-dist", []))
-        return tuple((m["name"], m["specifier"].strip()) for m in matches if m)
+    @property
+    def requirements(self) -> list[str]:
+        """The lines with its requirements."""
+        return self._headers[0].get("requires-dist", [])
 
     @property
     def core_specifier(self) -> str | None:
         """The versions of the core that it supports; None if it does not require the core."""
-        found = [specifier for name, specifier in self.requirements if canonical(name) == CORE]
+        found = [match[1].strip() for match in map(_ON_CORE.match, self.requirements) if match]
         return ",".join(found) if found else None
 
     @cached_property
@@ -189,7 +185,7 @@ class Distribution:
     @property
     def _folder_name(self) -> str:
         name = getattr(self._path, "name", "")
-        return name.removesuffix(".dist-info").removesuffix(".egg-info").split("-")[0] or "unknown"
+        return name.removesuffix(".dist-info").split("-")[0] or "unknown"
 
     @property
     def _record_digest(self) -> str | None:
@@ -219,7 +215,7 @@ class Distribution:
 
     def _read_headers(self) -> dict[str, list[str]]:
         """The header block of METADATA, without the description below it."""
-        text = self.read_text("METADATA") or self.read_text("PKG-INFO") or ""
+        text = self.read_text("METADATA") or ""
         headers: dict[str, list[str]] = {}
         for line in text.partition("\n\n")[0].splitlines():
             key, colon, value = line.partition(":")
@@ -227,9 +223,6 @@ class Distribution:
                 headers.setdefault(key.lower(), []).append(value.strip())
         if "name" not in headers:
             raise ValueError("it is missing or has no name")
-        if "requires-dist" not in headers:  # an egg-info has a file of its own for requirements
-            required = (self.read_text("requires.txt") or "").partition("[")[0]
-            headers["requires-dist"] = required.split("\n")
         return headers
 
     def _header(self, name: str) -> str:

@@ -144,8 +144,9 @@ def _missing_files(distribution: Distribution) -> Iterator[Finding]:
 
 
 def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> Iterator[Finding]:
-    for name, specifier in distribution.requirements:
-        if is_core(name):
+    for line in distribution.requirements:
+        name, specifier = _read_requirement(line)
+        if not name or is_core(name):
             continue
         version = installed.get(canonical(name))
         wanted = f"{name}{specifier}"
@@ -156,6 +157,17 @@ def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> I
         else:
             continue
         yield Finding("requirement", "error", distribution.name, problem, f"pip install {wanted!r}")
+
+
+def _read_requirement(line: str) -> tuple[str, str]:
+    """Name and specifier of a requirement; empty for one with a marker, or unreadable."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        requirement = Requirement(line)
+    except InvalidRequirement:
+        return "", ""
+    return ("", "") if requirement.marker else (requirement.name, str(requirement.specifier))
 
 
 def find_name_conflicts(catalog: Catalog) -> Iterator[Finding]:
