@@ -19,7 +19,7 @@ from cbcore.introspection import signature_of
 from cbcore.plugins import default_catalog
 from cbcore.specs import Spec
 
-__all__ = ("Registry", "load_dataset", "register_dataset", "registry")
+__all__ = ("load_dataset", "register_dataset", "registry")
 
 
 def _kind(word: str) -> str:

@@ -10,7 +10,7 @@ import click
 
 from cbcore.cli._settings import shared_options
 from cbcore.cli._text import echo
-from cbcore.settings import DEFAULT_CACHE_DIR
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

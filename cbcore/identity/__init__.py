@@ -26,7 +26,6 @@ from cbcore.plain import canonical_bytes
 
 __all__ = (
     "UnidentifiableError",
-    "content_key",
     "identity_of",
 )
 

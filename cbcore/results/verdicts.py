@@ -26,7 +26,6 @@ __all__ = (
     "find_unranked",
     "format_needed",
     "format_p_value",
-    "format_share",
     "too_few",
     "unseen_loss",
 )
