@@ -23,7 +23,7 @@ from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.document import read_document
-from cbcore.settings import DEFAULT_CACHE_DIR
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR
 
 __all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
 

@@ -11,7 +11,7 @@ from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
 from cbcore.json_data import to_json_safe
-from cbcore.plugins.origins import origin_of
+from cbcore.plugins.installed import origin_of
 from cbcore.secrets import blot, visible
 
 __all__ = ("describe",)

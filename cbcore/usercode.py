@@ -22,7 +22,7 @@ def import_attribute(path: str) -> Any:
         raise ValueError(f"{path!r} is not module:Name or ./file.py:Name")
     module = import_module(module_name)
     found: Any = module
-    with _OF_THE_USER:
+    with _of_the_user():
         for part in attribute.split("."):
             if not hasattr(found, part):
                 known = [name for name in vars(module) if not name.startswith("_")]
@@ -42,7 +42,7 @@ def import_module(name: str) -> types.ModuleType:
     What the module itself raises, an exit included, becomes a ValueError that says so; errors
     of `cb`, such as a name registered twice, pass through.
     """
-    with _OF_THE_USER:
+    with _of_the_user():
         return _import_file(name) if name.endswith(".py") else _import_by_name(name)
 
 
@@ -50,7 +50,8 @@ class _NotFoundError(ValueError):
     """There is nothing to import."""
 
 
-_OF_THE_USER = at_boundary("importing it", ValueError, through=(CBError, _NotFoundError))
+def _of_the_user() -> contextlib.AbstractContextManager[None]:
+    return at_boundary("importing it", ValueError, through=(CBError, _NotFoundError))
 
 
 def _loaded_from(path: Path) -> types.ModuleType | None:

@@ -32,8 +32,7 @@ from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
 from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
-from cbcore.plugins import installed
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog, installed
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
 from cbcore.settings.options import options_of

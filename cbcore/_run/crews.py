@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -82,27 +83,27 @@ class _Guarded:
 
     def __init__(self, crew: Crew, executor: str) -> None:
         self._crew = crew
-        self._boundary = at_boundary(f"the executor {executor!r}", RunError)
+        self._boundary = partial(at_boundary, f"the executor {executor!r}", RunError)
 
     @property
     def size(self) -> int:
-        with self._boundary:
+        with self._boundary():
             return self._crew.size
 
     def free(self) -> int:
-        with self._boundary:
+        with self._boundary():
             return self._crew.free()
 
     def send(self, batch: Batch) -> None:
-        with self._boundary:
+        with self._boundary():
             self._crew.send(batch)
 
     def wait(self, timeout_s: float) -> Sequence[Reply]:
-        with self._boundary:
+        with self._boundary():
             return self._crew.wait(timeout_s)
 
     def abandon(self, batch_id: int) -> None:
-        with self._boundary:
+        with self._boundary():
             self._crew.abandon(batch_id)
 
     @property
@@ -111,7 +112,7 @@ class _Guarded:
         return hasattr(self._crew, "reopen")
 
     def reopen(self, recipe: Recipe) -> None:
-        with self._boundary:
+        with self._boundary():
             self._crew.reopen(recipe)  # type: ignore[attr-defined]
 
     def close(self) -> None:

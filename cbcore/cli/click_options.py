@@ -12,7 +12,7 @@ from cbcore.cli.console import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
     from cbcore.settings.options import Option
     from cbcore.settings.plugin_options import PluginOption
 
@@ -43,8 +43,7 @@ class Settings:
     def catalog(self) -> Catalog:
         """The installed plugins under the policy of flags, environment and `[tool.cb]`."""
         if self._catalog is None:
-            from cbcore.plugins.catalog import Catalog
-            from cbcore.plugins.installed import read_distributions
+            from cbcore.plugins import Catalog, read_distributions
             from cbcore.plugins.policy import read_policy
 
             policy = read_policy(

@@ -15,7 +15,7 @@ from cbcore.names import plural
 if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.introspection import Parameter
-    from cbcore.plugins.catalog import Catalog, Plugin
+    from cbcore.plugins import Catalog
 
 _WITH_A_MODEL = "cb run --proxy http://localhost:8000/v1 --model NAME --dataset {spec}"
 """For data that no offline reader can answer."""
@@ -38,10 +38,8 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
     commands, options, kinds, or a kind that a plugin brings. Where a plugin has a command
     list-THINGS, `cb list THINGS` is short for it.
     """
-    from cbcore.kinds import kind_of
-
     catalog = settings.catalog()
-    records = offered_records(catalog, [kind_of(kind, catalog.kinds)] if kind else catalog.kinds)
+    records = offered_records(catalog, [catalog.kind_of(kind)] if kind else catalog.kinds)
     if as_json:
         echo_json(records)
     elif not records:
@@ -123,11 +121,10 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
 def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     """The components of that name. Several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
-    from cbcore.kinds import kind_of
     from cbcore.names import asking, near_matches
 
     if kind:
-        return [catalog.find(kind_of(kind, catalog.kinds), name).described()]
+        return [catalog.find(catalog.kind_of(kind), name).described()]
     found = []
     for candidate in catalog.kinds:
         try:
@@ -147,7 +144,6 @@ def _record_own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str,
     from cbcore._build.own import likely_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
-    from cbcore.kinds import kind_of
     from cbcore.usercode import import_attribute
 
     path, _ = specs.own_code(specs.parse(name).config or "")
@@ -155,7 +151,7 @@ def _record_own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str,
         target = import_attribute(path)
     except ValueError as error:
         raise UsageError(f"py:{path}: {error}") from error
-    found = kind_of(kind, catalog.kinds) if kind else likely_kind(target)
+    found = catalog.kind_of(kind) if kind else likely_kind(target)
     if found is None:
         raise UsageError(
             f"py:{path} is a {type(target).__name__}, which is no component",
@@ -282,14 +278,11 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
     last loaded, else `not loaded yet`; `cb doctor` tries them all. With -v, also where each comes
     from.
     """
-    from cbcore.plugins.catalog import State, find_conflicts
-    from cbcore.plugins.origins import Origin, origin_of
-
     catalog = settings.catalog()
     catalog.check_required()
     catalog.recall_outcomes()
     notes: dict[str, list[str]] = {}
-    for (kind, name), owners in find_conflicts(catalog.plugins).items():
+    for (kind, name), owners in catalog.find_conflicts().items():
         for owner in owners:
             rivals = ", ".join(o for o in owners if o != owner)
             note = f"the {kind} name {name!r} is also claimed by {rivals}; write {owner}/{name}"
@@ -297,7 +290,7 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
     with_origin = settings.verbosity > 0
     header, rows, records = ["PLUGIN", "VERSION", "STATUS", "OFFERS"], [], []
     for plugin in catalog.plugins:
-        status, components = plugin.status, list_by_kind(plugin)
+        status, components = plugin.status, plugin.components_by_kind
         record = {
             "name": plugin.name,
             "version": plugin.version,
@@ -306,16 +299,15 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
             "reason": plugin.reason or "; ".join(notes.get(plugin.name, ())),
             "remedy": plugin.remedy,
             "components": components,
-            "summary": plugin.summary,
-            "location": plugin.location,
+            "summary": plugin.distribution.summary,
+            "location": plugin.distribution.location,
         }
         shown = status if status == plugin.state else f"{status} ({plugin.state})"
         row = [plugin.name, plugin.version or "?", shown, _shorten(components)]
         if with_origin:
-            # The name of a shadowed copy is that of the copy in use.
-            origin = Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)
+            origin = plugin.distribution.origin
             record["source"] = origin.to_dict()
-            row.insert(3, str(origin) or plugin.location)
+            row.insert(3, str(origin) or plugin.distribution.location)
         records.append(record)
         rows.append(row)
     if as_json:
@@ -329,14 +321,6 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
             echo(f"\n{clean(record['name'])}: {clean(record['reason'])}")
             if record["remedy"]:
                 echo(f"  remedy: {clean(record['remedy'])}")
-
-
-def list_by_kind(plugin: Plugin) -> dict[str, list[str]]:
-    """The names of a plugin's components by the plural of their kinds."""
-    offered: dict[str, list[str]] = {}
-    for component in plugin.components:
-        offered.setdefault(plural(component.kind), []).append(component.name)
-    return {kind: sorted(names) for kind, names in sorted(offered.items())}
 
 
 def _shorten(components: Mapping[str, list[str]]) -> str:

@@ -25,7 +25,7 @@ from cbcore.settings.options import options_of
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
 if TYPE_CHECKING:
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
 
 

@@ -18,9 +18,8 @@ from cbcore.cli.click_options import Settings, pass_settings, setting_flags, sha
 from cbcore.cli.console import clean, echo, echo_columns, echo_json
 from cbcore.cli.list_commands import json_flag
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.settings import DEFAULT_CACHE_DIR
 from cbcore.settings.options import options_of
-from cbcore.settings.run_settings import RunSettings
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
 if TYPE_CHECKING:
     from cbcore.kept import KeptRun

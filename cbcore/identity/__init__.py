@@ -26,7 +26,6 @@ from cbcore.json_data import to_json
 
 __all__ = (
     "UnidentifiableError",
-    "content_key",
     "identity_of",
 )
 

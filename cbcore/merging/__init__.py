@@ -37,7 +37,7 @@ from cbcore.merging._shards import (
     with_siblings,
 )
 from cbcore.merging._tables import MergedRun, Tables, configure_again, tables_of
-from cbcore.plugins.catalog import Catalog, default_catalog
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, RunConfig, Texts
 from cbcore.results.document import document_of
 from cbcore.results.summary import mark_idle

@@ -67,7 +67,7 @@ def test_importing_the_package_imports_nothing_heavy():
     """`import cbcore` costs next to nothing: no dependency and none of its own modules."""
     modules = imported_by("import cbcore")
     assert "cbcore" in modules
-    assert {name for name in modules if name.startswith("cbcore.")} == {"cbcore.lazy"}
+    assert {name for name in modules if name.startswith("cbcore.")} == set()
     assert not {name.partition(".")[0] for name in modules} & HEAVY
 
 

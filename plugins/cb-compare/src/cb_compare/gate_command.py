@@ -88,8 +88,10 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     gate = check(result, rules, before)
     write_outputs(wanted, lambda name: FORMATS[name](gate))
     if gate.broken:
-        lines = [clean(outcome.line) for outcome in gate.broken]
-        raise GateError(lines, told=("text", "") in wanted)
+        is_shown = ("text", "") in wanted
+        lines = [] if is_shown else [clean(outcome.line) for outcome in gate.broken]
+        count = f"{len(gate.broken)} rule{'' if len(gate.broken) == 1 else 's'}"
+        raise GateError("\n".join([f"the gate is closed: {count} broken", *lines]))
 
 
 def _text(gate: Gate) -> str:
