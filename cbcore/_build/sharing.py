@@ -15,7 +15,7 @@ from cbcore.boundary import contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes
-from cbcore.timing._waits import current_waits
+from cbcore.timing import current_waits
 
 MOST_KEPT = 10_000
 """So many outputs of a stage are kept; the oldest go first, and are made anew if need be."""
@@ -83,7 +83,7 @@ class _Stage(Renamed):
         key = None
         with contained():  # an example may hold what cannot be written down: it is not shared
             key = content_key(canonical_bytes(example))
-        current_waits().add(time.perf_counter() - started)
+        current_waits().seconds += time.perf_counter() - started
         return key
 
     def _recalled(self, key: bytes | None) -> dict[str, Any] | None:
@@ -92,7 +92,7 @@ class _Stage(Renamed):
             return None
         started = time.perf_counter()
         output: dict[str, Any] = private_copy(done.output)
-        current_waits().add(time.perf_counter() - started - done.took)
+        current_waits().seconds += time.perf_counter() - started - done.took
         return output
 
     def _keep(self, key: bytes | None, output: Any, started: float) -> Any:
@@ -102,7 +102,7 @@ class _Stage(Renamed):
                 if len(self._kept) >= MOST_KEPT:
                     del self._kept[next(iter(self._kept))]
                 self._kept[key] = _Done(private_copy(output), ended - started)
-        current_waits().add(time.perf_counter() - ended)
+        current_waits().seconds += time.perf_counter() - ended
         return output
 
 

@@ -230,7 +230,7 @@ class Lane:
             return self._scored(outcomes) if direct else outcomes
         # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
-        caller = SyncCaller(system, settings.timeout_s, shared=self._in_flight > 1)
+        caller = SyncCaller(system, settings.timeout_s)
         if self._in_flight == 1:
             return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(

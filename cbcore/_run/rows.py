@@ -75,8 +75,6 @@ class RowMaker:
             if output is None:
                 return self._errored(row, outcome)
             self._keep_output(row, work.example, output)
-            if outcome.stage_s is not None:
-                _keep_stages(row, outcome.stage_s)
             row.example_digest = _digest(work)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
@@ -303,11 +301,6 @@ def _keep_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
-
-
-def _keep_stages(row: EvalRow, stage_s: Mapping[str, float]) -> None:
-    if len(stage_s) > 1:
-        row.metadata["stage_s"] = dict(stage_s)
 
 
 def _added_up(usage: Any) -> Mapping[str, Any]:

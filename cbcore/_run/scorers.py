@@ -87,8 +87,6 @@ class Outcome:
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
     spent: Mapping[str, Any] = _NOTHING_SPENT
-    # What each stage of a chain took; not stored, as an output is known by what it says.
-    stage_s: Mapping[str, float] | None = None
     # What evaluators took that failed in the end, by the key of their scorer.
     failed_spent: Mapping[int, Mapping[str, Any]] = _NOTHING
     raised: Raised | None = None
