@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.components import describe_exception
-from cbcore.contexts import FORMS, find_unreadable, is_same, replace_forms, returned_forms
+from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
 from cbcore.timing import current_waits, waiting
@@ -144,7 +144,7 @@ class _Passage:
     def __init__(self, example: Example) -> None:
         self._example = dict(example)  # a stage may change what it is given
         self.current = {key: value for key, value in example.items() if key != _LIKELIHOODS}
-        self._forms: dict[str, Any] = {}  # the context as the stages returned it
+        self._forms: set[str] = set()  # of the context, as stages returned it or handed it back
         self._usage: Any = None
         self._stage_usage: list[dict[str, Any]] = []
         self._stage_s: dict[str, float] = {}
@@ -173,6 +173,7 @@ class _Passage:
             if field in output and not is_same(output[field], before.get(field))
         }
         passed = {field: value for field, value in output.items() if field not in reports}
+        passed |= {field: before[field] for field in reports if field in before}
         metadata = passed.get("metadata")
         is_own = isinstance(metadata, Mapping) and metadata is not before.get("metadata")
         facts = dict(metadata) if is_own and metadata is not None else {}
@@ -185,13 +186,11 @@ class _Passage:
         cost = self._add_cost(stage, facts)
         usage, answers = self._add_usage(stage, reports, passed)
         self._add_requests(stage, reports, usage, cost, answers)
-        returned = returned_forms(before, output)
-        if returned:
-            self._forms = {form: output[form] for form in returned}
+        if returned := returned_forms(before, passed):
+            self._forms = returned
         else:
-            known = self._forms.keys() | self._example.keys()  # the others are made from these
-            self._forms |= {form: output[form] for form in FORMS if form in output.keys() & known}
-        self.current = replace_forms(before, {**before, **passed}, returned)
+            self._forms |= {form for form in FORMS if form in passed and form in self._example}
+        self.current = pass_on(before, passed)
 
     def _add_cost(self, stage: Any, facts: Mapping[str, Any]) -> float | None:
         """Add what a stage cost to the total. Returns its dollars, None if it reports none."""
@@ -221,7 +220,7 @@ class _Passage:
         )
         # A model may give the same answer as the stage before it. A stage that hands back all
         # that it was given did not answer.
-        if reported and not before.keys() <= {*passed, *reports}:
+        if reported and not before.keys() <= passed.keys():
             answers = answers or any(field in passed for field in _ANSWERS)
         if answers:
             self._usage = reported[0] if reported else None
@@ -289,10 +288,14 @@ class _Passage:
     def output(self) -> Output:
         """The output of the chain. A context that was handed back stays: it is what was sent."""
         given = self._example
-        output = self._forms | {
+        output = {
             field: value
             for field, value in self.current.items()
-            if field not in FORMS and (field not in given or not is_same(value, given[field]))
+            if (
+                field in self._forms
+                if field in FORMS
+                else field not in given or not is_same(value, given[field])
+            )
         }
         if self._usage is not None:
             output["usage"] = self._usage

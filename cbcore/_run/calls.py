@@ -91,9 +91,12 @@ class SyncCaller:
             except BaseException as error:  # noqa: BLE001 - raised again by the caller
                 replies.put((None, error))
 
+        began = time.perf_counter()
         self._start_thread(call)
         try:
             output, error = replies.get(timeout=timeout_s)
+            if time.perf_counter() - began > timeout_s:  # it held the interpreter meanwhile
+                raise _TimeLimitError(timeout_s)
         except queue.Empty:
             with self._lock:
                 self.left_behind += 1
