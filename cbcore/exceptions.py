@@ -196,7 +196,13 @@ class ProcessError(RunError):
 
 
 class ScoringError(RunError):
-    """An evaluator failed on an example."""
+    """An evaluator failed on an example. `cost` is what it cost all the same, as in `Scored`."""
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.cost: Mapping[str, Any] = cost or {}
 
 
 class MissingScoreError(ScoringError):

@@ -23,7 +23,7 @@ from cbcore._run.judges import NOBODY, Judges
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
-from cbcore._run.scorers import Outcome, asked_for_scores, is_awaited, score
+from cbcore._run.scorers import Outcome, ask_for_scores, is_awaited, score
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work
 from cbcore.boundary import contained
@@ -373,8 +373,7 @@ class Lane:
                 with contained() as tried:
                     if hasattr(evaluator, "ascore_all"):
                         ask = functools.partial(evaluator.ascore_all, example, outputs)
-                        judged = asked_for_scores(last, scorer, ask)
-                        scores = self._context.loop().call(judged)
+                        scores = self._context.loop().call(ask_for_scores(ask))
                     else:
                         scores = evaluator.score_all(example, outputs)
                 last.scores.append((scorer, scores if tried.error is None else tried.error))

@@ -355,7 +355,8 @@ class Memo:
         details: Any = {}
         try:
             if type(scores) is Scored and not scores.missing:
-                details = visible("", scores.details) if scores.details else {}
+                details = {**scores.details, **scores.cost}
+                details = visible("", details) if details else {}
                 scores = dict(scores.scores)
             if type(scores) is not dict:
                 return

@@ -13,7 +13,7 @@ from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS
 from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same, pass_on
-from cbcore.exceptions import MissingScoreError
+from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.identity import content_key
 from cbcore.plain import canonical_bytes, json_safe
 from cbcore.results import CHANGED, EvalRow, Scored
@@ -87,7 +87,7 @@ class RowMaker:
             if idle and (type(scores) is not dict or scores):
                 idle.discard(scorer.key)
             try:
-                self._keep_scores(row, scorer, scores, outcome.failed_spent)
+                self._keep_scores(row, scorer, scores)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
@@ -212,17 +212,10 @@ class RowMaker:
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
 
-    def _keep_scores(
-        self,
-        row: EvalRow,
-        scorer: Scorer,
-        scores: Any,
-        failed_spent: Mapping[int, Mapping[str, Any]],
-    ) -> None:
+    def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
                 self._keep_failure(row, scorer, scores)
-                self._keep_details(row, scorer, failed_spent.get(scorer.key))
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -260,9 +253,9 @@ class RowMaker:
     def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
         for name, reason in scored.missing.items():
             row.missing[str(name)] = redact(str(reason))
-        self._keep_details(row, scorer, scored.details)
+        self._keep_details(row, scorer, {**scored.details, **scored.cost})
 
-    def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any] | None) -> None:
+    def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
         if not told:
             return
         details = row.metadata[scorer.part.name] = self._plain(told)
@@ -273,6 +266,8 @@ class RowMaker:
     def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
         raised, reason = Raised.by(error), reason_of(error)
         self._keep_reason(row, scorer, reason)
+        if isinstance(error, ScoringError):
+            self._keep_details(row, scorer, error.cost)
         _keep_traceback(row, raised.traceback)
         if self.failed is None and not isinstance(error, MissingScoreError):
             self.failed = FailedScoring(scorer.part.name, redact(reason), raised)

@@ -119,7 +119,7 @@ def _without_secrets(outcome: Outcome) -> Outcome:
 def _hidden(scores: Any) -> Any:
     if isinstance(scores, Scored):
         told = hide(dict(scores.missing)), hide(dict(scores.details))
-        return Scored(hide(dict(scores.scores)), *told)
+        return Scored(hide(dict(scores.scores)), *told, cost=dict(scores.cost))
     return scores if isinstance(scores, BaseException) else hide(scores)
 
 

@@ -109,12 +109,14 @@ class Scored(Mapping[str, float]):
 
     `missing` gives the reason for each score that could not be given; `details` is what is
     worth keeping beside the scores (a verdict, its reason) and lands in the row's metadata
-    under the evaluator's name.
+    under the evaluator's name. So does `cost`, what scoring cost: `calls`, `spent_tokens`,
+    `cost_usd` if it is known, and `requests_of_unknown_cost`.
     """
 
     scores: Mapping[str, float]
     missing: Mapping[str, str] = attrs.Factory(dict)
     details: Mapping[str, Any] = attrs.Factory(dict)
+    cost: Mapping[str, Any] = attrs.Factory(dict)
 
     def __getitem__(self, name: str) -> float:
         return self.scores[name]
