@@ -73,10 +73,10 @@ class System(Protocol):
 
     One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
     price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
-    cost is the `cost` of its `ProcessError`. One that limits its calls may have `divide_limits(workers)`,
-    called before any other where it is one of so many: all together keep to the limits then.
-    One that asks a model lists its `requests` in the output, which gives what they cost and what
-    a prompt cache would make of them; see `cbcore.requests`.
+    cost is the `cost` of its `ProcessError`. One that limits its calls may have
+    `divide_limits(workers)`, called before any other where it is one of so many: all together
+    keep to the limits then. One that calls a model lists its `requests` in the output: metrics
+    read from them what they cost, and would cost with a prompt cache; see `cbcore.requests`.
     """
 
     @property
