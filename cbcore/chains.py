@@ -150,7 +150,8 @@ class _Passage:
         self._stage_s: dict[str, float] = {}
         self._requests: list[dict[str, Any]] = []
         self._is_answered = False
-        self._cost: dict[str, Any] = {}
+        self._usd: float | None = None
+        self._n_unknown = 0
         self._is_unpriced = False
         self._began = self._waited = 0.0
 
@@ -195,14 +196,25 @@ class _Passage:
     def _add_cost(self, stage: Any, facts: Mapping[str, Any]) -> float | None:
         """Add what a stage cost to the total. Returns its dollars, None if it reports none."""
         cost: float | None = _read_amount(facts, _COST)
-        unknown = _read_amount(facts, _UNKNOWN)
+        unknown = _read_amount(facts, _UNKNOWN) or 0
         if cost is None and hasattr(stage, "estimate_usd"):
             if stage.estimate_usd is None:
                 self._is_unpriced = True
             else:
-                unknown = (unknown or 0) + 1  # it has a price, and does not report its cost
-        self._cost = _add_amounts(self._cost, {_COST: cost, _UNKNOWN: unknown})
+                unknown += 1  # it has a price, and does not report its cost
+        if cost is not None:
+            self._usd = (self._usd or 0.0) + cost
+        self._n_unknown += unknown
         return cost
+
+    def _write_cost(self, facts: dict[str, Any]) -> None:
+        """Write what all stages cost into the metadata of an output, or the cost of a failure."""
+        if self._n_unknown:
+            facts[_UNKNOWN] = self._n_unknown
+        if self._is_unpriced:
+            facts.pop(_COST, None)
+        elif self._usd is not None:
+            facts[_COST] = self._usd
 
     def _add_usage(
         self, stage: Any, reports: Mapping[str, Any], passed: Mapping[str, Any]
@@ -250,8 +262,8 @@ class _Passage:
             entry = {"stage": stage.name}
             if answers and "stage_usage" not in reports:
                 entry["answered"] = True
-            elif isinstance(usage, list | tuple):
-                usage = _add_usages(usage)
+            else:
+                usage = add_turns(usage)
             if usage:
                 entry["usage"] = usage
             if cost is not None:
@@ -265,9 +277,9 @@ class _Passage:
         cost = dict(error.cost) if isinstance(error, ProcessError) else {}
         if not cost and callable(getattr(stage, "estimate_usd", None)):
             cost[_UNKNOWN] = 1
-        counts = [n for one in self._stage_usage for n in _read_counts(one["usage"])]
-        if counts:
-            cost[_TOKENS] = sum(counts) + (_read_amount(cost, _TOKENS) or 0)
+        counts = [count_tokens(add_turns(one["usage"])) for one in self._stage_usage]
+        if n_tokens := sum(n or 0 for n in counts):
+            cost[_TOKENS] = n_tokens + (_read_amount(cost, _TOKENS) or 0)
         requests = [
             {key: value for key, value in one.items() if key not in ("messages", "tools", "reply")}
             for one in self._requests
@@ -280,9 +292,8 @@ class _Passage:
             requests.append({"stage": stage.name, _COST: cost[_COST]})
         if requests:
             cost["requests"] = requests
-        cost |= _add_amounts(self._cost, cost)
-        if self._is_unpriced:
-            cost.pop(_COST, None)
+        self._add_cost(None, cost)
+        self._write_cost(cost)
         return ProcessError(f"stage {stage.name!r}: {reason}", cost=cost)
 
     def output(self) -> Output:
@@ -305,9 +316,7 @@ class _Passage:
             output["requests"] = self._requests
         metadata = output.get("metadata")
         facts = {**metadata} if isinstance(metadata, Mapping) else {}
-        facts |= self._cost
-        if self._is_unpriced:
-            facts.pop(_COST, None)
+        self._write_cost(facts)
         if len(self._stage_s) > 1:
             facts["stage_s"] = self._stage_s
         if facts:
@@ -342,35 +351,27 @@ async def _gather(awaitables: Iterable[Awaitable[Any]]) -> None:
     await asyncio.gather(*awaitables)
 
 
+def add_turns(usage: Any) -> Mapping[str, Any]:
+    """The usage of a call. A list has the usage of every turn, which are added up."""
+    if isinstance(usage, Mapping):
+        return usage
+    total: dict[str, Any] = {}
+    for turn in usage if isinstance(usage, list | tuple) else ():
+        for key, value in turn.items() if isinstance(turn, Mapping) else ():
+            is_number = isinstance(value, int | float)
+            total[key] = total.get(key, 0) + value if is_number else value
+    return total
+
+
+def count_tokens(usage: Mapping[str, Any]) -> int | None:
+    """The tokens of prompt and completion; None if neither was counted."""
+    counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]
+    known = [n for n in counts if type(n) is int and n >= 0]
+    return sum(known) if known else None
+
+
 def _read_amount(facts: Mapping[str, Any], name: str) -> Any:
     """A reported amount; None unless it is a finite number of zero or more."""
     amount: Any = facts.get(name)
     is_number = type(amount) in (int, float)
     return amount if is_number and 0 <= amount < float("inf") else None
-
-
-def _add_amounts(*costs: Mapping[str, Any]) -> dict[str, Any]:
-    """The known amounts of several costs, added up."""
-    total = {}
-    for name in (_COST, _UNKNOWN):
-        known = [amount for cost in costs if (amount := _read_amount(cost, name)) is not None]
-        if known:
-            total[name] = sum(known)
-    return total
-
-
-def _add_usages(usages: Sequence[Any]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for usage in usages:
-        for key, value in usage.items() if isinstance(usage, Mapping) else ():
-            if type(value) is int:
-                total[key] = total.get(key, 0) + value
-    return total
-
-
-def _read_counts(usage: Any) -> list[int]:
-    """The counts of a usage, or of one for each turn."""
-    turns = usage if isinstance(usage, list | tuple) else [usage]
-    names = ("prompt_tokens", "completion_tokens")
-    found = [turn.get(name) for turn in turns if isinstance(turn, Mapping) for name in names]
-    return [n for n in found if type(n) is int and n > 0]

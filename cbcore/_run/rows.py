@@ -10,7 +10,7 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work
 from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS
+from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same, pass_on
 from cbcore.exceptions import MissingScoreError, ScoringError
@@ -22,7 +22,6 @@ from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visibl
 from cbcore.stats import CLUSTER
 from cbcore.tokens import TokenCounter
 
-_COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
 """The key of a row's metadata with what its judges were paid."""
 _LARGEST_INT = 10**300
@@ -194,7 +193,7 @@ class RowMaker:
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
         usages = [
-            _added_up(output[field])
+            add_turns(output[field])
             for field in USAGE_FIELDS
             if output.get(field) and output[field] != example.get(field)
         ]
@@ -206,9 +205,9 @@ class RowMaker:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
             named = [stage for stage in stages if isinstance(stage, Mapping)]
-            usages = [{"stage": s.get("stage"), **_added_up(s.get("usage"))} for s in named]
+            usages = [{"stage": s.get("stage"), **add_turns(s.get("usage"))} for s in named]
             row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
-        spent = [n for usage in usages for n in _counts(usage).values()]
+        spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
 
@@ -296,22 +295,3 @@ def _keep_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
-
-
-def _added_up(usage: Any) -> Mapping[str, Any]:
-    """The usage of a call; a list holds that of every turn, which add up."""
-    if isinstance(usage, Mapping):
-        return usage
-    total: dict[str, Any] = {}
-    for turn in usage if isinstance(usage, list | tuple) else ():
-        for key, value in turn.items() if isinstance(turn, Mapping) else ():
-            if isinstance(value, int | float):
-                total[key] = total.get(key, 0) + value
-            else:
-                total[key] = value
-    return total
-
-
-def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
-    """The tokens of prompt and completion, as far as they were reported; never less than none."""
-    return {key: n for key in _COUNTED if type(n := usage.get(key)) is int and n >= 0}

@@ -487,7 +487,7 @@ def test_a_stage_that_reports_a_usage_has_asked_somebody():
 
 def test_the_usages_of_several_turns_are_added_up():
     """Of a stage that asked somebody and did not answer."""
-    usages = [{"prompt_tokens": 30, "model": "m"}, {"prompt_tokens": 4}]
+    usages = [{"prompt_tokens": 30}, {"prompt_tokens": 4}]
     output = run([Stage("own", context="c", usage=usages), Stage("r", response="x")], {"id": 1})
     assert output["requests"][0] == {"stage": "own", "usage": {"prompt_tokens": 34}}
 
