@@ -24,7 +24,7 @@ def command(settings: Settings, kind: str | None, as_json: bool) -> None:
     """Show what installed plugins offer, of all kinds or of one.
 
     KIND is one of datasets, systems, evaluators, metrics, reporters, executors, tokenizers,
-    commands, extensions, options, kinds, or a kind that a plugin brings. Where a plugin has a
+    commands, options, kinds, or a kind that a plugin brings. Where a plugin has a
     command list-THINGS, `cb list THINGS` is short for it.
     """
     from cbcore.cli._text import echo_columns, echo_json

@@ -150,7 +150,7 @@ class EvalResult:
     """All rows of a run and what the metrics made of them.
 
     `config` says how the run was made; `RunConfig` declares its keys. `sections` are the tables
-    that extensions of the run added, by their names.
+    of metrics and plugins, by their names.
     `estimates` say how sure the values of the summary are, `undecided` which systems cannot be
     told from the best by a metric, and `verdicts` what to make of each system. `texts` are what
     is behind each row, at its position, where it was kept.

@@ -106,11 +106,10 @@ def record_options(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
 
 def find_values_to_fill(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
     """The values that fill parameters of components, by the names of the parameters."""
-    loaded = {option: option.load() for option in given}
     return {
-        declared.name or option.key: given[option]
-        for option, declared in loaded.items()
-        if declared.fill
+        declared.name or option.key: value
+        for option, value in given.items()
+        if (declared := option.load()).fill
     }
 
 

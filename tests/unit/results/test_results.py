@@ -500,7 +500,7 @@ OLD_TABLE = [{"kind": "task", "name": "capitals", "scores": []}]
 SAVED = {
     "an older file": ({"suites": OLD_TABLE}, {"suites": Section("Suites", OLD_TABLE)}),
     "a list of something else": ({"notes": ["by hand"]}, {}),
-    "no extension": ({"sections": {}}, {}),
+    "no section": ({"sections": {}}, {}),
 }
 
 
