@@ -78,7 +78,7 @@ def evaluate(
     With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
     calls nothing twice. `max_errors` is a number of rows or, as a float, a share of them.
     With `rows="disk"` finished rows are kept in a temporary file instead of in memory.
-    `on_error="raise"` means the same as `fail_fast`. `extensions` are objects that add to a run.
+    `on_error="raise"` means the same as `fail_fast`.
 
     Raises `RunStoppedError` if the run cannot be finished, and `RunInterruptedError` if the user
     stops it; both carry the finished rows in `.result`.
