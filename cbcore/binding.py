@@ -142,6 +142,8 @@ def _converted(
 ) -> Any:
     theirs = stranger is not None and may_set(stranger, spec.name, name, value, annotation)
     try:
+        if isinstance(value, list) and annotation in (int, float, bool, str):
+            raise ValueError(f"{value!r} is a list, not a single value")
         return convert(value, annotation, importing=not theirs)
     except ValueError as error:
         raise ParameterError(spec.name, f"parameter {name!r}: {error}") from error
@@ -152,13 +154,13 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
 
     Without `importing`, no text stands for a function.
     """
-    if isinstance(value, list) and annotation in (int, float, bool, str):
-        raise ValueError(f"{value!r} is a list, not a single value")
     if not isinstance(value, str):
         return value
     if hasattr(annotation, "__metadata__"):
         return convert(value, annotation.__origin__, importing=importing)
     if annotation is inspect.Parameter.empty or annotation is Any or isinstance(annotation, str):
+        if RANGE.match(value):
+            raise ValueError(f"{value!r} is a range, not a single value")
         return guess(value)
     origin = typing.get_origin(annotation) or annotation
     if origin in (typing.Union, types.UnionType):
@@ -260,6 +262,4 @@ def guess(value: str) -> Any:
             return [guess(item) for item in _items(value)]
         except ValueError:
             return value
-    if RANGE.match(value):
-        raise ValueError(f"{value!r} is a range, not a single value")
     return value

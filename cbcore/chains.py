@@ -23,7 +23,7 @@ from cbcore.timing._companions import Companion
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ("chain",)
+__all__ = ("Renamed", "chain")
 
 USAGE_FIELDS = ("usage", "api_usage")
 """Where an output says what an endpoint counted."""

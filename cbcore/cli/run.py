@@ -80,23 +80,23 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
     return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the run file and all flags of `cb run`."""
-    dry_run = "Show what would run, and how much is stored; call nothing."
-    for decorate in (
-        pass_settings,
-        shared_options,
-        click.option("--dry-run", is_flag=True, help=dry_run),
-        click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored."),
-        setting_flags(options_of(RunSettings).values()),
-        click.argument("run_file", required=False, type=click.Path()),
-    ):
-        command = decorate(command)
-    return command
+def run_command(name: str, *, short_help: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command that takes the run file and all flags of `cb run`."""
+
+    def decorate(command: Callable[..., None]) -> click.Command:
+        dry_run = "Show what would run, and how much is stored; call nothing."
+        command = shared_options(pass_settings(command))
+        command = click.option("--dry-run", is_flag=True, help=dry_run)(command)
+        no_cache = "Store nothing and read nothing stored."
+        command = click.option("--no-cache", is_flag=True, help=no_cache)(command)
+        command = setting_flags(options_of(RunSettings).values())(command)
+        command = click.argument("run_file", required=False, type=click.Path())(command)
+        return click.command(name, cls=RunCommand, short_help=short_help)(command)
+
+    return decorate
 
 
-@click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
-@run_options
+@run_command("run", short_help="Benchmark systems on datasets.")
 def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 

@@ -137,6 +137,8 @@ def test_a_string_gets_the_type_its_parameter_asks_for(text, annotation, expecte
         ("1,2,3", tuple[int, int], "does not have 2 items"),
         ("[(]", list[str], "is not a list"),
         ("nothing", collections.abc.Callable[..., Any], "not module:Name"),
+        ("5..10/5", int, "'5..10/5' is not a whole number"),
+        ("5..10/5", EMPTY, "'5..10/5' is a range, not a single value"),
     ],
 )
 def test_a_string_of_the_wrong_kind_is_refused(text, annotation, reason):

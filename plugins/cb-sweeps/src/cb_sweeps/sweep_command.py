@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from cbcore.cli.kit import RunCommand, Settings, run_benchmark, run_options
+from cbcore.cli.kit import Settings, run_benchmark, run_command
 
 if TYPE_CHECKING:
     from cbcore.plugins import Catalog
@@ -14,8 +12,7 @@ if TYPE_CHECKING:
     from cbcore.settings import RunSettings
 
 
-@click.command("sweep", cls=RunCommand, short_help="Find the smallest budget that is good enough.")
-@run_options
+@run_command("sweep", short_help="Find the smallest budget that is good enough.")
 def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems with several values of a parameter, as `cb run` does.
 
