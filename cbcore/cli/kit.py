@@ -14,7 +14,8 @@ from cbcore.cli._reports import Output, execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import clean, echo, echo_columns, echo_json
 from cbcore.cli.list_components import offered_records
-from cbcore.cli.run import run_benchmark, run_command
+from cbcore.cli.run import command as run_command
+from cbcore.cli.run import run_benchmark
 from cbcore.cli.runs import cache_option
 from cbcore.plugins.policy import tool_table
 

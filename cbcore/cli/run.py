@@ -80,23 +80,15 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
     return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
 
 
-def run_command(name: str, *, short_help: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command that takes the run file and all flags of `cb run`."""
-
-    def decorate(command: Callable[..., None]) -> click.Command:
-        dry_run = "Show what would run, and how much is stored; call nothing."
-        command = shared_options(pass_settings(command))
-        command = click.option("--dry-run", is_flag=True, help=dry_run)(command)
-        no_cache = "Store nothing and read nothing stored."
-        command = click.option("--no-cache", is_flag=True, help=no_cache)(command)
-        command = setting_flags(options_of(RunSettings).values())(command)
-        command = click.argument("run_file", required=False, type=click.Path())(command)
-        return click.command(name, cls=RunCommand, short_help=short_help)(command)
-
-    return decorate
-
-
-@run_command("run", short_help="Benchmark systems on datasets.")
+@click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
+@click.argument("run_file", required=False, type=click.Path())
+@setting_flags(options_of(RunSettings).values())
+@click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
+)
+@shared_options
+@pass_settings
 def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 
@@ -143,6 +135,7 @@ def run_benchmark(
         from cbcore.settings.compose import compose
 
         if execute is not None:
+            ready()
             return execute(asked, settings.catalog())
         run = compose(asked, settings.catalog())
         ready()
