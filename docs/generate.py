@@ -26,7 +26,7 @@ import click
 
 from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
-from cbcore._build.extending import PluginOption, plugin_options
+from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
