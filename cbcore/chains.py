@@ -18,7 +18,7 @@ from cbcore.timing import current_waits, waiting
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ("chain",)
+__all__ = ("Renamed", "chain")
 
 USAGE_FIELDS = ("usage", "api_usage")
 """The fields of an output with what an endpoint counted."""

@@ -261,7 +261,7 @@ def test_that_nothing_overlaps_is_told():
 @pytest.mark.parametrize("other", [{"executor": "processes"}, {"interleave": True}])
 def test_what_has_systems_at_the_same_time_is_asked_for_alone(other):
     """An executor has one system at a time."""
-    with pytest.raises(UsageError, match=r"--overlap.* do not go together|and --overlap do not"):
+    with pytest.raises(UsageError, match=r"--overlap.* cannot be combined"):
         evaluate([Noting("a", [])], DATA, progress=False, overlap=True, **other)
 
 
