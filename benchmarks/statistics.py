@@ -230,18 +230,12 @@ def calls_no_worse(n: int, margin: float, chances: Sequence[tuple[float, float]]
 def claims_a_budget(*, adaptive: bool, n: int, margin: float = 0.1, n_points: int = 20) -> Draw:
     """Whether a sweep names a budget where every point loses the margin."""
     from cb_sweeps import BudgetCurves, smallest
-    from cbcore._run.searching import Search
+    from cb_sweeps.search import bisect, is_good_enough
     from cbcore.results import EvalRow
+    from cbcore.results.verdicts import ALPHA
 
-    class Part(NamedTuple):
-        name: str
-        record: dict[str, Any]
-
-    points = [
-        {"name": f"cut {k}", "family": {"name": "cut", "values": {"n": k}}}
-        for k in range(1, n_points + 1)
-    ]
-    systems = [{"name": "full"}, *points]
+    names = [f"cut {k}" for k in range(1, n_points + 1)]
+    searched = {"n_points": n_points} if adaptive else {}
 
     def point(system: str, full: Sequence[float], chance: random.Random) -> list[Any]:
         rows = []
@@ -255,12 +249,21 @@ def claims_a_budget(*, adaptive: bool, n: int, margin: float = 0.1, n_points: in
         smallest.N_DRAWS = 10  # those are of the range, which is not counted here
         full = [float(chance.random() < 0.5) for _ in range(n)]
         rows = {"full": [EvalRow("full", i, {"f1": s}, 100, 100) for i, s in enumerate(full)]}
+
+        def is_enough(name: str) -> bool:
+            rows[name] = point(name, full, chance)
+            alpha = ALPHA / n_points.bit_length()
+            return is_good_enough(rows[name], rows["full"], "f1", margin, alpha)
+
         if adaptive:
-            parts: Any = [Part(str(one["name"]), one) for one in systems]
-            for part in Search(margin, "f1").in_turn(parts, rows):
-                rows.setdefault(part.name, point(part.name, full, chance))
+            bisect(names, is_enough)
         else:
-            rows |= {str(one["name"]): point(str(one["name"]), full, chance) for one in points}
+            rows.update({name: point(name, full, chance) for name in names})
+        systems = [
+            {"name": name, "sweep": {"name": "cut", "values": {"n": k}, **searched}}
+            for k, name in enumerate(names)
+            if name in rows
+        ]
         found = BudgetCurves(margin=margin).section(rows, {"systems": systems})
         return found is not None and found.lines[0]["smallest_value"] is not None
 

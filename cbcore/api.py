@@ -19,6 +19,7 @@ from cbcore.plugins.catalog import default_catalog
 from cbcore.secrets import HIDDEN, blot
 from cbcore.settings.compose import compose
 from cbcore.settings.options import options_of
+from cbcore.settings.plugin_options import by_word, plugin_options
 from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("execute",)  # the others are names of `cbcore`
+__all__ = ("execute", "make_settings")  # the others are names of `cbcore`
 
 
 def _with_settings(function: _Function) -> _Function:
@@ -85,16 +86,22 @@ def evaluate(
     catalog = default_catalog()
     given: dict[str, Any] = {
         "systems": systems,
-        "datasets": _datasets(dataset),
+        "dataset": dataset,
         "evaluators": evaluators,
         "metrics": metrics,
         "max_examples": max_examples,
         "progress": progress,
         "text_fields": text_fields,
-        "concurrency": max_workers,
+        "max_workers": max_workers,
         "cache_dir": cache_dir,
     }
-    return execute(RunSettings(**given | _name_settings(settings, catalog)), catalog)
+    return execute(make_settings(given | settings, catalog), catalog)
+
+
+def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
+    """The settings that keywords of `evaluate` stand for. Raises TypeError for others."""
+    named = _name_settings({k: v for k, v in keywords.items() if k != "dataset"}, catalog)
+    return RunSettings(datasets=_datasets(keywords.get("dataset")), **named)
 
 
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
@@ -166,6 +173,11 @@ def rescore(
         tokenizer=config["tokenizer"],
         argv=argv,
         rescored_from=record.run_id,
+        plugin_options={
+            option.key: before[option.key]
+            for option in plugin_options(catalog.plugins)
+            if option.key in before and option.load().keep_on_rescore
+        },
         **{name: before[name] for name in kept if name in before},
     )
     return execute(settings, catalog)
@@ -180,8 +192,6 @@ def _name_settings(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]
     unknown = [name for name in given if name not in known]
     if not unknown:
         return named
-    from cbcore.settings.plugin_options import by_word, plugin_options
-
     of_plugins = by_word(plugin_options(catalog.plugins))
     for name in unknown:
         if name not in of_plugins:

@@ -16,7 +16,7 @@ import attrs
 from cbcore.exceptions import CBError, ParameterError, SpecError
 from cbcore.introspection import signature_of
 from cbcore.names import hint
-from cbcore.specs import Spec, split_list
+from cbcore.specs import RANGE, Spec, split_list
 from cbcore.trust import Stranger, may_set
 from cbcore.usercode import import_attribute
 
@@ -131,6 +131,8 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
 
     Without `importing`, a text does not stand for a function. Raises ValueError.
     """
+    if isinstance(value, list) and annotation in (int, float, bool, str):
+        raise ValueError(f"{value!r} is a list, not a single value")
     if not isinstance(value, str):
         return value
     if hasattr(annotation, "__metadata__"):
@@ -208,6 +210,8 @@ def guess(value: str) -> Any:
             found = number(value)
             return found if math.isfinite(found) else value
     if value.startswith("[") and value.endswith("]"):
-        with contextlib.suppress(SpecError):
+        with contextlib.suppress(SpecError, ValueError):
             return [guess(item) for item in split_list(value)]
+    if RANGE.match(value):
+        raise ValueError(f"{value!r} is a range, not a single value")
     return value

@@ -24,7 +24,7 @@ from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES, is_address, notice_address
 
-__all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
+__all__ = ("RANGE", "Spec", "may_be_sweep", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 # Behind the file of an address there may be a query: what signs it.
@@ -41,9 +41,12 @@ _OWN_CODE = re.compile(
 )
 _QUOTED = re.compile(r"""'(?:[^']|'')*'\Z|"(?:[^"]|"")*"\Z""")
 _ASSIGNMENT = re.compile(r"\s*(?P<key>[A-Za-z_][A-Za-z0-9_-]*)\s*=(?P<value>.*)\Z", re.DOTALL)
-_NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*\Z")
-_NUMBERS = re.compile(r"(?:\[[-\d.,eE+ ]+\]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\Z")
+_ONE = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(rf"\s*{_ONE}\s*\Z")
+_NUMBERS = re.compile(rf"(?:\[[-\d.,eE+ ]+\]|{_ONE})\Z")
 _OPENERS = {"[": "]", "{": "}", "(": ")"}
+RANGE = re.compile(rf"({_ONE})\.\.({_ONE})([/*])({_ONE})\Z")
+"""`50..400/50` and `1000..8000*2`: start, end, the sign, and the step or factor."""
 
 
 @attrs.frozen
@@ -51,11 +54,14 @@ class Spec:
     """A component asked for by name, with the parameters as they were written.
 
     Values from a string are strings; they get their types from the component's signature.
+    A `label` names the system or dataset in the run, and `tags` are added to its record.
     """
 
     name: str
     config: str | None = None
     params: Mapping[str, Any] = attrs.Factory(dict)
+    label: str = ""
+    tags: Mapping[str, Any] = attrs.Factory(dict)
 
     def __str__(self) -> str:
         """The spec in canonical form, fit to be shown: secrets are replaced."""
@@ -69,7 +75,7 @@ class Spec:
         return f"{self.name}:{','.join(parts)}" if parts else self.name
 
     @property
-    def label(self) -> str:
+    def default_label(self) -> str:
         """Name and config only: how a dataset tags its rows. Secrets are replaced."""
         if self.config is None:
             return self.name
@@ -182,6 +188,14 @@ def _split(text: str, separator: str, whole: str) -> Iterator[str]:
     if quote or closers:
         raise _refused(whole, f"a {quote or closers[-1]} is missing")
     yield text[start:]
+
+
+def may_be_sweep(value: Any) -> bool:
+    """Whether a value looks like several: a range such as `50..400/50`, or a list."""
+    if not isinstance(value, str):
+        return isinstance(value, list)
+    text = value.strip()
+    return re.match(rf"{_ONE}\.\.", text) is not None or (text[:1], text[-1:]) == ("[", "]")
 
 
 def split_list(text: str) -> list[str]:

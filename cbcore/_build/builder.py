@@ -86,8 +86,24 @@ class Builder:
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
             return self._given(kind, wanted)
-        stranger = stranger or self.stranger
         extra = {**self.offered, **(extra or {})}
+        try:
+            return self._build_spec(kind, wanted, extra, stranger or self.stranger)
+        except ParameterError as error:
+            if any(map(specs.may_be_sweep, (wanted.config, *wanted.params.values()))):
+                self._explain_sweep(error)
+            raise
+
+    def _explain_sweep(self, error: ParameterError) -> None:
+        """Name the plugin that takes several values, if it is not in use."""
+        try:
+            self.catalog.find("command", "sweep")
+        except CBError as missing:
+            error.hint = f"several values are a sweep: {missing.message}; {missing.hint}"
+
+    def _build_spec(
+        self, kind: str, wanted: Spec, extra: Mapping[str, Any], stranger: Stranger | None
+    ) -> Part:
         self._notice_secrets(wanted)
         if wanted.name == "py":
             if stranger is not None and stranger.parameters is None:
@@ -109,6 +125,17 @@ class Builder:
             self._found[kind, name] = self.catalog.find(kind, name)
         return self._found[kind, name]
 
+    def parameters(self, kind: str, spec: Spec) -> Mapping[str, inspect.Parameter]:
+        """The parameters that the component of a spec takes; none if they cannot be read."""
+        target: Any = None
+        if spec.name != "py":
+            target = self.catalog.load(self.find(kind, spec.name))
+        else:
+            with contextlib.suppress(ValueError):  # raised again when it is built
+                target = usercode.import_attribute(specs.own_code(spec.config or "")[0])
+        signature = signature_of(target) if callable(target) else None
+        return {} if signature is None else signature.parameters
+
     def _build_named(
         self,
         kind: str,
@@ -124,7 +151,7 @@ class Builder:
             *(kind, wanted, target, extra, component.plugin, stranger)
         )
         value = self._checked(kind, value, component.plugin)
-        name = _tag_of(value) or wanted.label
+        name = _tag_of(value) or wanted.default_label
         described = value.evaluator if isinstance(value, columns.MappedEvaluator) else value
         if isinstance(value, MappedDataset):
             described = value.dataset
@@ -293,32 +320,32 @@ class Builder:
     def system(self, wanted: Any) -> Part:
         """A system, or a chain of them."""
         stages = specs.parse_chain(wanted) if isinstance(wanted, str) else wanted
-        if isinstance(stages, list):
-            parts = [self.build("system", stage) for stage in stages]
-            if len(parts) == 1:
-                return parts[0]
-            name = self._chain_name(stages)
-            values = [part.value for part in parts]
-            if name is not None:
-                values[-1] = Renamed(values[-1], _own_name(stages[-1]))
-            value = chain(values, name)
-            record = provenance.describe_chain(value, [part.record for part in parts])
-            if all("spec" in part.record for part in parts):
-                record["spec"] = " | ".join(part.record["spec"] for part in parts)
-            making = None
-            if all(part.making is not None for part in parts):
-                specs_made = [spec for part in parts for spec in part.making.stages]
-                making = Making("system", tuple(specs_made), self.offered)
-            return Part(value, record, making=making)
-        return self.build("system", stages)
+        if not isinstance(stages, list):
+            stages = [stages]
+        parts = [self.build("system", stage) for stage in stages]
+        part = parts[0] if len(parts) == 1 else self._chain(stages[-1], parts)
+        for stage in stages:
+            if isinstance(stage, Spec) and stage.label:
+                part.value = Renamed(part.value, stage.label)
+                part.record |= {"name": stage.label, **stage.tags}
+        return part
 
-    @staticmethod
-    def _chain_name(stages: list[Any]) -> str | None:
-        """`name=` on the last stage names the whole chain."""
-        last = stages[-1]
-        return (
-            str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
-        )
+    def _chain(self, last: Any, parts: list[Part]) -> Part:
+        """The chain of the parts. `name=` on the `last` stage names the whole chain."""
+        values = [part.value for part in parts]
+        name = last.params.get("name") if isinstance(last, Spec) else None
+        if name is not None:
+            name = str(name)
+            values[-1] = Renamed(values[-1], _own_name(last))
+        value = chain(values, name)
+        record = provenance.describe_chain(value, [part.record for part in parts])
+        if all("spec" in part.record for part in parts):
+            record["spec"] = " | ".join(part.record["spec"] for part in parts)
+        making = None
+        if all(part.making is not None for part in parts):
+            specs_made = [spec for part in parts for spec in part.making.stages]
+            making = Making("system", tuple(specs_made), self.offered)
+        return Part(value, record, making=making)
 
     def dataset(self, wanted: Any, extra: Mapping[str, Any], layout: Layout) -> Part:
         """A dataset in which the fields of the run stand where systems look for them.
@@ -328,6 +355,8 @@ class Builder:
         part = self.build("dataset", wanted, extra)
         part.value = layout.apply(part.value, part.record["name"])
         check_own_data(part.value, part.record["name"], self.warn)
+        if isinstance(wanted, Spec) and wanted.label:
+            part.record |= {"name": wanted.label, **wanted.tags}
         return part
 
     def share(self, evaluator: Part) -> Part:

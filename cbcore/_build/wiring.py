@@ -24,6 +24,8 @@ def wire(
             f"no installed evaluator applies to {dataset.record['name'] or 'the dataset'}: "
             "its rows will not be scored"
         )
-    scorers = [Scorer.of(builder.share(part), automatic=True) for part in chosen]
-    scorers += [Scorer.of(builder.share(part)) for part in named]
+    shared = [builder.share(part) for part in chosen]
+    scorers = [Scorer.of(part, automatic=True) for part in shared]
+    named = [builder.share(part) for part in named]
+    scorers += [Scorer.of(part) for part in named if part not in shared]
     return Benchmark(name=dataset.record["name"], examples=dataset.value, scorers=scorers)

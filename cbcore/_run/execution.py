@@ -32,7 +32,6 @@ from cbcore.secrets import redact
 
 if TYPE_CHECKING:
     from cbcore._run.row_files import DiskRows
-    from cbcore._run.searching import Search
 
 _ANY_TEXT = "warm"
 
@@ -43,20 +42,18 @@ class Execution:
 
     What came of it is in its fields, also when `collect` raised: the `rows` of each system, the
     `timing` of each, how many rows of each were `recalled` from the store, why benchmarks were left
-    out (`failures`), the `fingerprints` of those that were read, and whom a search `skipped`.
+    out (`failures`), and the `fingerprints` of those that were read.
     """
 
     systems: Sequence[Part]
     benchmarks: Sequence[Benchmark]
     context: RunContext
     finish_row: Callable[[EvalRow], object]
-    search: Search | None = None
     rows: dict[str, list[EvalRow] | DiskRows | GrowingRows] = attrs.Factory(dict)
     timing: dict[str, float] = attrs.Factory(dict)
     recalled: Counter[str] = attrs.Factory(Counter)
     failures: dict[str, str] = attrs.Factory(dict)
     fingerprints: dict[str, str] = attrs.Factory(dict)
-    skipped: frozenset[str] = frozenset()
     # Each system with the benchmarks as they score its rows. Made once: a scorer that is bound to a
     # system is another part, with an identity and columns of its own to be told of at the end.
     bound: list[tuple[Part, list[Benchmark]]] = attrs.field(init=False)
@@ -114,10 +111,7 @@ class Execution:
                     self.timing[system.name] = time.perf_counter() - started
 
     def _in_turn(self) -> Iterator[Sequence[Part]]:
-        """The systems, one after another, or those together that share nothing they wait for.
-
-        A search leaves out those that it can do without.
-        """
+        """The systems, one after another, or those together that share nothing they wait for."""
         if self.context.settings.overlap:
             from cbcore._run.interleaving import waves
 
@@ -128,14 +122,7 @@ class Execution:
                 )
             yield from found
             return
-        if self.search is None:
-            yield from ([system] for system in self.systems)
-            return
-        for system in self.search.in_turn(self.systems, self.rows):
-            yield [system]
-        self.skipped = frozenset(self.search.skipped)
-        for name in self.skipped:
-            del self.rows[name]
+        yield from ([system] for system in self.systems)
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -35,9 +35,6 @@ from cbcore.results._summary import Summary
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
 
-if TYPE_CHECKING:
-    from cbcore._run.searching import Search
-
 __all__ = ("Run",)
 
 
@@ -57,14 +54,11 @@ class Run:
     hooks: HookManager = attrs.Factory(HookManager)
     show_progress: bool = False
     record: RunRecord | None = None
-    search: Search | None = None
     metrics_for: Callable[[str], Sequence[Part]] | None = None
     execution: Execution = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.execution = Execution(
-            self.systems, self.benchmarks, self.context, self._finish_row, self.search
-        )
+        self.execution = Execution(self.systems, self.benchmarks, self.context, self._finish_row)
 
     def execute(self) -> EvalResult:
         """Run everything. What ends the run early raises an error that carries the result."""
@@ -83,7 +77,6 @@ class Run:
         self._tell_missing_clusters()
         self._tell_recalled()
         self._close_parts()
-        self._note_skipped()
         self._note_shard()
         result = self._result(failure)
         failure = self._close_store(result, failure)
@@ -132,12 +125,6 @@ class Run:
         rows = (row for part in self.execution.rows.values() for row in part if row.error is None)
         if column is not None and all(CLUSTER not in row.metadata for row in rows):
             self.context.warn(f"no example has {column!r}: --cluster-column had no effect")
-
-    def _note_skipped(self) -> None:
-        """Leave out of what is told of the systems those that a search could do without."""
-        if skipped := self.execution.skipped:
-            ran = [told for told in self.config["systems"] if told["name"] not in skipped]
-            self.config["systems"] = ran
 
     def _note_shard(self) -> None:
         """Say of a shard what was read, by which the others are known to be of the same run."""
@@ -293,6 +280,8 @@ class Run:
             self.execution.rows, self.metrics, self.context.score_field, config=self.config
         )
         config: RunConfig = {**self.config, **_ending(failure)}
+        if (budget := self.context.budget).limited:
+            config["spent"] = {"tokens": budget.spent_tokens, "usd": budget.spent_usd}
         lost: list[str] = []
         if (crews := self.context.crews) is not None:
             config["repeated_calls"] = crews.ledger.repeated_calls
@@ -317,7 +306,6 @@ class Run:
                 *self._cached_latencies(found.summary),
                 *remarks,
                 *lost,
-                *(self.search.remarks if self.search else ()),
             ],
             sections=sections,
             metrics=self.metrics,

@@ -14,11 +14,13 @@ from cbcore.cli._reports import Output, execute_and_report, make_outputs
 from cbcore.cli._settings import Settings, pass_settings, shared_options
 from cbcore.cli._text import clean, echo, echo_columns, echo_json
 from cbcore.cli.list_components import offered_records
+from cbcore.cli.run import RunCommand, run_benchmark, run_options
 from cbcore.cli.runs import cache_option
 from cbcore.plugins.policy import tool_table
 
 __all__ = [
     "Output",
+    "RunCommand",
     "Settings",
     "cache_option",
     "clean",
@@ -30,6 +32,8 @@ __all__ = [
     "make_outputs",
     "offered_records",
     "pass_settings",
+    "run_benchmark",
+    "run_options",
     "shared_options",
     "tool_table",
 ]

@@ -80,15 +80,23 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
     return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
 
 
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the run file and all flags of `cb run`."""
+    dry_run = "Show what would run, and how much is stored; call nothing."
+    for decorate in (
+        pass_settings,
+        shared_options,
+        click.option("--dry-run", is_flag=True, help=dry_run),
+        click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored."),
+        setting_flags(options_of(RunSettings).values()),
+        click.argument("run_file", required=False, type=click.Path()),
+    ):
+        command = decorate(command)
+    return command
+
+
 @click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
-@click.argument("run_file", required=False, type=click.Path())
-@setting_flags(options_of(RunSettings).values())
-@click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
-)
-@shared_options
-@pass_settings
+@run_options
 def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 
@@ -102,17 +110,22 @@ def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
     cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
     """
-    _run(settings, run_file, flags, click.get_current_context().meta[_READY])
+    run_benchmark(settings, run_file, flags)
 
 
-def _run(
-    settings: Settings, run_file: str | None, flags: dict[str, Any], ready: Callable[[], None]
+def run_benchmark(
+    settings: Settings,
+    run_file: str | None,
+    flags: dict[str, Any],
+    execute: Callable[[RunSettings, Catalog], EvalResult] | None = None,
 ) -> None:
+    """Carry out a command that has the options of `cb run`; `execute` makes its result."""
     from cbcore.exceptions import RunStoppedError, UnknownComponentError
     from cbcore.tokens._encoders import begin_at_once
 
     settings.configure_logging()
     begin_at_once()  # a run of a few rows would be over before the fast tokenizer is ready
+    ready = click.get_current_context().meta[_READY]
     asked = _read_settings(settings, run_file, flags)
     _import_modules(asked.imports)
     if asked.dry_run:
@@ -126,15 +139,17 @@ def _run(
         raise
     stop_on_signals()
 
-    def execute() -> EvalResult:
+    def make_result() -> EvalResult:
         from cbcore.settings.compose import compose
 
+        if execute is not None:
+            return execute(asked, settings.catalog())
         run = compose(asked, settings.catalog())
         ready()
         return run.execute()
 
     try:
-        execute_and_report(execute, outputs)
+        execute_and_report(make_result, outputs)
     except RunStoppedError as stopped:
         if stopped.result is not None and asked.cache_dir is not None:
             resume = _resuming(stopped.result.config["run_id"], str(asked.cache_dir))

@@ -18,7 +18,6 @@ from cbcore._build.builder import Builder
 from cbcore._build.lacking import require_all
 from cbcore._build.layout import Layout
 from cbcore._build.main_score import check_score_fields, choose_score_field, is_guess, tasks_of
-from cbcore._build.sweeping import swept_datasets, swept_systems
 from cbcore._build.wiring import wire
 from cbcore._run.benchmark import Benchmark
 from cbcore._run.budget import check_dollars
@@ -44,7 +43,6 @@ from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore._run.crews import Crews
-    from cbcore._run.searching import Search
     from cbcore._run.sharding import Sharding
 
 __all__ = ()
@@ -131,7 +129,6 @@ def compose(
         hooks=builder.hooks,
         show_progress=settings.progress,
         record=None if folder is None else _make_record(settings, datasets, config, catalog),
-        search=_make_search(settings, score),
     )
 
 
@@ -179,11 +176,7 @@ def _fill(settings: RunSettings, options: Mapping[PluginOption, Any]) -> dict[st
 
 def build_systems(settings: RunSettings, builder: Builder) -> list[Part]:
     """The systems of the run. Raises `UsageError` if there are none, or two of one name."""
-    systems = swept_systems(builder, settings.systems)
-    if settings.repeats == 1 and any("family" in part.record for part in systems):
-        from cbcore._build.sharing import sharing_stages
-
-        systems = sharing_stages(systems)
+    systems = [builder.system(wanted) for wanted in settings.systems]
     _check_systems(systems)
     return systems
 
@@ -196,7 +189,7 @@ def build_data(settings: RunSettings, builder: Builder, tokenizer: Part) -> Data
     if settings.max_examples is not None:
         filled["n"] = settings.max_examples
     layout = Layout(settings.fields or {}, settings.unique_ids)
-    datasets = swept_datasets(builder, asked, filled, layout)
+    datasets = [builder.dataset(wanted, filled, layout) for wanted in asked]
     if not datasets and not added:
         raise UsageError(
             "a run needs data: --dataset", hint="`cb list datasets` shows what is installed"
@@ -227,11 +220,7 @@ def build_metrics(
     settings: RunSettings, builder: Builder, data: Data, n_systems: int, score: str
 ) -> list[Part]:
     """The metrics that are asked for, or the automatic ones; added ones join either way."""
-    filled: dict[str, Any] = {
-        "score_field": score,
-        "threshold": settings.threshold,
-        "margin": settings.margin,
-    }
+    filled: dict[str, Any] = {"score_field": score, "threshold": settings.threshold}
     if settings.cache_dir is not None:
         filled["cache_dir"] = str(settings.cache_dir)
     added = [builder.build("metric", wanted, filled) for wanted in settings.added_metrics]
@@ -292,27 +281,12 @@ def describe_run(
     return described
 
 
-def _make_search(settings: RunSettings, score_field: str) -> Search | None:
-    """The search that chooses the points of a sweep one by one, if it is asked for."""
-    if not settings.adaptive:
-        return None
-    from cbcore._run.searching import Search
-
-    return Search(settings.margin, score_field)
-
-
 def _make_sharding(settings: RunSettings) -> Sharding | None:
     """The shard that is asked for. Raises `UsageError` if it cannot be merged with the others."""
     if settings.shard is None:
         return None
     from cbcore._run.sharding import Shard, Sharding
 
-    if settings.adaptive:
-        raise UsageError(
-            "--shard and --adaptive do not go together: which systems run is decided by the "
-            "scores of all examples",
-            hint="leave one of them out",
-        )
     try:
         return Sharding(Shard.read(settings.shard))
     except ValueError as error:
@@ -320,17 +294,13 @@ def _make_sharding(settings: RunSettings) -> Sharding | None:
 
 
 def _check_turns(settings: RunSettings) -> None:
-    """Where systems run at the same time, nothing may decide by one what the next does."""
+    """Refuse what cannot be combined with systems that run at the same time."""
     if not (settings.interleave or settings.overlap):
         return
     others = {
         "--overlap": (
             settings.interleave and settings.overlap,
             "systems that take turns already wait for their endpoints at the same time",
-        ),
-        "--adaptive": (
-            settings.adaptive,
-            "which point of a sweep is run next depends on all rows of the one before",
         ),
         "--executor": (
             settings.executor is not None,

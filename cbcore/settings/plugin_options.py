@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from cbcore import names
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.plain import json_safe
 from cbcore.plugins.catalog import Catalog, Plugin
 from cbcore.secrets import notice_parameters, visible
 from cbcore.settings.options import Option, options_of
@@ -98,13 +97,11 @@ def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[Plug
 
 def record_options(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
     """The values of plugins' options for the result, by their keys. Secrets are replaced."""
-    recorded: dict[str, Any] = {}
-    for option, value in given.items():
-        declared = option.load()
-        if declared.recorded:
-            shown = visible(option.key, value)
-            recorded[option.key] = _describe(shown) if declared.type is object else json_safe(shown)
-    return recorded
+    return {
+        option.key: visible(option.key, _replace_objects(value))
+        for option, value in given.items()
+        if option.load().recorded
+    }
 
 
 def find_values_to_fill(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
@@ -117,12 +114,9 @@ def find_values_to_fill(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
     }
 
 
-def _describe(value: Any) -> Any:
-    """A value that may be an object: itself if a file can hold it, else what stands for it."""
+def _replace_objects(value: Any) -> Any:
+    """The value with a text for each object that a file cannot hold."""
     if isinstance(value, list | tuple):
-        return [_describe(one) for one in value]
-    if isinstance(value, Mapping):
-        return {str(name): _describe(one) for name, one in value.items()}
-    if value is None or isinstance(value, str | int | float):
-        return value
-    return str(getattr(value, "path", GIVEN_IN_PYTHON))
+        return [_replace_objects(one) for one in value]
+    is_plain = value is None or isinstance(value, str | int | float | Mapping)
+    return value if is_plain else str(getattr(value, "path", GIVEN_IN_PYTHON))

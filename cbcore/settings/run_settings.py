@@ -24,7 +24,6 @@ __all__ = ()
 
 DEFAULT_CACHE_DIR = ".cb"
 DEFAULT_THRESHOLD = 0.7
-DEFAULT_MARGIN = 0.05
 DEFAULT_TOKENIZER = "o200k_base"
 LONGEST_TIMEOUT_S = 365 * 24 * 60 * 60
 """A year: the operating system's timers do not take much more."""
@@ -159,21 +158,6 @@ class RunSettings:
         help=f"Score that passes. Default: {DEFAULT_THRESHOLD}.",
         default=DEFAULT_THRESHOLD,
         keep_on_rescore=True,
-    )
-    margin: float = option(
-        "--margin",
-        type=float,
-        metavar="X",
-        help=f"Loss of score that still counts as none, for budgets. Default: {DEFAULT_MARGIN}.",
-        default=DEFAULT_MARGIN,
-        at_least=0,
-        keep_on_rescore=True,
-    )
-    adaptive: bool = option(
-        "--adaptive",
-        type=bool,
-        help="Of swept systems, run only what finding the smallest good budget takes.",
-        default=False,
     )
     concurrency: int | None = option(
         "--concurrency",

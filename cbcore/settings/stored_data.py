@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._build.builder import Builder
 from cbcore._build.layout import Layout
-from cbcore._build.sweeping import swept_datasets
 from cbcore._logging import get_logger
 from cbcore._run.parts import StoredData
 from cbcore._store.records import RunRecord
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
 from cbcore.kept import KeptRun
+from cbcore.settings.compose import configure, parse_specs
+from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from cbcore.plugins.catalog import Catalog
@@ -30,8 +31,12 @@ def data_of(
     That is so where one of them cannot be read any more and all examples were kept.
     """
     with contained() as tried:
-        for part in swept_datasets(Builder(catalog), specs, {}, Layout()):
-            next(iter(part.value), None)
+        builder = Builder(catalog, hooks=catalog.new_hooks())
+        settings = RunSettings(datasets=list(specs))
+        parse_specs(settings)
+        configure(settings, {}, builder)
+        for wanted in settings.datasets:
+            next(iter(builder.dataset(wanted, {}, Layout()).value), None)
     if tried.error is None:
         return specs, False
     stored = stored_data(record, path)

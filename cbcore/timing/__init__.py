@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from cbcore.timing._waits import current_waits
+from cbcore.timing._waits import current_waits as current_waits
 
 
 class waiting:  # noqa: N801 - used like a function

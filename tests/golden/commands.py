@@ -80,7 +80,7 @@ GOLDEN = [
                 f' -s "truncate:max_tokens=50..200/50 | extractive" --margin 0.1 {SAVED}'
             ),
             (
-                'cb run -d hotpotqa:sample -n 16 -s "identity | extractive:name=full"'
+                'cb sweep -d hotpotqa:sample -n 16 -s "identity | extractive:name=full"'
                 ' -s "py:./mine.py:FirstWords:n=50..400/50 | extractive" --margin 0.1 --adaptive'
                 " -o json=adaptive.json"
             ),

@@ -13,7 +13,6 @@ from tests.fake_distributions import Workplace, write_distribution, write_hooks
 EVERYTHING = '''
 import click
 from cbcore import Component
-from cbcore.extensions import Contribution
 from cbcore.settings import Option
 from cbcore.kinds import Kind
 
@@ -85,14 +84,6 @@ def concerto():
 def cb_systems():
     return [Component(kind="system", name="shorten", target="cb_everything:Shorten")]
 
-class Opera:
-    """Operas to be sung."""
-
-    name = "opera"
-
-    def set_up(self, setup):
-        return Contribution()
-
 ARIAS = Option(type=int, help="How many arias.")
 MOVEMENT = Kind(name="movement", offer="movements", target="It is a movement.")
 
@@ -111,7 +102,6 @@ NAMES = {
     "suite": "concerto",
     "tokenizer": "syllables",
     "command": "sing",
-    "extension": "opera",
     "option": "arias",
     "kind": "movement",
 }
@@ -133,7 +123,6 @@ def place(workplace: Workplace) -> Workplace:
             "cb.metrics": {"total": "cb_everything:Total"},
             "cb.reporters": {"verse": "cb_everything:Verse"},
             "cb.commands": {"sing": "cb_everything:sing"},
-            "cb.extensions": {"opera": "cb_everything:Opera"},
             "cb.options": {"arias": "cb_everything:ARIAS"},
             "cb.kinds": {"movement": "cb_everything:MOVEMENT"},
         },

@@ -595,7 +595,7 @@ def test_registered_name_that_a_plugin_has(workplace: Workplace) -> None:
 
 
 def test_third_party_plugin(workplace: Workplace, run: Run) -> None:
-    """A wrapper hook, an observer that is called first, a flag with an option, and a command."""
+    """A wrapper hook, an observer that is called first, flags that a hook reads, and a command."""
     workplace.install("cb-third-party")
     check_third_party(workplace, run)
 

@@ -326,27 +326,24 @@ def test_a_plugin_that_cannot_be_looked_at_tells_no_variable(place):
         assert leaks(place, done, ["by-n4me-only"]) == []
 
 
-ASKING = textwrap.dedent('''
+ASKING = textwrap.dedent("""
     from cbcore.settings import Option
 
-    TOKEN = Option(name="token", metavar="TOKEN", help="The token.")
+    ASKING = Option(many=True, metavar="VALUE", help="The values.")
+    TOKEN = Option(metavar="TOKEN", help="The token.")
 
-    class Asking:
-        """Asks with a token."""
-
-        name = "asking"
-
-        def __init__(self, values, token=""):
-            raise RuntimeError(f"{values} and {token}")
-''')
+    def cb_configure(settings):
+        if settings.get("asking"):
+            raise RuntimeError(f"{settings.get('asking')} and {settings.get('asking-token')}")
+""")
 
 
 @pytest.mark.parametrize("in_file", [True, False])
-def test_nothing_of_an_extension_gets_out(place, in_file):
-    """Its values and its options, on the command line and in a run file."""
+def test_nothing_of_the_options_of_a_plugin_gets_out(place, in_file):
+    """From the command line, and from a run file."""
     entries = {
-        "cb.extensions": {"asking": "cb_asking:Asking"},
-        "cb.options": {"asking-token": "cb_asking:TOKEN"},
+        "cb.plugins": {"asking": "cb_asking"},
+        "cb.options": {"asking": "cb_asking:ASKING", "asking-token": "cb_asking:TOKEN"},
     }
     write_distribution(place.site, "cb-asking", entries, {"cb_asking.py": ASKING})
     given = ["-s", "identity", "--asking", "x:api_key=typ3d-in", "--asking-token", "0ption-token"]

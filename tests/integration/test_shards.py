@@ -158,7 +158,7 @@ def test_several_datasets_keep_their_order(tmp_path):
     assert numbers(merged(data, settings, tmp_path)) == numbers(whole)
 
 
-def test_a_sweep_is_merged_with_its_families(tmp_path):
+def test_a_sweep_is_merged_with_its_curves(tmp_path):
     """The points of all budgets, and the table that is made of them."""
     settings = {
         "systems": ["identity | extractive", "bm25:max_tokens=[60,120,200] | extractive"],
@@ -194,7 +194,7 @@ def test_a_history_goes_to_one_shard(tmp_path):
     result = merged(["locomo:sample"], settings, tmp_path)
     # From the same store, so that the times are the same: they are in the table, too.
     whole = ran(["locomo:sample"], settings, cache_dir=tmp_path / "store")
-    assert whole.sections["memories"].lines
+    assert whole.sections["memory"].lines
     assert numbers(result) == numbers(whole)
     shards_of = {}
     for run in kept_runs(tmp_path / "store"):
@@ -282,12 +282,6 @@ def test_what_is_no_shard_is_refused(text):
     """Before anything runs, with what it should be."""
     with pytest.raises(UsageError, match="shard must be K/N"):
         ids_of(questions(2), text)
-
-
-def test_a_search_is_not_cut():
-    """It decides by the scores of all examples what to run at all."""
-    with pytest.raises(UsageError, match="--shard and --adaptive do not go together"):
-        ids_of(questions(2), "1/2", adaptive=True)
 
 
 # -- what is refused ---------------------------------------------------------------------------
@@ -502,20 +496,14 @@ def test_a_stranger_s_shards_run_no_code(tmp_path):
                 "params": {"judge": "os:abort"},
             }
         )
-        told["config"]["extension_plugins"] = [
-            {
-                "name": "memories",
-                "component": "memory",
-                "plugin": "cb-memory",
-                "params": {"memories": [f"py:{tmp_path}/evil.py:Evil"]},
-            }
-        ]
+        told["config"]["options"] = [{"name": "memory", "plugin": "cb-memory"}]
+        told["config"]["settings"]["memory"] = [f"py:{tmp_path}/evil.py:Evil"]
         paths.append(str(tmp_path / f"{number}.json"))
         Path(paths[-1]).write_text(json.dumps(told))
     (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
     result = merge(paths, cache_dir=tmp_path / "none")
     assert any("'pairwise_judge'" in problem for problem in result.problems)
-    assert any("names code" in problem for problem in result.problems)
+    assert any("may name a program" in problem for problem in result.problems)
 
 
 def files_of_shards(folder, changed=None, **settings):
@@ -526,7 +514,9 @@ def files_of_shards(folder, changed=None, **settings):
         run_id = sharded(machine, number, **settings)
         store = Store(machine)
         (record,) = store.runs(run_id)
-        record.manifest["config"] |= changed or {}
+        config = record.manifest["config"]
+        for key, value in (changed or {}).items():
+            config[key] = {**config[key], **value} if key == "settings" else value
         store.save_run(record)
         store.close()
         files.append(str(folder / f"{number}.cbrun"))
@@ -537,19 +527,17 @@ def files_of_shards(folder, changed=None, **settings):
 def test_a_stranger_s_shards_stay_a_stranger_s_in_the_store(tmp_path):
     """Merging a file takes it over; merging that again by its id trusts it no more than before."""
     evil = {
-        "name": "memories",
-        "component": "memory",
-        "plugin": "cb-memory",
-        "params": {"memories": [f"py:{tmp_path}/evil.py:Evil"]},
+        "options": [{"name": "memory", "plugin": "cb-memory"}],
+        "settings": {"memory": [f"py:{tmp_path}/evil.py:Evil"]},
     }
     (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
-    files = files_of_shards(tmp_path, {"extension_plugins": [evil]})
+    files = files_of_shards(tmp_path, evil)
     here = tmp_path / "here"
     first = merge(files, cache_dir=here)
     run_id = first.config["merged_from"][0]
     again = merge([run_id], cache_dir=here, siblings=True)
     for result in (first, again):
-        assert any("names code" in problem for problem in result.problems)
+        assert any("may name a program" in problem for problem in result.problems)
         kept = find_kept(result.config["run_id"], here)
         assert kept.record.manifest["untrusted"]
 

@@ -148,7 +148,14 @@ def test_a_string_of_the_wrong_kind_is_refused(text, annotation, reason):
 @given(st.none() | st.booleans() | st.integers() | st.lists(st.integers()))
 def test_what_is_not_a_string_is_left_alone(value):
     """Values from Python and YAML have their types already."""
-    assert convert(value, str) is value
+    assert convert(value, list[int]) is value
+
+
+@given(st.lists(st.integers()), st.sampled_from([str, int, float, bool]))
+def test_a_list_is_not_a_single_value(value, annotation):
+    """Several values for such a parameter are a sweep, which a plugin takes apart before."""
+    with pytest.raises(ValueError, match="is a list"):
+        convert(value, annotation)
 
 
 @pytest.mark.parametrize(

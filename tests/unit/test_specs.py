@@ -282,9 +282,9 @@ def test_the_text_of_a_spec_shows_no_secret(spec, shown):
 
 def test_the_label_of_a_dataset_shows_no_secret():
     """Rows are tagged with the label, so it is redacted like everything that is written."""
-    assert Spec("d", Secret("hunter2", "${CONFIG}"), {"k": "v"}).label == "d:${CONFIG}"
-    assert Spec("mmlu", "anatomy").label == "mmlu:anatomy"
-    assert Spec("mmlu", None, {"k": "v"}).label == "mmlu"
+    assert Spec("d", Secret("hunter2", "${CONFIG}"), {"k": "v"}).default_label == "d:${CONFIG}"
+    assert Spec("mmlu", "anatomy").default_label == "mmlu:anatomy"
+    assert Spec("mmlu", None, {"k": "v"}).default_label == "mmlu"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 def cb(tmp_path: Path) -> Callable[..., str]:
     """Run `cb` with the given arguments, expect success, and return what it prints.
 
-{% if cookiecutter.kind in ("suite", "format", "extension") %}
+{% if cookiecutter.kind in ("suite", "format", "option") %}
     `pieces.py` is in its working folder.
     """
     (tmp_path / "pieces.py").write_bytes((HERE / "pieces.py").read_bytes())

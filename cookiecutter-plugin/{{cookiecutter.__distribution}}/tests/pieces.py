@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import signal
 {% endif %}
-{% if cookiecutter.kind not in ("suite", "format", "extension") %}
+{% if cookiecutter.kind not in ("suite", "format", "option") %}
 from collections.abc import Mapping
 {% endif %}
 from typing import Any
@@ -30,7 +30,7 @@ class Agrees:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         return {"response": "Yes, I think so."}
-{% elif cookiecutter.kind == "extension" %}
+{% elif cookiecutter.kind == "option" %}
 class Echo:
     """A system that says the question again."""
 

@@ -35,7 +35,6 @@ def test_conformance():
                     "params": {"base_url": server.url(), "model": "any"},
                     "variants": {"base_url": "http://localhost:1", "embedding_url": "http://h"},
                 },
-                "extension/memory": {"params": {"wanted": ["bm25"]}},
             },
         )
     assert not report.failures, str(report)

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from cb_memory import Memories
 from cb_memory.gold_errors import GoldErrors
-from cb_memory.reporting.section import MemoryContribution
+from cb_memory.reporting.section import MemoryReport
 from cbcore import evaluate
-from cbcore.results import EvalRow
+from cbcore.results import EvalResult, EvalRow
 
 
 def row(n, score, **facts):
@@ -19,8 +18,8 @@ def row(n, score, **facts):
 
 
 def section_of(rows, errors=()):
-    made = MemoryContribution(gold_errors=GoldErrors(frozenset(errors)))
-    return made.section({"m": rows}, {})
+    result = EvalResult(rows)
+    return MemoryReport(GoldErrors(frozenset(errors))).cb_summarize(result), result.problems
 
 
 def lines_of(rows, errors=()):
@@ -178,10 +177,11 @@ def test_other_systems_of_the_run_stand_in_the_same_table(tmp_path):
     result = evaluate(
         ["identity | extractive"],
         "locomo:sample",
-        extensions=[Memories(["window:k=3 | extractive"], gold_errors=[tmp_path / "mask.json"])],
+        memories=["window:k=3 | extractive"],
+        memory_gold_errors=[tmp_path / "mask.json"],
         max_examples=8,
         progress=False,
     )
-    (line,) = [x for x in result.sections["memories"].lines if x["name"] == "answerable"]
+    (line,) = [x for x in result.sections["memory"].lines if x["name"] == "answerable"]
     assert set(line["scores"][0]["values"]) == {"identity | extractive", "window:k=3 | extractive"}
     assert line["ceiling"] == "0.8571"

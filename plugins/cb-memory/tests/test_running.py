@@ -8,10 +8,12 @@ from collections import defaultdict
 
 import pytest
 
-from cb_memory import Bm25, Memories
+from cb_memory import Bm25
 from cb_memory.nouns import IngestResult, QueryResult, Retrieved
 from cbcore import evaluate
 from cbcore.exceptions import UsageError
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 
 LOG: list[tuple] = []
 
@@ -92,7 +94,7 @@ def run(wanted, examples, **settings):
     return evaluate(
         [],
         examples,
-        extensions=[Memories(wanted, **settings.pop("memories", {}))],
+        memories=wanted,
         evaluators=settings.pop("evaluators", ["answer_quality", "evidence"]),
         progress=False,
         tokenizer="words",
@@ -199,7 +201,7 @@ def test_a_time_limit_is_for_the_question_not_for_feeding(examples):
 
     rows = run([Slow], examples[:2], timeout_s=0.25).rows
     assert [row.error for row in rows] == [None, None]
-    late = run([Slow], examples[:2], memories={"ingest_timeout_s": 0.1}).rows
+    late = run([Slow], examples[:2], memory_ingest_timeout=0.1).rows
     assert all("ingest exceeded its limit of 0.1 s" in row.error for row in late)
 
 
@@ -359,6 +361,59 @@ def test_an_object_that_cannot_be_copied_serves_one_history_after_another(exampl
         assert known == ({"x"} if row.example_id in "cd" else {"one", "two", "three"})
     assert len(done("reset")) == 2
     assert len({entry[-1] for entry in (*done("ingest"), *done("query"))}) == 1
+
+
+def test_an_object_that_says_so_is_not_copied(examples):
+    """It may share what a copy would not see."""
+
+    class Single(Logged):
+        one_at_a_time = True
+
+    single = Single()
+    result = run([single], examples, max_workers=4)
+    assert [row.error for row in result.rows] == [None] * 4
+    assert {entry[1] for entry in done("reset")} == {id(single)}
+
+
+def test_evidence_is_the_main_score_if_nobody_answers():
+    """Also on data whose task has no evaluator of memories."""
+    data = [
+        {"id": 1, "question": "Which dog?", "answer": "b", "context": "A dog.", "evidence": ["0"]}
+    ]
+    config = {"tokenizer": "words", "metrics": [], "progress": False}
+    alone = evaluate(dataset=data, memories=["bm25:k=1"], **config)
+    assert alone.config["score_field"] == "evidence_recall"
+    assert alone.rows[0].scores["evidence_recall"] == 1.0
+    named = [part["name"] for part in alone.config["evaluators"]]
+    assert sorted(named) == sorted(set(named))
+    read = evaluate(dataset=data, memories=["bm25:k=1", "bm25:k=1 | extractive"], **config)
+    assert read.config["score_field"] == "f1"
+    among = evaluate(["identity | extractive"], data, memories=["bm25:k=1"], **config)
+    assert among.config["score_field"] == "f1"
+    assert [part["name"] for part in among.config["systems"]] == [
+        "identity | extractive",
+        "bm25:k=1",
+    ]
+    asked = evaluate(dataset=data, memories=["bm25:k=1"], score="f1", **config)
+    assert asked.config["score_field"] == "f1"
+
+
+def test_proxies_are_other_systems(examples):
+    """Whichever plugin adds its systems first."""
+    settings = RunSettings(
+        datasets=[examples],
+        plugin_options={"memory": ["bm25:k=1"], "proxy": ["http://localhost:1"], "model": ["any"]},
+    )
+    run = compose(settings, warn=lambda text: None)
+    assert [part.name for part in run.systems] == ["localhost:1", "bm25:k=1"]
+    assert run.config["score_field"] == "f1"
+
+
+@pytest.mark.parametrize("option", ["memory_gold_errors", "memory_ingest_timeout"])
+def test_an_option_of_memories_needs_one(option):
+    """Without a memory it has no effect."""
+    with pytest.raises(UsageError, match="is given without --memory"):
+        evaluate(["identity"], "locomo:sample", progress=False, **{option: "3"})
 
 
 def test_memories_alone_need_data():

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from cb_memory import Memories, Summary
+from cb_memory import Summary
 from cb_openai.testing import FaultServer
 from cbcore import evaluate
 from cbcore.exceptions import ProcessError
@@ -23,7 +23,7 @@ def test_each_session_becomes_a_note(server, examples):
     spec = f"summary:{server.url()},model=any,max_retries=0 | extractive"
     result = evaluate(
         dataset=examples[:2],
-        extensions=[Memories([spec])],
+        memories=[spec],
         evaluators=["answer_quality", "evidence"],
         progress=False,
     )
@@ -39,7 +39,7 @@ def test_prices_that_are_spelled_out_are_those_of_the_notes(server, examples):
     spec = f"summary:{server.url()},model=any,price_in=1,price_out=10,max_retries=0"
     result = evaluate(
         dataset=examples[:1],
-        extensions=[Memories([spec])],
+        memories=[spec],
         evaluators=["evidence"],
         progress=False,
     )
@@ -52,7 +52,7 @@ def test_an_endpoint_that_fails_fails_the_feeding(server, examples):
     url = server.url(fault="status", status=400)
     result = evaluate(
         dataset=examples[:1],
-        extensions=[Memories([f"summary:'{url}',model=any,max_retries=0"])],
+        memories=[f"summary:'{url}',model=any,max_retries=0"],
         progress=False,
         evaluators=["evidence"],
     )
@@ -90,7 +90,7 @@ def test_a_reader_behind_an_endpoint_keeps_what_is_known_of_the_question(server)
     notes = f"summary:{server.url()},model=any,max_retries=0"
     result = evaluate(
         dataset="locomo:sample",
-        extensions=[Memories([f"{notes} | openai:{server.url()},model=any,max_retries=0"])],
+        memories=[f"{notes} | openai:{server.url()},model=any,max_retries=0"],
         max_examples=2,
         progress=False,
     )

@@ -269,15 +269,26 @@ def test_every_setting_is_in_the_command():
 
 
 def test_a_sweep_is_asked_for_as_it_was():
-    """So that its points have their names and are one family again."""
+    """So that its points have their names and are one sweep again."""
     spec = "bm25:max_tokens=[50,100] | extractive"
     points = [
         {"name": f"bm25 {n}", "spec": f"bm25:max_tokens={n} | extractive",
-         "family": {"name": "bm25", "values": {"max_tokens": n}, "spec": spec}}
+         "sweep": {"name": "bm25", "values": {"max_tokens": n}, "spec": spec}}
         for n in (50, 100)
     ]  # fmt: skip
     command = command_of(EvalResult([], config=config(systems=points)))
-    assert command.split(" \\\n  ")[1:3] == [f"--system '{spec}'", "--dataset hotpotqa:sample"]
+    assert command.split(" \\\n  ")[:3] == [
+        *("cb run", f"--system '{spec}'", "--dataset hotpotqa:sample")
+    ]
+
+
+def test_a_sweep_that_was_searched_is_searched_again():
+    """By the command that can."""
+    tag = {"name": "bm25", "values": {"max_tokens": 50}, "spec": "bm25:50..90/10", "n_points": 5}
+    config_of_search = config(systems=[{"name": "bm25 50", "spec": "bm25:50", "sweep": tag}])
+    command = command_of(EvalResult([], config=config_of_search)).split(" \\\n  ")
+    assert command[0] == "cb sweep"
+    assert "--adaptive" in command
 
 
 def test_evaluators_that_joined_the_chosen_ones_do_not_replace_them():
@@ -287,29 +298,34 @@ def test_evaluators_that_joined_the_chosen_ones_do_not_replace_them():
     assert command.split(" \\\n  ")[3:5] == ["--evaluator a", "--evaluator judge:model=m"]
 
 
-def test_what_an_extension_was_asked_is_in_the_command():
-    """Its data have no spec of their own."""
-    asked = {"suites": ["mmlu", "bbh"], "num_fewshot": 0, "include_path": None}
-    told = config(extensions=["suites"], extension_plugins=[{"name": "suites", "params": asked}])
+def test_options_of_plugins_are_in_the_command():
+    """They may be all that names the data."""
+    asked = settings(suite=["mmlu", "bbh"], num_fewshot=0, include_path=None)
+    told = config(options=[{"name": "suite"}, {"name": "num_fewshot"}], settings=asked)
     command = command_of(EvalResult([], config={**told, "datasets": [{"name": "anatomy"}]}))
-    assert command.split(" \\\n  ")[2:5] == ["--suite mmlu", "--suite bbh", "--num-fewshot 0"]
+    assert command.split(" \\\n  ")[3:6] == ["--suite mmlu", "--suite bbh", "--num-fewshot 0"]
+    assert command_of(EvalResult([], config={**told, "datasets": [], "options": []})) is None
 
 
-def test_an_extension_is_asked_for_by_the_flags_it_records():
-    """Which need not be called like the options, and it may be what brings the systems."""
-    record = {
-        "name": "memories",
-        "params": {"memories": ["bm25:k=6 | extractive"], "gold_errors": ["wrong.json"]},
-        "flags": {"memories": "--memory", "gold_errors": "--memory-gold-errors"},
-    }
-    told = config(systems=[{"name": "m", "component": "bm25"}], extension_plugins=[record])
+def test_an_option_may_name_the_systems():
+    """A system without a spec stands in its value."""
+    asked = settings(memory=["bm25:k=6 | extractive"], memory_gold_errors=["wrong.json"])
+    options = [{"name": "memory"}, {"name": "memory_gold_errors"}]
+    told = config(systems=[{"name": "m", "component": "bm25"}], options=options, settings=asked)
     command = command_of(EvalResult([], config=told))
-    assert command.split(" \\\n  ")[1:4] == [
+    assert command.split(" \\\n  ")[1:] == [
         "--dataset hotpotqa:sample",
+        "--seed 0",
         "--memory 'bm25:k=6 | extractive'",
         "--memory-gold-errors wrong.json",
     ]
-    record["params"] = {"memories": ["given in Python"]}
+    asked["memory"] = [{"full | bm25": {"name": "all, of it"}}, {"bm25": None}]
+    command = command_of(EvalResult([], config=told))
+    assert command.split(" \\\n  ")[3:5] == [
+        """--memory 'full | bm25:name='"'"'all, of it'"'"''""",
+        "--memory bm25",
+    ]
+    asked["memory"] = ["given in Python"]
     assert command_of(EvalResult([], config=told)) is None
     beside = {**told, "systems": [{"name": "own", "component": "mine.Own"}]}
     assert command_of(EvalResult([], config=beside)) is None
@@ -340,20 +356,11 @@ def test_what_gave_nothing_is_not_named():
     assert [used.name for used in used_in(result, {"f1"})] == ["b", "c"]
 
 
-def test_what_extended_a_run_is_named_with_what_it_brought():
-    """Its version made the numbers as well."""
-    told = {
-        "extension_plugins": [
-            {"name": "suites", "component": "suite", "params": {"suites": ["a"]}}
-        ],
-        "suite_plugins": [{"name": "a", "plugin": "cb-suites", "version": "0.1.0"}],
-    }
-    used = used_in(EvalResult([], config=told), set())
-    assert [(one.kind, one.spelt) for one in used] == [
-        ("extension", "suite:suites=[a]"),
-        ("suite", "a"),
-    ]
-    assert used[1].source == "cb-suites 0.1.0"
+def test_the_plugins_of_options_are_named():
+    """Their versions made the numbers as well."""
+    option = {"name": "suite", "component": "suite", "plugin": "cb-suites", "version": "0.1.0"}
+    (used,) = used_in(EvalResult([], config={"options": [option]}), set())
+    assert (used.kind, used.spelt, used.source) == ("option", "suite", "cb-suites 0.1.0")
 
 
 def test_a_function_of_ones_own_is_spelt_as_it_is_asked_for():

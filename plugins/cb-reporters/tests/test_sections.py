@@ -1,4 +1,4 @@
-"""The sections of extensions in every report."""
+"""The sections of plugins in every report."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_result_without_suites_shows_no_table():
 
 
 @pytest.mark.parametrize("reporter", [Table(width=120), Markdown(), Html()], ids=lambda r: r.name)
-def test_an_extension_has_headers_of_its_own(reporter):
+def test_a_section_has_headers_of_its_own(reporter):
     """What its lines and scores say is shown under the columns it names, and nothing else is."""
     lines = [node("greets", provider="echo", scores=[score("pass", one=(1.0, None, 4))])]
     section = Section("Promptfoo", lines, header="test", columns={"provider": "provider"})

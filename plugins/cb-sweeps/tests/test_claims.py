@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import Any, NamedTuple
 
 import pytest
 
 from cb_sweeps import BudgetCurves, smallest
-from cbcore._run.searching import Search
+from cb_sweeps.search import bisect, is_good_enough
 from cbcore.results import EvalRow
+from cbcore.results.verdicts import ALPHA
 
 MARGIN, N, N_POINTS, N_RUNS = 0.1, 100, 20, 120
-
-
-class Part(NamedTuple):
-    name: str
-    record: dict[str, Any]
 
 
 def draw(system, tokens, full, chance):
@@ -35,17 +30,24 @@ def claim(chance, *, adaptive):
     rows = {
         "full": [EvalRow("full", i, {"f1": s}, 100, 100, dataset="d") for i, s in enumerate(scores)]
     }
-    points = [
-        {"name": f"cut {n}", "family": {"name": "cut", "values": {"n": n}}}
-        for n in range(1, N_POINTS + 1)
-    ]
-    systems = [{"name": "full"}, *points]
+    names = [f"cut {n}" for n in range(1, N_POINTS + 1)]
+
+    def is_enough(name):
+        rows[name] = draw(name, 50, scores, chance)
+        alpha = ALPHA / N_POINTS.bit_length()
+        return is_good_enough(rows[name], rows["full"], "f1", MARGIN, alpha)
+
+    searched = {"n_points": N_POINTS} if adaptive else {}
     if adaptive:
-        for part in Search(MARGIN, "f1").in_turn([Part(one["name"], one) for one in systems], rows):
-            rows.setdefault(part.name, draw(part.name, 50, scores, chance))
+        bisect(names, is_enough)
     else:
-        rows |= {one["name"]: draw(one["name"], 50, scores, chance) for one in points}
-    found = BudgetCurves(margin=MARGIN).section(rows, {"systems": systems})
+        rows |= {name: draw(name, 50, scores, chance) for name in names}
+    systems = [
+        {"name": name, "sweep": {"name": "cut", "values": {"n": n}, **searched}}
+        for n, name in enumerate(names)
+        if name in rows
+    ]
+    found = BudgetCurves(margin=MARGIN).section(rows, {"systems": [{"name": "full"}, *systems]})
     return found.lines[0]["smallest_value"]
 
 

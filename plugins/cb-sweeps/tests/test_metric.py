@@ -1,4 +1,4 @@
-"""The section of a run with families, its numbers checked by hand."""
+"""The section of a run with sweeps, its numbers checked by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIG = {
     "systems": [
         {"name": "full"},
         *(
-            {"name": name, "family": {"name": name[0], "values": {"max": int(name[2:])}}}
+            {"name": name, "sweep": {"name": name[0], "values": {"max": int(name[2:])}}}
             for name in SCORES
             if name != "full"
         ),
@@ -91,7 +91,7 @@ def test_too_few_examples_to_name_a_budget_are_said_to_be():
     assert section(margin=0.6).title.endswith(", compared with full")
 
 
-def test_the_chart_has_a_series_for_each_family_and_for_full_context():
+def test_the_chart_has_a_series_for_each_sweep_and_for_full_context():
     """Points with their intervals, by what they spent."""
     chart = section().chart
     assert [(s["name"], [p["x"] for p in s["points"]]) for s in chart["series"]] == [
@@ -117,7 +117,7 @@ def test_without_full_context_the_rest_is_still_told():
     assert found.lines[0]["area_value"] == 0.75
 
 
-def test_a_run_without_families_has_no_section():
+def test_a_run_without_sweeps_has_no_section():
     """Nothing to show."""
     assert BudgetCurves().section(rows(), {"systems": [{"name": n} for n in SCORES]}) is None
 

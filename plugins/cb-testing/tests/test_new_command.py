@@ -229,7 +229,7 @@ REFUSED = {
     "offered": (("metric", "mean-score"), "cb-metrics offers it"),
     "offered by the core": (("dataset", "file"), "cbcore offers it"),
     "kind": (("evaluater", "mine"), "did you mean evaluators?"),
-    "kind without template": (("option", "mine"), "no template for the kind 'option'"),
+    "kind without template": (("directory", "mine"), "no template for the kind 'directory'"),
     "licence": (("evaluator", "mine", "--license", "GPL"), "'GPL' is not one of"),
     "description": (("evaluator", "mine", "--description", "{{ x }}"), "cannot be used"),
     "github user": (("evaluator", "mine", "--github-user", "a/b"), "not the name of a GitHub"),
@@ -501,7 +501,7 @@ class TestEveryKind:
     def test_a_run_uses_it(self, installed, tmp_path):
         kind, _, python = installed
         if kind not in USES:
-            assert kind in ("format", "extension", "command", "observer")
+            assert kind in ("format", "option", "command", "observer")
             return  # its own example is all there is to be done with it
         arguments, shows = USES[kind]
         run(

@@ -127,9 +127,9 @@ def test_names_that_cannot_be_used_fail(tmp_path, lines, message):
 )
 def test_an_import_that_costs_much_fails(tmp_path, source, message):
     """Heavy packages by name, everything else by number of modules."""
-    hooks = project(tmp_path, {"cb.plugins": 'made = "cb_made"'}, source)
-    report = check_plugin(hooks)
-    assert failed(report) == {"import-light"}
+    source += "\ndef a_list():\n    'A dataset.'\n    return [{'id': 1, 'context': 'c'}]\n"
+    report = check_plugin(project(tmp_path, {"cb.datasets": 'made = "cb_made:a_list"'}, source))
+    assert failed(report) == {"import-light"}, str(report)
     assert message in report.failures[0].message
 
 
@@ -139,6 +139,37 @@ def test_an_import_that_is_light_says_what_it_costs(tmp_path):
     (light,) = [finding for finding in report.findings if finding.rule == "import-light"]
     assert light.ok
     assert re.fullmatch(r"importing it loads 1 modules in \d+ ms", light.message)
+
+
+@pytest.mark.parametrize(
+    ("source", "others"),
+    [
+        ("import json, pluggy, cbcore.results\nfrom cbcore.assembly import Benchmark", None),
+        ("import cb_made.own", None),
+        ("import cb_metrics", "cb_metrics"),
+        ("import cb_made.borrowing", "cb_cost, cb_metrics"),
+        ("def cb_configure(settings):\n    import cb_metrics", None),
+    ],
+)
+def test_a_hook_module_that_imports_other_packages_fails(tmp_path, source, others):
+    """Also through a module of its own. Whatever else the plugin offers is imported when used."""
+    entries = {
+        "cb.datasets": 'made = "cb_made.borrowing:a_list"',
+        "cb.plugins": 'made = "cb_made.hooks"',
+    }
+    folder = project(tmp_path, entries)
+    package = folder / "src" / "cb_made"
+    package.mkdir()
+    (folder / "src" / "cb_made.py").rename(package / "__init__.py")
+    (package / "hooks.py").write_text(source)
+    (package / "own.py").write_text("import csv")
+    body = "import cb_cost, cb_metrics\ndef a_list():\n    'A dataset.'\n    return [{'id': 1}]\n"
+    (package / "borrowing.py").write_text(body)
+    report = check_plugin(folder)
+    (light,) = [finding for finding in report.findings if finding.rule == "hooks-light"]
+    assert light.ok == (others is None)
+    if others:
+        assert f"importing cb_made.hooks loads {others}, in every run" in light.message
 
 
 def test_modules_after_one_that_ends_the_interpreter_are_tried(tmp_path):
@@ -156,7 +187,7 @@ def test_modules_after_one_that_ends_the_interpreter_are_tried(tmp_path):
 def test_every_rule_is_broken_by_something_above():
     """A rule without a test for it would be a promise nobody keeps."""
     tried = {rule for rule, *_ in [*WRONG, *BY_PACKAGE, *BY_OBJECT]}
-    elsewhere = {"names-valid", "import-light", "component-offline"}
+    elsewhere = {"names-valid", "import-light", "hooks-light", "component-offline"}
     assert tried | elsewhere == set(OWN)
 
 

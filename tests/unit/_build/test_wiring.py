@@ -87,6 +87,13 @@ def test_evaluators_that_apply_are_chosen_and_named_ones_join(builder, installed
     assert (benchmark.name, benchmark.required, benchmark.pooled) == ("d", True, ())
 
 
+def test_an_evaluator_that_a_plugin_adds_scores_once(builder, installed):
+    """It may have joined by itself."""
+    installed("for-all", ForAll)
+    benchmark = wire(dataset(), builder, build(builder, "for-all"))
+    assert [(s.part.name, s.automatic) for s in benchmark.scorers] == [("for-all", True)]
+
+
 def test_a_warning_names_data_without_evaluator(builder):
     """Its rows will have no scores."""
     warnings = []

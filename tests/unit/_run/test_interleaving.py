@@ -98,12 +98,6 @@ def test_an_early_end_keeps_what_every_system_did():
     assert counts["b"].total == 3
 
 
-def test_what_cannot_take_turns_is_refused_with_the_reason():
-    """A search decides by one system which is the next."""
-    with pytest.raises(UsageError, match="do not go together: which point of a sweep"):
-        evaluate([Noting("a", [])], DATA, progress=False, interleave=True, adaptive=True)
-
-
 class Dear:
     """Is awaited, may cost a dollar, and costs less."""
 
@@ -262,11 +256,9 @@ def test_that_nothing_overlaps_is_told():
     assert any("--overlap had no effect" in message for message in told)
 
 
-@pytest.mark.parametrize(
-    "other", [{"adaptive": True}, {"executor": "processes"}, {"interleave": True}]
-)
+@pytest.mark.parametrize("other", [{"executor": "processes"}, {"interleave": True}])
 def test_what_has_systems_at_the_same_time_is_asked_for_alone(other):
-    """A search decides by one system what the next may do, and an executor has one at a time."""
+    """An executor has one system at a time."""
     with pytest.raises(UsageError, match=r"--overlap.* do not go together|and --overlap do not"):
         evaluate([Noting("a", [])], DATA, progress=False, overlap=True, **other)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cb_testing import FakeEvaluator
+from cbcore.assembly import Benchmark, Scorer
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins.catalog import default_catalog
 from cbcore.settings import RunSettings
@@ -61,6 +63,20 @@ def test_a_plugin_adds_systems_and_evaluators(compose_with):
     )
     assert [part.name for part in run.systems] == ["answers", "added"]
     assert len(asked.systems) == 1
+
+
+def test_the_main_score_of_a_benchmark_counts_if_only_it_knows_its_evaluator(compose_with):
+    """A plugin need not share an evaluator for its score to be what quality means."""
+
+    def add(settings, builder):
+        keeping = builder.build("evaluator", FakeEvaluator({"kept": 0.5}, name="keeping"))
+        settings.datasets = [Benchmark("own", DATA, [Scorer.of(keeping)], main_score="kept")]
+
+    run = compose_with(plugin=add)
+    result = run.execute()
+    assert result.config["score_field"] == "kept"
+    assert [one["name"] for one in result.config["evaluators"]] == ["keeping"]
+    assert result.counts()["answers"].scored == 1
 
 
 def test_settings_are_frozen_afterwards(compose_with):

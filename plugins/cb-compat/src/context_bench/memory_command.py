@@ -46,7 +46,6 @@ def build_parser() -> argparse.ArgumentParser:
 
 def settings_of(flags: argparse.Namespace) -> RunSettings:
     """The run that the flags ask for."""
-    from cb_memory import Memories
     from cb_memory.scoring.judges import MemoryJudge
     from cbcore.settings import RunSettings
 
@@ -61,7 +60,7 @@ def settings_of(flags: argparse.Namespace) -> RunSettings:
         raise UsageError(str(error)) from error
     return RunSettings(
         datasets=[Chosen(flags.dataset, flags.qa_types, flags.max_examples)],
-        extensions=[Memories(wanted)],
+        plugin_options={"memory": wanted},
         added_evaluators=[judge],
         score=flags.score_field,
         seed=flags.seed,
@@ -93,7 +92,7 @@ class Chosen:
         from cbcore import specs
         from cbcore.registry import load_dataset
 
-        self.name = specs.parse_dataset(spec).label
+        self.name = specs.parse_dataset(spec).default_label
         self._examples = load_dataset(spec)
         self._types = types
         self._n = n

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import cbcore
-from cb_memory import Memories
 from cb_memory.nouns import History, Item
 from cb_memory.nouns import QueryResult as Found
 from cb_memory.rendering import rendered
@@ -34,14 +33,13 @@ def evaluate_memory(
     """
     kept: dict[str, Any] = {}
     rows = list(_rows(_first(dataset, max_examples), kept))
-    memories = Memories([_Adapted(system, kept) for system in systems], one_at_a_time=True)
     result = cbcore.evaluate(
         systems=[],
         dataset=rows,
         evaluators=[component_of(evaluator) for evaluator in evaluators],
         metrics=[] if metrics is None else list(metrics),
         progress=progress,
-        extensions=[memories],
+        memories=[_Adapted(system, kept) for system in systems],
         **{"tokenizer": ENCODING, **options},
     )
     config: dict[str, Any] = result.config  # type: ignore[assignment]
@@ -53,6 +51,8 @@ def evaluate_memory(
 
 class _Adapted:
     """A memory of context-bench as `cb` feeds and asks one."""
+
+    one_at_a_time = True
 
     def __init__(self, system: Any, kept: Mapping[str, Any]) -> None:
         self.name: str = system.name

@@ -62,7 +62,7 @@ def check(spec: str, *, data_dir: str | Path | None = None, n: int | None = None
     given = {} if data_dir is None else {"data_dir": str(data_dir)}
     loaded = load_dataset(spec, **given)
     report = CheckReport(
-        name=parsed.label,
+        name=parsed.default_label,
         source=_source(parsed, given),
         split=str(getattr(loaded, "split", "")),
         tasks=list(getattr(loaded, "tasks", ())),

@@ -65,6 +65,7 @@ def _recorded_kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     recorded = {kind.name: kind.recorded_as for kind in KINDS.values()}
     brought = {key.removesuffix(_PLUGINS): key for key in sorted(config) if key.endswith(_PLUGINS)}
     yield "system", recorded.pop("system")
+    yield "option", "options"
     yield from brought.items()
     yield from ((kind, key) for kind, key in recorded.items() if not key.endswith(_PLUGINS))
 

@@ -1,8 +1,6 @@
-"""Memory systems in cb: fed with a history, asked about it, and measured rightly.
+"""Memory systems in cb: each ingests a history, is asked about it, and is measured.
 
-from cb_memory import Memories, locomo_f1
-
-evaluate(datasets=["locomo:sample"], extensions=[Memories(["bm25:k=10 | extractive"])])
+evaluate(dataset="locomo:sample", memories=["bm25:k=10 | extractive"])
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING
 from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from cb_memory.extension import Memories as Memories
     from cb_memory.memories.hybrid import Hybrid as Hybrid
     from cb_memory.memories.lexical import Bm25 as Bm25
     from cb_memory.memories.recency import Full as Full
@@ -37,7 +34,6 @@ _HOMES = {
     "Embedding": "memories.semantic",
     "Full": "memories.recency",
     "Hybrid": "memories.hybrid",
-    "Memories": "extension",
     "Summary": "memories.summary",
     "Window": "memories.recency",
     "locomo_f1": "scoring.locomo",

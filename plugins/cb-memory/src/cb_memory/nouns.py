@@ -281,7 +281,8 @@ class MemorySystem(Protocol):
 
     With `save(folder)` and `load(folder)` it writes what it knows into an empty folder and reads
     it back, so that a run that was interrupted does not feed it twice. With `warm_up()` it loads
-    what only its first call would, and with `close()` it lets go of what it holds.
+    what only its first call would, and with `close()` it lets go of what it holds. An object that
+    sets `one_at_a_time` is not copied: it serves one history after another.
     """
 
     @property

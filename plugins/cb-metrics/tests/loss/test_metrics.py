@@ -179,7 +179,7 @@ def test_budgets_by_length():
     record = {
         "name": "cut",
         "params": {"max_tokens": 5},
-        "family": {"name": "cut", "values": {"max_tokens": 5}},
+        "sweep": {"name": "cut", "values": {"max_tokens": 5}},
     }
     sizes = [(10, 5), (10, 5), (40, 8), (40, 8)]
     given = {

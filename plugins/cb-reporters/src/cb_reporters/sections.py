@@ -1,4 +1,4 @@
-"""The sections that extensions add to a result, as every report shows them."""
+"""The sections of a result, as every report shows them."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT, UNBOUNDED, Format
+from cbcore import names
 from cbcore.results import Counts, EvalResult
 from cbcore.stats import Estimate
 
@@ -119,7 +120,7 @@ class View(NamedTuple):
 
     `columns` are the metrics that compare systems, `details` those that explain them (less
     the missing rows that `counts` already shows), `datasets` the quality on each dataset, and
-    `counts` what all of them rest on. `sections` are the tables of extensions, `verdicts` what
+    `counts` what all of them rest on. `sections` are the tables of plugins, `verdicts` what
     to make of each system.
     `status` is empty for a run that finished, and no alarm where it is `running`. A run of which
     the baseline is right on no example is `blank`: its verdicts belong before its numbers.
@@ -381,14 +382,13 @@ def _count_columns(counts: Sequence[Counts]) -> Iterable[Column]:
 def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
-    extensions = components(result.config, "extension_plugins")
-    for asked_as, section in result.sections.items():
+    settings = result.config.get("settings") or {}
+    options = {names.plural(name): name for name in settings}
+    for name, section in result.sections.items():
         if not section.names_data:
             continue
-        given = [
-            name for one in extensions for name in dict(one.get("params") or {}).get(asked_as) or ()
-        ]
-        asked = [str(name) for name in given]
+        values = settings.get(options.get(name, ""))
+        asked = [str(one) for one in values] if isinstance(values, list | tuple) else []
         members = {str(line.get("key")) for line in section.lines}
         datasets = [*asked, *(name for name in datasets if not (asked and name in members))]
     datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})

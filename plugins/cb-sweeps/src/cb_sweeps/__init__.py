@@ -1,7 +1,32 @@
-"""Swept systems as curves: how much can be dropped before it shows?"""
+"""Sweeps for cb: one spec with several values of a parameter, as points and as curves.
 
-from cb_sweeps.curves import Curve, area, at, knee
-from cb_sweeps.metric import BudgetCurves
-from cb_sweeps.smallest import Smallest, smallest_budget
+The names are imported when they are first used: flags are light, statistics are not.
+"""
 
-__all__ = ["BudgetCurves", "Curve", "Smallest", "area", "at", "knee", "smallest_budget"]
+from typing import TYPE_CHECKING
+
+from cbcore.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from cb_sweeps.curves import Curve as Curve
+    from cb_sweeps.curves import area as area
+    from cb_sweeps.curves import at as at
+    from cb_sweeps.curves import knee as knee
+    from cb_sweeps.metric import BudgetCurves as BudgetCurves
+    from cb_sweeps.search import sweep as sweep
+    from cb_sweeps.smallest import Smallest as Smallest
+    from cb_sweeps.smallest import smallest_budget as smallest_budget
+
+_HOMES = {
+    "BudgetCurves": "metric",
+    "Curve": "curves",
+    "Smallest": "smallest",
+    "area": "curves",
+    "at": "curves",
+    "knee": "curves",
+    "smallest_budget": "smallest",
+    "sweep": "search",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

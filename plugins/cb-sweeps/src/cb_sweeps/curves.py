@@ -1,4 +1,4 @@
-"""A curve through the points of a family: straight lines between them, nothing beyond them."""
+"""A curve through the points of a sweep: straight lines between them, nothing beyond them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import attrs
 
 from cb_sweeps.samples import Sample
-from cbcore.results.families import Family
+from cb_sweeps.sweeps import Sweep
 from cbcore.stats import Estimate, mean_of
 
 
 @attrs.frozen
 class Curve:
-    """A family on a sample: for each point what was asked for, what was spent, and the scores.
+    """A sweep on a sample: for each point its budget, what it spent, and its scores.
 
     Points are in the order of what they spent. `scores` are those of every example, so that what
     is read off the curve can be read off for each of them, and knows how sure it is.
@@ -28,12 +28,12 @@ class Curve:
     scores: Sequence[Sequence[float]]
 
     @classmethod
-    def of(cls, family: Family, sample: Sample) -> Curve:
+    def of(cls, sweep: Sweep, sample: Sample) -> Curve:
         points = sorted(
-            (sample.mean_cost(system), budget, system) for budget, system in family.points
+            (sample.mean_cost(system), budget, system) for budget, system in sweep.points
         )
         return cls(
-            family.name,
+            sweep.name,
             [budget for _, budget, _ in points],
             [system for _, _, system in points],
             [cost for cost, _, _ in points],

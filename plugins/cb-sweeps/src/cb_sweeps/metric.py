@@ -1,4 +1,4 @@
-"""The metric: families of a run as curves, in a section of the result."""
+"""The metric: sweeps of a run as curves, in a section of the result."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import attrs
 
 from cb_sweeps import curves as reading
 from cb_sweeps.curves import Curve
+from cb_sweeps.options import DEFAULT_MARGIN
 from cb_sweeps.samples import Sample, sample_of
 from cb_sweeps.smallest import lower_bound_of, smallest_budget
+from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
 from cbcore.results.baselines import ContextTotals, baseline_of
-from cbcore.results.families import Family, families_of
 from cbcore.results.verdicts import ALPHA, format_p_value, too_few
 from cbcore.stats import (
     FEWEST_UNITS,
@@ -35,11 +36,11 @@ _UNITS = {"output_tokens": "tokens", "latency": "seconds"}
 class BudgetCurves:
     """Swept systems as curves of quality against cost.
 
-    Emits no number for a system; its section has a line for each family: the mean quality over
-    the costs that all families cover (the area under the curve, over its width), the knee, the
+    Emits no number for a system; its section has a line for each sweep: the mean quality over
+    the costs that all sweeps cover (the area under the curve, over its width), the knee, the
     smallest budget at which quality is no worse than full context by more than the `margin`, and
-    the quality at 25 % of the cost of full context. Then every two families are compared as
-    curves, on the same examples. Full context is the first system outside the families that
+    the quality at 25 % of the cost of full context. Then every two sweeps are compared as
+    curves, on the same examples. Full context is the first system outside the sweeps that
     leaves the context whole, or else the first. `cost` is `output_tokens`, `latency`, or a key
     of the rows' metadata such as `net_usd`.
     """
@@ -48,46 +49,37 @@ class BudgetCurves:
     automatic = "several-systems"
 
     score_field: str = "f1"
-    margin: float = 0.05
+    margin: float = DEFAULT_MARGIN
     cost: str = "output_tokens"
     share: float = 0.25
 
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
-        """Nothing: what there is to tell is told of families."""
+        """Nothing: all numbers are of sweeps, not of systems."""
         return {}
 
     def section(
         self, rows_by_system: Mapping[str, Iterable[EvalRow]], config: Mapping[str, Any]
     ) -> Section | None:
-        """The families; None for a run without any."""
-        declared = families_of(config.get("systems") or ())
-        families = [_left(family, rows_by_system) for family in declared]
-        families = [family for family in families if len(family.points) > 1]
-        ran = {system for family in families for system in family.systems}
-        # A search chose its points by their results. All points of a family are no choice.
-        levels = {
-            family.name: ALPHA / (1 if ran.issuperset(family.systems) else family.n_looks)
-            for family in declared
-        }
-        if not families:
+        """A line for each sweep; None for a run without any."""
+        records = config.get("systems") or ()
+        sweeps = find_sweeps(record for record in records if record.get("name") in rows_by_system)
+        if not sweeps:
             return None
-        swept = {system for family in families for system in family.systems}
+        levels = {sweep.name: ALPHA / sweep.n_looks for sweep in sweeps}
+        swept = {system for sweep in sweeps for system in sweep.systems}
         others = [system for system in rows_by_system if system not in swept]
         full = baseline_of({s: ContextTotals.of(rows_by_system[s]) for s in others})
         wanted = [*([full] if full else ()), *swept]
         sample = sample_of({s: rows_by_system[s] for s in wanted}, self.score_field, self.cost)
         if not sample.keys:
             return None
-        curves = [Curve.of(family, sample) for family in families]
-        lines = [
-            self._line(curve, curves, sample, full, levels.get(curve.name, ALPHA))
-            for curve in curves
-        ]
-        alpha = min(levels[family.name] for family in families)
+        curves = [Curve.of(sweep, sample) for sweep in sweeps]
+        lines = [self._line(curve, curves, sample, full, levels[curve.name]) for curve in curves]
+        alpha = min(levels.values())
         return Section(
             title=self._title(sample, full) + self._too_few(sample, full, alpha),
             lines=[*lines, *_compared(curves, sample)],
-            header="family",
+            header="sweep",
             columns=self._columns(curves, full),
             chart=self._chart(curves, sample, full),
         )
@@ -97,7 +89,7 @@ class BudgetCurves:
         return f"Budgets: {self.score_field} on {len(sample.keys):,} examples{against}"
 
     def _too_few(self, sample: Sample, full: str | None, alpha: float) -> str:
-        """A note if no budget can be claimed, however well the families do."""
+        """A note if no budget can be claimed, however well the sweeps do."""
         if full is None or not all(0 <= s <= 1 for own in sample.scores.values() for s in own):
             return ""
         n_units = len(sample.keys if sample.groups is None else set(sample.groups))
@@ -178,12 +170,6 @@ class BudgetCurves:
             series.append({"name": full, "points": [_point(sample.mean_cost(full), own, full)]})
         x = _UNITS.get(self.cost, self.cost)
         return {"kind": "curves", "x": f"{x} per example", "y": self.score_field, "series": series}
-
-
-def _left(family: Family, rows_by_system: Mapping[str, Any]) -> Family:
-    """The points that were run: a search leaves some out."""
-    points = tuple(point for point in family.points if point[1] in rows_by_system)
-    return attrs.evolve(family, points=points)
 
 
 def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:

@@ -31,6 +31,9 @@ for _name in (
 ):
     importlib.import_module(f"cb_testing.rules.{_name}")  # which registers its rules
 
+_CORE = ("cbcore.api", "cbcore.assembly", "cbcore.results", "cbcore.settings")
+"""What a hook module may import, with the packages that it loads."""
+
 
 def check_plugin(plugin: Any, *, examples: Mapping[str, Given] | None = None) -> Report:
     """Check that a plugin keeps the contract, rule by rule.
@@ -63,9 +66,13 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
         for rule_id in ("import-works", "import-light", "import-silent"):
             yield RULES[rule_id].apply(imports, "plugin")
         targets = subject.plugin.hook_modules.values()
-        names = (t if isinstance(t, str) else getattr(t, "__name__", "") for t in targets)
-        if unimportable & {name.partition(":")[0] for name in names}:
+        names = [t if isinstance(t, str) else getattr(t, "__name__", "") for t in targets]
+        hooks = {name.partition(":")[0] for name in names}.intersection(subject.modules)
+        if unimportable & hooks:
             return  # what it offers cannot be known
+        if hooks:
+            alone = import_each(sorted(hooks), before=_CORE)
+            yield RULES["hooks-light"].apply(alone, "plugin")
     yield RULES["hooks-match"].apply(subject, "plugin")
     if not subject.plugin.is_usable:
         return

@@ -53,9 +53,10 @@ def command(
 ) -> None:
     """Write a new plugin: a package with one working component to make your own.
 
-    KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, extension (a
-    flag of `cb run`), command, observer, or a kind of a plugin that has a template. NAME is what
-    the component will be called, in lower case with hyphens; the package is called cb-NAME. What is not given as an option is asked for.
+    KIND is evaluator, dataset, system, metric, reporter, executor, tokenizer, option (a flag of
+    `cb run`), command, observer, or a kind of a plugin that has a template. NAME is what the
+    component will be called, in lower case with hyphens; the package is called cb-NAME. What is
+    not given as an option is asked for.
     """
     chosen = {option: value for option, value in given.items() if value is not None}
     name = scaffold.component_name(name)
@@ -78,7 +79,7 @@ def command(
 
 def _to_look_at(project: scaffold.Project) -> str:
     """The command that shows what was installed."""
-    if project.kind in ("extension", "observer"):
+    if project.kind in ("option", "observer"):
         return f"cb plugins show {project.distribution}"
     return f"cb info {project.name}"
 

@@ -1,8 +1,7 @@
-"""What memories add to a run, and the table that every report shows of them."""
+"""The table on memories that every report shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -10,32 +9,29 @@ import attrs
 from cb_memory.gold_errors import GoldErrors
 from cb_memory.reporting import costs, curves, lines
 from cb_memory.reporting.facts import Findings
-from cbcore.extensions import Contribution
-from cbcore.results import EvalRow, Section
+from cbcore.results import EvalResult, Section
 
 COLUMNS = {"questions": "number", "histories": "histories", "ceiling": "ceiling"}
 
 
-@attrs.define
-class MemoryContribution(Contribution):
-    """Memories as systems, and what is to be said of their answers."""
+@attrs.frozen(eq=False)
+class MemoryReport:
+    """The hooks of one run with memories."""
 
     gold_errors: GoldErrors = attrs.Factory(GoldErrors)
 
-    def section(
-        self, rows: Mapping[str, Iterable[EvalRow]], failures: Mapping[str, str]
-    ) -> tuple[Section | None, list[str]]:
+    def cb_summarize(self, result: EvalResult) -> Section | None:
         """Scores by category with their ceilings, curves, and what it all cost."""
-        findings = Findings.of(rows)
+        findings = Findings.of(result.rows_by_system())
         found: list[dict[str, Any]] = []
         for dataset in findings.datasets:
             found += lines.of_dataset(findings, dataset, self.gold_errors)
         if not found:
-            return None, []
+            return None
         found += costs.of_all(findings)
-        remarks = [*self._unmatched(findings), *costs.never_pays(findings)]
+        result.problems += [*self._unmatched(findings), *costs.never_pays(findings)]
         scores = [s for d in findings.datasets for s in lines.shown_scores(findings.score_names(d))]
-        section = Section(
+        return Section(
             "Memory",
             found,
             header="questions",
@@ -43,10 +39,9 @@ class MemoryContribution(Contribution):
             names_data=False,
             chart=curves.chart_of(findings, next(iter(scores), None)),
         )
-        return section, remarks
 
     def _unmatched(self, findings: Findings) -> list[str]:
-        """Gold errors that no question of this run has, all of them: the ids are of other data."""
+        """A remark if no question of this run has a gold error: the ids are of other data."""
         asked = {one.example_id for one in findings.questions.values()}
         if not self.gold_errors or asked & self.gold_errors.ids:
             return []

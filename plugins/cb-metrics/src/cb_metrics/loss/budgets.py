@@ -35,7 +35,7 @@ class AchievedBudget:
         self, rows_by_system: Mapping[str, Iterable[EvalRow]], config: Mapping[str, Any]
     ) -> Section | None:
         """The table; None where no budget was swept, and the summary says enough."""
-        if not any("family" in record for record in config.get("systems") or ()):
+        if not any("sweep" in record for record in config.get("systems") or ()):
             return None
         asked = {
             str(record.get("name")): requested

@@ -173,7 +173,7 @@ def datasets_table(view: View) -> Markup:
 
 
 def section_table(section: SectionView) -> Markup:
-    """The table that an extension of the run added: its tree, with every score."""
+    """The table that a plugin added: its tree, with every score."""
     told = "Value ± standard error; n: examples scored."
     if section.has_intervals and not section.one_system:
         told = f"{told} Brackets: 95% interval."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple
 import attrs
 
 from cb_reporters.view import components
+from cbcore import specs
+from cbcore.exceptions import SpecError
 from cbcore.plain import json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
@@ -21,6 +24,7 @@ _KINDS = {
     "metrics": "metric",
     "tokenizers": "tokenizer",
     "executors": "executor",
+    "options": "option",
 }
 _ASKED = {
     "systems": "--system",
@@ -32,7 +36,6 @@ _ASKED = {
 }
 _ALL_OR_NONE = ("evaluators", "metrics")
 """What is chosen as a whole where none is named: one that is named leaves the others out."""
-_BROUGHT = "_plugins"
 _GIVEN_IN_PYTHON = "given in Python"
 
 
@@ -49,14 +52,11 @@ class Used(NamedTuple):
 def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
-    Of evaluators, those with one of the `scores` of the rows. Last come what extended the run, and
-    the components of kinds that extensions bring.
+    Of evaluators, those with one of the `scores` of the rows. Last come options of plugins.
     """
-    brought = (key for key in result.config if key.endswith(_BROUGHT))
-    kinds = {**_KINDS, **{key: key.removesuffix(_BROUGHT) for key in brought}}
     return [
         _used(kind, record)
-        for key, kind in kinds.items()
+        for key, kind in _KINDS.items()
         for record in components(result.config, key)
         if not record.get("idle") and (kind != "evaluator" or _has_scored(record, scores))
     ]
@@ -117,26 +117,31 @@ def commands_of(config: Mapping[str, Any]) -> list[tuple[str, str | None]]:
 
 
 def _command(config: Mapping[str, Any]) -> str | None:
-    extended = list(_of_extensions(config))
+    options = [str(record.get("name")) for record in components(config, "options")]
+    settings = list(_settings(config))
+    of_plugins = [value for name, value in settings if name in options]
     parts: list[tuple[str, ...]] = [
         part
         for kind, flag in _ASKED.items()
         for part in dict.fromkeys((flag, spec) for spec in _specs(config, kind))
     ]
-    has_data = bool(extended) or any(flag == "--dataset" for flag, *_ in parts)
+    has_data = bool(of_plugins) or any(flag == "--dataset" for flag, *_ in parts)
     systems = components(config, "systems")
-    if not systems or not has_data or not all(_is_asked_for(one, extended) for one in systems):
+    if not systems or not has_data or not all(_is_asked_for(one, of_plugins) for one in systems):
         return None
-    if any(_GIVEN_IN_PYTHON in part for part in extended):
+    if any(_GIVEN_IN_PYTHON in part for part in of_plugins):
         return None
-    parts += [*extended, *_settings(config)]
-    return " \\\n  ".join(["cb run", *(shlex.join(part) for part in parts)])
+    parts += [part for _, part in settings]
+    if any("n_points" in _sweep(system) for system in systems):
+        parts.append(("--adaptive",))
+    command = "cb sweep" if ("--adaptive",) in parts else "cb run"
+    return " \\\n  ".join([command, *(shlex.join(part) for part in parts)])
 
 
-def _is_asked_for(system: Mapping[str, Any], extended: Sequence[tuple[str, ...]]) -> bool:
-    """Whether a system has a spec of its own, or stands in what an extension was asked."""
+def _is_asked_for(system: Mapping[str, Any], of_plugins: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a system has a spec of its own, or stands in the value of a plugin's option."""
     named = str(system.get("component") or "")
-    return _spec(system) is not None or any(named in "".join(asked) for _, *asked in extended)
+    return _spec(system) is not None or any(named in "".join(asked) for _, *asked in of_plugins)
 
 
 def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
@@ -150,49 +155,42 @@ def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
 
 
 def _spec(record: Mapping[str, Any]) -> str | None:
-    family = record.get("family")
-    swept = family.get("spec") if isinstance(family, Mapping) else None
-    spec = swept or record.get("spec")
+    spec = _sweep(record).get("spec") or record.get("spec")
     return None if spec is None else str(spec)
 
 
-def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """What extensions and their options were asked, by the flags that they record.
-
-    One of before they did is called by the singular of its key.
-    """
-    extensions = set(config.get("extensions") or ())
-    for record in components(config, "extension_plugins"):
-        flags = record.get("flags")
-        known = flags if isinstance(flags, Mapping) else {}
-        for key, asked in dict(record.get("params") or {}).items():
-            word = key.removesuffix("s") if key in extensions else key
-            flag = str(known.get(key) or f"--{word.replace('_', '-')}")
-            for one in asked if isinstance(asked, list | tuple) else [asked]:
-                if one is not None and one is not False:
-                    yield (flag,) if one is True else (flag, str(one))
+def _sweep(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a record says of the sweep that it is a point of; empty for others."""
+    sweep = record.get("sweep")
+    return sweep if isinstance(sweep, Mapping) else {}
 
 
-def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Every setting that has a flag and is not at its default."""
+def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every setting that has a flag and is not at its default: its name, the flag and its value."""
     flags = _flags()
-    of_extensions = {
-        str(flag)
-        for record in components(config, "extension_plugins")
-        for flag in dict(record.get("flags") or {}).values()
-    }
     for name, value in dict(config.get("settings") or {}).items():
         flag, usual = flags.get(name, (f"--{name.replace('_', '-')}", None))
-        if value is None or value is False or value == usual or flag in of_extensions:
+        if value is None or value is False or value == usual:
             continue
         if isinstance(value, Mapping):
-            yield from ((flag, f"{key}={one}") for key, one in value.items())
+            yield from ((name, (flag, f"{key}={one}")) for key, one in value.items())
         elif isinstance(value, list | tuple):
-            yield from ((flag, str(one)) for one in value)
+            yield from ((name, (flag, _spec_text(one))) for one in value)
         elif name == "max_errors" and isinstance(value, float) and value < 1:
-            yield (flag, f"{100 * value:g}%")
+            yield name, (flag, f"{100 * value:g}%")
         else:
-            yield (flag,) if value is True else (flag, str(value))
+            yield name, ((flag,) if value is True else (flag, str(value)))
+
+
+def _spec_text(value: Any) -> str:
+    """One value of a list as a flag takes it: a text, or a spec and its parameters in one text."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((text, params),) = value.items()
+        with contextlib.suppress(SpecError, TypeError):
+            *stages, last = specs.parse_chain(text)
+            last = attrs.evolve(last, params={**last.params, **(params or {})})
+            return " | ".join(map(str, [*stages, last]))
+    return str(value)
 
 
 def _flags() -> dict[str, tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from cb_testing.imports import Import
@@ -42,3 +43,16 @@ def silent(imports: Sequence[Import]) -> Iterator[str]:
         if done.printed:
             first = done.printed.strip().partition("\n")[0][:60]
             yield f"importing {done.name} prints {first!r}: remove it, or use the logging module"
+
+
+@rule("hooks-light", "plugin")
+def hooks_light(imports: Sequence[Import]) -> Iterator[str]:
+    """A hook module imports only the standard library, pluggy, cbcore and its own package."""
+    for done in imports:
+        own = {done.name.partition(".")[0], "cbcore", "pluggy"}
+        loaded = {module.partition(".")[0] for module in done.loaded}
+        if others := sorted(loaded - own - sys.stdlib_module_names):
+            yield (
+                f"importing {done.name} loads {', '.join(others)}, in every run: import inside "
+                "the hook that needs it"
+            )

@@ -1,14 +1,18 @@
-"""A wrapper around the summary, and an observer that comes before all others."""
+"""Notes before the run, a wrapper around the summary, and an observer before all others."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cbcore import EvalRow, hookimpl
 from cbcore.protocols import Run
 from cbcore.results import Section
+
+if TYPE_CHECKING:
+    from cbcore.assembly import Builder
+    from cbcore.settings import RunSettings
 
 
 class Counter:
@@ -24,6 +28,11 @@ class Counter:
 
     def cb_summarize(self) -> Section:
         return Section("Third party", [{"name": "rows", "key": "rows", "scores": []}] * self.rows)
+
+
+def cb_configure(settings: RunSettings, builder: Builder) -> None:
+    for note in settings.get("third-note") or ():
+        builder.warn(" ".join([note] * (settings.get("third-note-times") or 1)))
 
 
 def cb_run_started(run: Run) -> None:

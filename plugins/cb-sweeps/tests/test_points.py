@@ -1,12 +1,12 @@
-"""Sweeps: one spec with several values is as many systems, and they know what they belong to."""
+"""One spec with several values is as many systems, and their records name the sweep."""
 
 from __future__ import annotations
 
 import pytest
 
+from cb_sweeps.sweeps import Sweep, find_sweeps
 from cbcore import evaluate
 from cbcore.exceptions import SpecError, UsageError
-from cbcore.results.families import Family, families_of
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 from cbcore.settings.run_file import read_run_file
@@ -38,14 +38,14 @@ def names(*wanted):
 def test_a_parameter_takes_several_values(spec, values):
     """A range by steps or by a factor, or a list, is one system for each value."""
     parts = systems_of(spec)
-    assert [next(iter(p.record["family"]["values"].values())) for p in parts] == values
+    assert [next(iter(p.record["sweep"]["values"].values())) for p in parts] == values
     assert [p.name for p in parts] == [f"truncate {value}" for value in values]
 
 
 def test_fractions_stay_exact():
     """A tenth three times is 0.3 in names and values."""
     parts = systems_of(f"py:{__file__}:Shrunk,share=0.1..0.3/0.1")
-    assert [p.record["family"]["values"]["share"] for p in parts] == [0.1, 0.2, 0.3]
+    assert [p.record["sweep"]["values"]["share"] for p in parts] == [0.1, 0.2, 0.3]
 
 
 class Shrunk:
@@ -104,7 +104,7 @@ def test_several_parameters_make_a_grid():
     ]
 
 
-def test_families_that_would_be_called_alike_have_their_whole_names():
+def test_points_show_all_stages_if_two_sweeps_have_the_same_name():
     """The stage that differs tells them apart."""
     found = names("truncate:max_tokens=[5,6] | identity", "truncate:max_tokens=[5,6] | extractive")
     assert found == [
@@ -119,16 +119,16 @@ def test_a_point_says_how_its_sweep_was_asked_for():
     """One text, from which all points can be had again; a list of a run file is written out."""
     text = "truncate:max_tokens=100..300/100 | extractive"
     for wanted in (text, [Spec("truncate", None, {"keep": ["head", "tail"]})]):
-        (spec,) = {part.record["family"]["spec"] for part in systems_of(wanted)}
+        (spec,) = {part.record["sweep"]["spec"] for part in systems_of(wanted)}
         assert names(spec) == names(wanted)
 
 
-def test_a_given_name_is_that_of_the_family():
+def test_a_given_name_is_that_of_the_sweep():
     """`name=` on the last stage, and the value behind it."""
     assert names("truncate:max_tokens=[5,6] | extractive:name=mine") == ["mine 5", "mine 6"]
 
 
-def test_the_name_of_the_stage_that_is_swept_is_that_of_the_family():
+def test_the_name_of_the_swept_stage_is_that_of_the_sweep():
     """Where the reader has none."""
     assert names("truncate:max_tokens=[10,20],name=cut | extractive") == ["cut 10", "cut 20"]
 
@@ -137,7 +137,7 @@ def test_datasets_are_swept_too():
     """Each has rows under a tag of its own."""
     request = RunSettings(systems=["identity"], datasets=["needle:length=500..1000/500"])
     tags = [benchmark.name for benchmark in compose(request).benchmarks]
-    assert tags == ["needle:niah_single_2 500", "needle:niah_single_2 1000"]
+    assert tags == ["needle 500", "needle 1000"]
 
 
 def test_run_files_hold_lists(tmp_path):
@@ -238,11 +238,11 @@ def test_repeats_are_not_shared():
     assert counted.calls == 12
 
 
-def test_families_are_read_from_records():
-    """By ascending number; what else differs is part of the name, and one point is no family."""
+def test_sweeps_are_read_from_records():
+    """By ascending number; other values are part of the name, and one point is not a sweep."""
 
     def record(name, **values):
-        return {"name": name, "family": {"name": "t", "values": values}}
+        return {"name": name, "sweep": {"name": "t", "values": values}}
 
     records = [
         record("t a 20", keep="a", n=20),
@@ -252,7 +252,37 @@ def test_families_are_read_from_records():
         record("t c 9", keep="c", n=9),
         {"name": "other"},
     ]
-    assert families_of(records) == [
-        Family("t a", "n", ((3.0, "t a 3"), (20.0, "t a 20"))),
-        Family("t b", "n", ((3.0, "t b 3"), (4.0, "t b 4"))),
+    assert find_sweeps(records) == [
+        Sweep("t a", "n", ((3.0, "t a 3"), (20.0, "t a 20"))),
+        Sweep("t b", "n", ((3.0, "t b 3"), (4.0, "t b 4"))),
     ]
+
+
+def test_datasets_of_one_name_show_all_parameters():
+    """Two swept datasets that would be called alike."""
+    specs = ["needle:task=niah_single_1,length=[500,600]", "needle:task=vt,length=[500,600]"]
+    settings = RunSettings(systems=["identity"], datasets=specs)
+    assert [benchmark.name for benchmark in compose(settings).benchmarks] == [
+        "needle:task=niah_single_1 500",
+        "needle:task=niah_single_1 600",
+        "needle:task=vt 500",
+        "needle:task=vt 600",
+    ]
+
+
+def test_systems_of_other_flags_keep_their_place():
+    """Points take the place of the system that they replace, in front of what follows it."""
+    settings = RunSettings(
+        systems=["truncate:max_tokens=[5,6]", "identity"],
+        datasets=[DATA],
+        plugin_options={"proxy": ["http://localhost:1"]},
+        order=["systems", "proxy", "systems"],
+    )
+    names = [part.name for part in compose(settings).systems]
+    assert names == ["truncate 5", "truncate 6", "localhost:1", "identity"]
+
+
+def test_everything_that_is_missing_is_named_at_once():
+    """A sweep of an unknown system does not hide the others."""
+    with pytest.raises(UsageError, match="system 'nothere', system 'nowhere'"):
+        systems_of("nothere:max_tokens=[5,6]", "nowhere")
